@@ -1,0 +1,62 @@
+# Everything a person needs, from a fresh machine with Python, cargo and make. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+CARGO := cargo
+MANIFEST := rust/Cargo.toml
+BUILT := $(VENV)/.built
+TESTED := $(VENV)/.test-ready
+SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint test-rust test-python fmt bench clean
+
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+demo: $(BUILT) ## Build, train 4,096 tokens on Python's own standard library, show the result
+	@$(BIN)/bpetite demo
+
+test: check ## Build, lint, type-check and test (what CI runs)
+
+check: lint test-rust test-python ## The same, for habit's sake
+
+lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/stubtest bpetite._engine --mypy-config-file pyproject.toml
+	$(CARGO) fmt --manifest-path $(MANIFEST) --check
+	$(CARGO) clippy --quiet --locked --manifest-path $(MANIFEST) --all-targets -- -D warnings
+	$(CARGO) clippy --quiet --locked --manifest-path $(MANIFEST) --all-targets --all-features -- -D warnings
+
+test-rust: ## The engine's own tests (no Python needed)
+	$(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
+
+test-python: $(TESTED) ## The specification's, the differential and the product's tests
+	$(BIN)/pytest -n auto
+
+fmt: $(TESTED) ## Format Python and Rust
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(CARGO) fmt --manifest-path $(MANIFEST)
+
+bench: $(TESTED) ## Time us and the peers in the same run (CORPORA=folder for real corpora)
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests bench -name __pycache__ -type d -exec rm -rf {} +
+	find src -name '_engine*.so' -delete
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(BUILT): $(VENV)/.created $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(TESTED): $(BUILT) pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks: programs that check the answer, then time us and the peers in the same run."""

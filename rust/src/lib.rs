@@ -1,0 +1,12 @@
+//! The engine of bpetite: the hot loops behind the Python package, and nothing else.
+//!
+//! Data flows one way: text is cut into pretokens, pretokens are counted,
+//! counts become merges, merges turn text into ids and ids into bytes ([`decode`]).
+//! Every function has a readable counterpart in the Python specification, which is its oracle.
+
+pub mod error;
+pub mod unicode;
+pub mod watch;
+
+#[cfg(feature = "python")]
+mod py;

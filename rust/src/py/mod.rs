@@ -1,0 +1,53 @@
+//! The bindings: the only folder that names PyO3. Python objects in, engine calls, Python objects out.
+
+use pyo3::exceptions::{PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::unicode::UNICODE_VERSION;
+use crate::watch::{Stage, Watch};
+
+/// The hot loops of bpetite.
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("UNICODE_VERSION", UNICODE_VERSION)?;
+    Ok(())
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::UnknownId(id) => PyKeyError::new_err(id),
+            Error::Overflow(message) => PyOverflowError::new_err(message),
+            Error::Memory(message) => PyMemoryError::new_err(message),
+            // Two arguments let OSError pick its subclass (FileNotFoundError, PermissionError, ...).
+            Error::Io { path, source } => match source.raw_os_error() {
+                Some(code) => PyOSError::new_err((code, source.to_string(), path)),
+                None => PyOSError::new_err(format!("{}: {source}", path.display())),
+            },
+            Error::Caller(raised) => match raised.downcast::<PyErr>() {
+                Ok(exception) => *exception,
+                Err(other) => PyRuntimeError::new_err(other.to_string()),
+            },
+            other => PyValueError::new_err(other.to_string()),
+        }
+    }
+}
+
+/// Signals (Ctrl-C) and the caller's `progress(stage, done, total)`, both with the GIL taken for a moment.
+pub struct PyWatch<'a> {
+    pub progress: Option<&'a Py<PyAny>>,
+}
+
+impl Watch for PyWatch<'_> {
+    fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
+        Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(progress) = self.progress {
+                progress.call1(py, (stage.name(), done, total))?;
+            }
+            Ok(())
+        })
+        .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))
+    }
+}

@@ -1,0 +1,13 @@
+"""The values that every module must agree on, each in this one place."""
+
+PRETOKENIZER_PATTERN: str = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+"""The GPT-2 pattern, for the `regex` module: what matches is a pretoken."""
+
+SCHEMA_VERSION: int = 1
+"""The artifact schema of the default dialect and pattern; anything richer is saved as schema 2."""
+
+END_OF_TEXT_TOKEN: str = "<|endoftext|>"
+"""The special token of the default dialect."""
+
+BASE_VOCAB_SIZE: int = 256
+"""One base token for every byte value."""

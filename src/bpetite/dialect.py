@@ -1,0 +1,115 @@
+"""Dialects: the rules on which BPE trainers differ, as one frozen value.
+
+In goes a name (`Dialect.named("cs336")`) or a choice on each axis; out comes a value that training, encoding
+and artifacts carry along. `docs/dialects.md` shows every axis with an example where the dialects disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args, get_type_hints
+
+TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
+BaseIds = Literal["byte_value", "gpt2_printable"]
+SpecialIds = Literal["first", "after_bytes", "last"]
+VocabSizeCounts = Literal["bytes_and_merges", "everything"]
+SpecialsInCorpus = Literal["text", "boundary"]
+EqualTokens = Literal["distinct", "shared"]
+UnmatchedText = Literal["counted", "skipped"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The rules that decide ties, ids and specials.
+
+    >>> Dialect.named("cs336").tie_break
+    'largest_bytes'
+    >>> Dialect.named("bpetite").replace(special_ids="first").name
+    'custom'
+    """
+
+    tie_break: TieBreak = "smallest_ids"
+    """Which of the pairs with the highest count is merged: the smallest pair of ids, or the largest or
+    smallest pair of token bytes (compared as tuples of bytes; equal bytes are decided by the ids)."""
+
+    base_ids: BaseIds = "byte_value"
+    """The order in which the 256 base tokens get their ids: by byte value, or in the order of GPT-2's
+    printable stand-ins for bytes (`!` to `~`, `¡` to `¬`, `®` to `ÿ`, then the rest by value)."""
+
+    special_ids: SpecialIds = "last"
+    """Where the special tokens get their ids, in the order given: before the base tokens, between the base
+    tokens and the merges, or past the merges."""
+
+    vocab_size_counts: VocabSizeCounts = "bytes_and_merges"
+    """What `vocab_size` is the number of: base tokens and merges, or all tokens, specials included."""
+
+    specials_in_corpus: SpecialsInCorpus = "text"
+    """A special token in the corpus is ordinary text, or a boundary that is never counted or crossed."""
+
+    equal_tokens: EqualTokens = "distinct"
+    """Two merges that spell the same bytes make two tokens, or share one (the second adds no id)."""
+
+    unmatched_text: UnmatchedText = "counted"
+    """Text that the pattern does not match is counted as a pretoken of its own, or left out of the counts.
+    (Encoding never leaves text out.) The named patterns match all text, so this concerns only others."""
+
+    def __post_init__(self) -> None:
+        for axis, choices in _AXES.items():
+            value = getattr(self, axis)
+            if value not in choices:
+                raise ValueError(f"dialect: {axis} must be one of {', '.join(choices)}, not {value!r}")
+
+    @staticmethod
+    def named(name: str | Dialect) -> Dialect:
+        """Return the dialect of that name (a `Dialect` is returned as it is)."""
+        if isinstance(name, Dialect):
+            return name
+        if name not in DIALECTS:
+            raise ValueError(f"dialect: {name!r} is not known; the named ones are {', '.join(DIALECTS)}")
+        return DIALECTS[name]
+
+    @property
+    def name(self) -> str:
+        """The name of the equal named dialect, or `custom`."""
+        return next((name for name, dialect in DIALECTS.items() if dialect == self), "custom")
+
+    def replace(self, **axes: Any) -> Dialect:
+        """Return this dialect with some axes changed."""
+        unknown = sorted(set(axes) - set(_AXES))
+        if unknown:
+            raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
+        return replace(self, **axes)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the choice on every axis, as artifacts record it."""
+        return asdict(self)
+
+
+_AXES: dict[str, tuple[str, ...]] = {
+    field.name: get_args(get_type_hints(Dialect)[field.name]) for field in fields(Dialect)
+}
+
+DIALECTS: dict[str, Dialect] = {
+    "bpetite": Dialect(),
+    "cs336": Dialect(
+        tie_break="largest_bytes",
+        special_ids="first",
+        vocab_size_counts="everything",
+        specials_in_corpus="boundary",
+        equal_tokens="shared",
+        unmatched_text="skipped",
+    ),
+    "huggingface": Dialect(
+        base_ids="gpt2_printable",
+        special_ids="first",
+        vocab_size_counts="everything",
+        equal_tokens="shared",
+    ),
+    "tiktoken": Dialect(
+        vocab_size_counts="everything",
+        specials_in_corpus="boundary",
+        equal_tokens="shared",
+        unmatched_text="skipped",
+    ),
+}
+"""The named dialects."""

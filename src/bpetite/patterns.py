@@ -1,0 +1,52 @@
+"""Named pre-tokenizer patterns: a name or a regular expression in, the regular expression out.
+
+A pattern is written in the syntax of the `regex` module. What it matches, from left to right, is a pretoken;
+text between two matches is a pretoken of its own, so that nothing is ever lost.
+"""
+
+from __future__ import annotations
+
+from bpetite._constants import PRETOKENIZER_PATTERN
+
+CL100K = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
+    r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+
+_UPPER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}"
+_LOWER = r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+O200K = "|".join(
+    [
+        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]*[{_LOWER}]+{_ENDING}",
+        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]+[{_LOWER}]*{_ENDING}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    ]
+)
+
+PATTERNS: dict[str, str] = {
+    "gpt2": PRETOKENIZER_PATTERN,
+    "cl100k": CL100K,
+    "o200k": O200K,
+    "whitespace": r"\S+|\s+",
+    "none": r"(?s:.+)",
+}
+"""The named patterns; the engine scans each of them without a regex machine."""
+
+
+def named_pattern(pattern: str) -> str:
+    """Return the regular expression of a named pattern; any other string is one already.
+
+    >>> named_pattern("whitespace")
+    '\\\\S+|\\\\s+'
+    """
+    return PATTERNS.get(pattern, pattern)
+
+
+def pattern_name(pattern: str) -> str | None:
+    """Return the name of a regular expression that has one."""
+    return next((name for name, expression in PATTERNS.items() if expression == pattern), None)
