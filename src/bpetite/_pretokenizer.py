@@ -1,10 +1,11 @@
-"""Text in, pretokens out: the first step of training and of encoding.
+"""Text in, pretokens out: the first step of training and of encoding, once special tokens are set apart.
 
 The canonical pattern is compiled once, when this module is imported; any other pattern when it is first used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import regex
@@ -45,3 +46,16 @@ def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[str, bo
     if position < len(text):
         found.append((text[position:], False))
     return found
+
+
+def split_at_specials(text: str, special_tokens: Sequence[str]) -> list[tuple[str, bool]]:
+    """Cut text into segments and special tokens (marked True): the leftmost, and there the longest.
+
+    >>> split_at_specials("a<|x|>b", ["<|x|>"])
+    [('a', False), ('<|x|>', True), ('b', False)]
+    """
+    if not special_tokens:
+        return [(text, False)] if text else []
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    cuts = _compile("(" + "|".join(regex.escape(token) for token in longest_first) + ")").split(text)
+    return [(cut, index % 2 == 1) for index, cut in enumerate(cuts) if cut]

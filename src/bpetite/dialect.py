@@ -6,8 +6,11 @@ and artifacts carry along. `docs/dialects.md` shows every axis with an example w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
+
+from bpetite._constants import BASE_VOCAB_SIZE
 
 TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
 BaseIds = Literal["byte_value", "gpt2_printable"]
@@ -79,6 +82,52 @@ class Dialect:
         if unknown:
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
         return replace(self, **axes)
+
+    def planned_tokens(self, vocab_size: int, special_count: int) -> int:
+        """Return how many tokens merging may add; a `vocab_size` that leaves no room for the rest is refused.
+
+        >>> Dialect.named("cs336").planned_tokens(500, 1)
+        243
+        """
+        if not isinstance(vocab_size, int) or isinstance(vocab_size, bool):
+            raise ValueError(f"vocab_size must be an integer, not {vocab_size!r}")
+        counts_everything = self.vocab_size_counts == "everything"
+        smallest = BASE_VOCAB_SIZE + (special_count if counts_everything else 0)
+        if vocab_size < smallest:
+            specials = f" and {special_count} special" if counts_everything and special_count else ""
+            raise ValueError(
+                f"vocab_size must be at least {smallest} (256 base tokens{specials}), not {vocab_size}"
+            )
+        return vocab_size - smallest
+
+    def base_bytes(self) -> bytes:
+        """Return the 256 byte values in the order in which the base tokens get their ids."""
+        if self.base_ids == "byte_value":
+            return bytes(range(BASE_VOCAB_SIZE))
+        printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+        return bytes(printable + sorted(set(range(BASE_VOCAB_SIZE)) - set(printable)))
+
+    def base_vocabulary(self, special_count: int) -> dict[int, bytes]:
+        """Return the base tokens by id.
+
+        >>> Dialect.named("cs336").base_vocabulary(1)[1]
+        b'\\x00'
+        """
+        first = special_count if self.special_ids == "first" else 0
+        return {first + place: bytes([byte]) for place, byte in enumerate(self.base_bytes())}
+
+    def first_merge_id(self, special_count: int) -> int:
+        """Return the id of the first token that merging adds."""
+        return BASE_VOCAB_SIZE + (0 if self.special_ids == "last" else special_count)
+
+    def special_token_ids(self, special_tokens: Sequence[str], mergeable_vocab_size: int) -> dict[str, int]:
+        """Return the id of every special token, given how many base and merged tokens there are.
+
+        >>> Dialect.named("bpetite").special_token_ids(["<|endoftext|>"], 258)
+        {'<|endoftext|>': 258}
+        """
+        firsts = {"first": 0, "after_bytes": BASE_VOCAB_SIZE, "last": mergeable_vocab_size}
+        return {token: firsts[self.special_ids] + place for place, token in enumerate(special_tokens)}
 
     def to_dict(self) -> dict[str, str]:
         """Return the choice on every axis, as artifacts record it."""

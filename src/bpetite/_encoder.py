@@ -1,0 +1,106 @@
+"""Text in, ids out: special tokens are set apart, the rest is cut into pretokens, and merges are applied.
+
+This is the specification of encoding; the engine must give the same ids, and the tests hold it to that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._pretokenizer import pretokenize, split_at_specials
+
+Pair = tuple[int, int]
+
+
+def encode(
+    text: str,
+    vocab: Mapping[int, bytes],
+    merges: Sequence[Pair],
+    special_tokens: Mapping[str, int],
+    pattern: str = PRETOKENIZER_PATTERN,
+) -> list[int]:
+    """Encode text; exact literal occurrences of special tokens become their ids.
+
+    >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
+    >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
+    [256, 256, 257]
+    """
+    ids: list[int] = []
+    for segment, is_special in split_at_specials(text, list(special_tokens)):
+        if is_special:
+            ids.append(special_tokens[segment])
+        else:
+            ids.extend(_encode_ordinary(segment, vocab, merges, special_tokens, pattern))
+    return ids
+
+
+def _encode_ordinary(
+    text: str,
+    vocab: Mapping[int, bytes],
+    merges: Sequence[Pair],
+    special_tokens: Mapping[str, int],
+    pattern: str = PRETOKENIZER_PATTERN,
+) -> Iterator[int]:
+    """Encode text in which no special token is looked for."""
+    id_of_byte = _base_ids(vocab, special_tokens)
+    id_of_merge = merge_ids(vocab, merges, special_tokens)
+    rank_of = {pair: rank for rank, pair in enumerate(merges)}
+    for pretoken in pretokenize(text, pattern):
+        ids = [id_of_byte[byte] for byte in pretoken]
+        while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
+            rank = min(present)
+            ids = _apply_merge(ids, merges[rank], id_of_merge[rank])
+        yield from ids
+
+
+def _apply_merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
+    """Replace a pair in one non-overlapping pass from left to right.
+
+    >>> _apply_merge([97, 98, 97, 98], (97, 98), 256)
+    [256, 256]
+    """
+    result: list[int] = []
+    i = 0
+    while i < len(ids):
+        if ids[i : i + 2] == list(pair):
+            result.append(new_id)
+            i += 2
+        else:
+            result.append(ids[i])
+            i += 1
+    return result
+
+
+def merge_ids(
+    vocab: Mapping[int, bytes], merges: Sequence[Pair], special_tokens: Mapping[str, int]
+) -> list[int]:
+    """Return the id of every merge: the smallest with its bytes that no earlier merge took, else the first.
+
+    >>> merge_ids({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1)], {})
+    [2]
+    """
+    specials = set(special_tokens.values())
+    ids_of: defaultdict[bytes, list[int]] = defaultdict(list)
+    for token_id in sorted(set(vocab) - specials):
+        ids_of[vocab[token_id]].append(token_id)
+    taken: defaultdict[bytes, int] = defaultdict(int)
+    result = []
+    for left, right in merges:
+        token = vocab[left] + vocab[right]
+        free = ids_of[token][taken[token] :]
+        result.append(free[0] if free else ids_of[token][0])
+        taken[token] += 1
+    return result
+
+
+def _base_ids(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[int, int]:
+    """Return the id of every byte value."""
+    specials = set(special_tokens.values())
+    return {
+        token[0]: token_id
+        for token_id, token in vocab.items()
+        if len(token) == 1 and token_id not in specials
+    }

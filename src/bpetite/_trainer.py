@@ -1,0 +1,182 @@
+"""A corpus in, merges and a vocabulary out: byte-level BPE training, written to be read.
+
+1. `pretokenize` cuts the corpus; no pair ever crosses a pretoken.
+2. Equal pretokens are counted once, with their multiplicity.
+3. The merge loop counts all pairs afresh, picks the best one, and applies it everywhere, until the
+   vocabulary is full or no pair is left.
+4. Special tokens get their ids.
+
+This is the specification: the engine must give the same answer, and the tests hold it to that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
+
+from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
+from bpetite._pretokenizer import pieces, split_at_specials
+from bpetite.dialect import Dialect
+
+Pair = tuple[int, int]
+Word = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TrainerResult:
+    """What training learned; `merges` pairs are ids, in the order in which they were chosen."""
+
+    vocab: Mapping[int, bytes]
+    merges: tuple[Pair, ...]
+    mergeable_vocab_size: int
+    special_tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """One `start`, a `merge` at every hundredth merge, one `complete`."""
+
+    kind: Literal["start", "merge", "complete"]
+    merges_completed: int
+    merges_planned: int
+
+
+def train_bpe(
+    corpus: str,
+    vocab_size: int,
+    *,
+    progress: Callable[[ProgressEvent], object] | None = None,
+    dialect: str | Dialect = "bpetite",
+    pattern: str = PRETOKENIZER_PATTERN,
+    special_tokens: Sequence[str] = (END_OF_TEXT_TOKEN,),
+    min_count: int = 1,
+    max_token_length: int | None = None,
+) -> TrainerResult:
+    """Learn merges from a corpus until the vocabulary has the asked size or no pair is left.
+
+    Pretokens rarer than `min_count` are dropped; no token grows beyond `max_token_length` bytes.
+
+    >>> train_bpe("ab ab ab", 258).merges
+    ((97, 98), (32, 256))
+    """
+    rules = Dialect.named(dialect)
+    planned = rules.planned_tokens(vocab_size, len(special_tokens))
+    report = progress or (lambda event: None)
+    report(ProgressEvent("start", 0, planned))
+
+    vocab = rules.base_vocabulary(len(special_tokens))
+    next_id = rules.first_merge_id(len(special_tokens))
+    id_of = {token: token_id for token_id, token in vocab.items()}
+    words = _count_words(corpus, id_of, rules, pattern, special_tokens)
+    words = {word: count for word, count in words.items() if count >= min_count}
+    merges: list[Pair] = []
+    while len(vocab) < BASE_VOCAB_SIZE + planned:
+        pair_counts = _count_pairs(words)
+        if max_token_length is not None:
+            pair_counts = _only_short(pair_counts, vocab, max_token_length)
+        if not pair_counts:
+            break
+        best = _select_best_pair(pair_counts, rules, vocab)
+        token = vocab[best[0]] + vocab[best[1]]
+        if rules.equal_tokens == "shared" and token in id_of:
+            new_id = id_of[token]
+        else:
+            new_id, next_id = next_id, next_id + 1
+            vocab[new_id], id_of[token] = token, new_id
+        words = _apply_merge_to_words(words, best, new_id)
+        merges.append(best)
+        if len(merges) % 100 == 0:
+            report(ProgressEvent("merge", len(merges), planned))
+
+    report(ProgressEvent("complete", len(merges), planned))
+    mergeable_vocab_size = len(vocab)
+    specials = rules.special_token_ids(special_tokens, mergeable_vocab_size)
+    vocab.update((token_id, text.encode("utf-8")) for text, token_id in specials.items())
+    return TrainerResult(
+        vocab=MappingProxyType(dict(sorted(vocab.items()))),
+        merges=tuple(merges),
+        mergeable_vocab_size=mergeable_vocab_size,
+        special_tokens=MappingProxyType(specials),
+    )
+
+
+def _count_words(
+    corpus: str, id_of: Mapping[bytes, int], rules: Dialect, pattern: str, special_tokens: Sequence[str]
+) -> dict[Word, int]:
+    """Count the pretokens of a corpus, each as the tuple of its base ids."""
+    boundaries = special_tokens if rules.specials_in_corpus == "boundary" else ()
+    words: Counter[Word] = Counter()
+    for segment, is_special in split_at_specials(corpus, boundaries):
+        if is_special:
+            continue
+        for piece, matched in pieces(segment, pattern):
+            if matched or rules.unmatched_text == "counted":
+                words[tuple(id_of[bytes([byte])] for byte in piece.encode("utf-8"))] += 1
+    return words
+
+
+def _count_pairs(words: Mapping[Word, int]) -> Counter[Pair]:
+    """Count every adjacent pair, weighted by how often its word occurs.
+
+    >>> dict(_count_pairs({(97, 98): 1, (32, 97, 98): 2}))
+    {(97, 98): 3, (32, 97): 2}
+    """
+    counts: Counter[Pair] = Counter()
+    for word, weight in words.items():
+        for pair in pairwise(word):
+            counts[pair] += weight
+    return counts
+
+
+def _only_short(pair_counts: Counter[Pair], vocab: Mapping[int, bytes], longest: int) -> Counter[Pair]:
+    """Keep the pairs whose token has at most `longest` bytes."""
+    lengths = {pair: len(vocab[pair[0]]) + len(vocab[pair[1]]) for pair in pair_counts}
+    return Counter({pair: count for pair, count in pair_counts.items() if lengths[pair] <= longest})
+
+
+def _select_best_pair(
+    pair_counts: Mapping[Pair, int], rules: Dialect | None = None, vocab: Mapping[int, bytes] | None = None
+) -> Pair:
+    """Pick the pair with the highest count; among equals, the one that the dialect's tie rule names.
+
+    >>> _select_best_pair({(99, 97): 1, (97, 98): 1})
+    (97, 98)
+    """
+    tie_break = rules.tie_break if rules else "smallest_ids"
+    if tie_break == "smallest_ids" or vocab is None:
+        return min(pair_counts.items(), key=lambda item: (-item[1], item[0]))[0]
+    highest = max(pair_counts.values())
+    tied = sorted(pair for pair, count in pair_counts.items() if count == highest)
+    choose = max if tie_break == "largest_bytes" else min
+    return choose(tied, key=lambda pair: (vocab[pair[0]], vocab[pair[1]]))
+
+
+def _apply_merge_to_words(words: Mapping[Word, int], pair: Pair, new_id: int) -> dict[Word, int]:
+    """Apply a merge to every word; words that become equal are combined and their counts add up."""
+    merged: Counter[Word] = Counter()
+    for word, weight in words.items():
+        merged[_apply_merge_to_word(word, pair, new_id)] += weight
+    return merged
+
+
+def _apply_merge_to_word(word: Iterable[int], pair: Pair, new_id: int) -> Word:
+    """Replace a pair in one non-overlapping pass from left to right.
+
+    >>> _apply_merge_to_word((97, 97, 97), (97, 97), 256)
+    (256, 97)
+    """
+    word = tuple(word)
+    result: list[int] = []
+    i = 0
+    while i < len(word):
+        if word[i : i + 2] == pair:
+            result.append(new_id)
+            i += 2
+        else:
+            result.append(word[i])
+            i += 1
+    return tuple(result)
