@@ -5,6 +5,7 @@
 //! Every function has a readable counterpart in the Python specification, which is its oracle.
 
 pub mod error;
+pub mod merge;
 pub mod unicode;
 pub mod watch;
 

@@ -1,5 +1,7 @@
 //! The bindings: the only folder that names PyO3. Python objects in, engine calls, Python objects out.
 
+mod merge;
+
 use pyo3::exceptions::{PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -11,6 +13,7 @@ use crate::watch::{Stage, Watch};
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", UNICODE_VERSION)?;
+    module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     Ok(())
 }
 

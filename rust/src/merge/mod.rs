@@ -1,0 +1,112 @@
+//! Words with counts in, merges out: the second stage of training.
+//!
+//! The answer is that of a fresh recount after every merge: the pair with the highest count wins, ties go by
+//! a total order, and the pair is replaced in one pass from left to right through every word. Getting there
+//! fast rests on four ideas:
+//!
+//! - All words lie in one flat array of slots ([`slots`]). A token writes its code on its first and its last
+//!   slot, so that a merge finds both neighbours, and writes its result, within one or two cache lines.
+//! - Words of equal count lie together, so a word's count is looked up by position and stored once per group.
+//! - Only pairs whose count has reached a *threshold* are followed ([`pairs`]): they have an exact count, a
+//!   list of positions and a place in the queue. All others are known to be rarer. When the best followed
+//!   pair falls below the threshold, the words are counted once more with a lower one. A new pair is born
+//!   with all its occurrences, so it is known at once whether it must be followed.
+//! - A merge sums its changes per neighbour first ([`neighbours`]); each neighbouring pair is then looked up
+//!   once, not once per occurrence.
+//!
+//! With shared tokens a merge may spell a token that exists, and the count of an unfollowed pair may rise. It
+//! then enters the queue with an upper bound, and a recount decides if the bound ever comes out on top.
+
+mod neighbours;
+mod pairs;
+mod prior;
+mod pulse;
+mod queue;
+mod slots;
+mod tokens;
+mod trainer;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::Result;
+use tokens::{Code, Tokens};
+
+pub use queue::TieBreak;
+pub use trainer::train;
+
+/// One merge: left symbol, right symbol, result symbol.
+pub type Merge = [u32; 3];
+
+/// What decides which merges are made, and how many.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Which of the pairs with the highest count is merged.
+    pub tie_break: TieBreak,
+    /// Merges that spell an existing token result in it, and add none.
+    pub shared_tokens: bool,
+    /// At most so many new tokens.
+    pub max_tokens: Option<u64>,
+    /// At most so many merges.
+    pub max_merges: Option<u64>,
+    /// No token grows beyond so many bytes.
+    pub max_token_length: Option<u64>,
+}
+
+impl Rules {
+    /// How many merges are left to make once `merges` were made and `tokens` added; `None` without a bound.
+    fn remaining(&self, merges: usize, tokens: usize) -> Option<u64> {
+        let left = |most: Option<u64>, made: usize| most.map(|most| most.saturating_sub(made as u64));
+        match (left(self.max_merges, merges), left(self.max_tokens, tokens)) {
+            (Some(merges), Some(tokens)) => Some(merges.min(tokens)),
+            (merges, tokens) => merges.or(tokens),
+        }
+    }
+
+    /// Whether the pair makes a token that is not too long.
+    fn allow(&self, tokens: &Tokens, left: Code, right: Code) -> bool {
+        let length = tokens.length(left).saturating_add(tokens.length(right));
+        self.max_token_length.is_none_or(|longest| length <= longest)
+    }
+}
+
+/// What a word and its count are passed to; an error ends the visit.
+pub type Visit<'a, Unit> = dyn FnMut(&[Unit], u64) -> Result<()> + 'a;
+
+/// Words (pretokens) with their counts. `visit` passes every word once, in the same order at every call.
+pub trait Words {
+    /// What a word is made of: bytes or symbol numbers.
+    type Unit: Copy;
+    /// The symbol of a unit.
+    fn symbol(&self, unit: Self::Unit) -> u32;
+    /// Passes every word and its count, or the error that `each` returned; equal words may come several times.
+    fn visit(&self, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
+}
+
+/// Words made of symbol numbers, flat.
+pub struct SymbolWords<'a> {
+    /// The symbols of all words, one word after the other.
+    pub symbols: &'a [u32],
+    /// How many symbols each word has.
+    pub lengths: &'a [usize],
+    /// How often each word occurs.
+    pub counts: &'a [u64],
+}
+
+impl Words for SymbolWords<'_> {
+    type Unit = u32;
+
+    fn symbol(&self, unit: u32) -> u32 {
+        unit
+    }
+
+    fn visit(&self, each: &mut Visit<'_, u32>) -> Result<()> {
+        let mut rest = self.symbols;
+        for (&length, &count) in self.lengths.iter().zip(self.counts) {
+            let (word, after) = rest.split_at(length);
+            each(word, count)?;
+            rest = after;
+        }
+        Ok(())
+    }
+}

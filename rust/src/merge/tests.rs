@@ -1,0 +1,302 @@
+//! The merge stage against a trainer that counts all pairs afresh before every merge.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::trainer::{Pace, train_at_pace};
+use super::{Merge, Rules, SymbolWords, TieBreak, train};
+use crate::error::{Error, Result};
+use crate::watch::{Stage, Unwatched, Watch};
+
+type Corpus = Vec<(Vec<u32>, u64)>;
+
+const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
+
+/// Paces that recount often or never, with small and wide slots.
+const PACES: [Pace; 4] = [
+    Pace { slack: 1, divisor: 2, growth: 0, wide: false },
+    Pace { slack: 0, divisor: 2, growth: 0, wide: true },
+    Pace { slack: 1 << 40, divisor: 2, growth: 100, wide: false },
+    Pace { slack: 64, divisor: 8, growth: 100, wide: true },
+];
+
+fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
+    Rules { tie_break, shared_tokens, max_tokens: None, max_merges: None, max_token_length: None }
+}
+
+/// The oracle.
+fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) -> Vec<Merge> {
+    let mut tokens: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
+    for &[left, right, result] in prior {
+        if result as usize == tokens.len() {
+            tokens.push([&tokens[left as usize][..], &tokens[right as usize]].concat());
+        }
+    }
+    let mut words = corpus.clone();
+    for (word, _) in &mut words {
+        encode(word, prior);
+    }
+    let base = tokens.len();
+    let mut merges: Vec<Merge> = Vec::new();
+    while rules.max_merges.is_none_or(|most| (merges.len() as u64) < most)
+        && rules.max_tokens.is_none_or(|most| ((tokens.len() - base) as u64) < most)
+    {
+        let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for (word, count) in &words {
+            for pair in word.windows(2) {
+                *counts.entry((pair[0], pair[1])).or_default() += count;
+            }
+        }
+        let bytes = |id: u32| tokens[id as usize].clone();
+        let longest = rules.max_token_length.unwrap_or(u64::MAX);
+        counts.retain(|&(left, right), count| {
+            *count > 0 && (bytes(left).len() + bytes(right).len()) as u64 <= longest
+        });
+        let Some(&highest) = counts.values().max() else { break };
+        let tied: Vec<(u32, u32)> =
+            counts.iter().filter(|pair| *pair.1 == highest).map(|pair| *pair.0).collect();
+        let spelled = |pair: &(u32, u32)| (bytes(pair.0), bytes(pair.1));
+        let best = match rules.tie_break {
+            TieBreak::SmallestIds => tied[0],
+            // The first of equal ones, which has the smallest ids.
+            TieBreak::SmallestBytes => *tied.iter().min_by_key(|pair| spelled(pair)).unwrap(),
+            TieBreak::LargestBytes => *tied.iter().rev().max_by_key(|pair| spelled(pair)).unwrap(),
+        };
+        let joined = [bytes(best.0), bytes(best.1)].concat();
+        let known = tokens.iter().position(|token| rules.shared_tokens && *token == joined);
+        let result = known.unwrap_or(tokens.len()) as u32;
+        if known.is_none() {
+            tokens.push(joined);
+        }
+        for (word, _) in &mut words {
+            replace(word, best, result);
+        }
+        merges.push([best.0, best.1, result]);
+    }
+    merges
+}
+
+fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
+    let mut replaced = Vec::new();
+    let mut rest = &word[..];
+    while let [first, after @ ..] = rest {
+        if after.first().is_some_and(|&second| (*first, second) == pair) {
+            replaced.push(result);
+            rest = &after[1..];
+        } else {
+            replaced.push(*first);
+            rest = after;
+        }
+    }
+    *word = replaced;
+}
+
+/// Lowest rank first, leftmost among equals.
+fn encode(word: &mut Vec<u32>, merges: &[Merge]) {
+    let rank = |pair: &[u32]| merges.iter().position(|merge| merge[..2] == *pair);
+    while let Some((rank, at)) =
+        word.windows(2).enumerate().filter_map(|(at, pair)| Some((rank(pair)?, at))).min()
+    {
+        word[at] = merges[rank][2];
+        word.remove(at + 1);
+    }
+}
+
+fn train_engine(
+    symbols: &[&[u8]],
+    corpus: &Corpus,
+    rules: &Rules,
+    prior: &[Merge],
+    pace: Pace,
+) -> Result<Vec<Merge>> {
+    let flat: Vec<u32> = corpus.iter().flat_map(|(word, _)| word.clone()).collect();
+    let lengths: Vec<usize> = corpus.iter().map(|(word, _)| word.len()).collect();
+    let counts: Vec<u64> = corpus.iter().map(|&(_, count)| count).collect();
+    let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
+    train_at_pace(symbols.iter().copied(), &words, rules, prior, pace, &mut Unwatched)
+}
+
+fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) {
+    let expected = train_afresh(symbols, corpus, rules, prior);
+    for pace in PACES {
+        let merges = train_engine(symbols, corpus, rules, prior, pace).unwrap();
+        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} slack {}", pace.slack);
+    }
+}
+
+fn check_all_rules(symbols: &[&[u8]], corpus: &Corpus) {
+    for tie in TIES {
+        for shared in [false, true] {
+            check(symbols, corpus, &rules(tie, shared), &[]);
+        }
+    }
+}
+
+/// A small generator of the same numbers on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    fn word(&mut self, letters: u64, longest: u64) -> Vec<u32> {
+        (0..self.below(longest + 1)).map(|_| self.below(letters) as u32).collect()
+    }
+
+    fn corpus(&mut self, letters: u64, words: u64, longest: u64, most: u64) -> Corpus {
+        (0..=self.below(words)).map(|_| (self.word(letters, longest), 1 + self.below(most))).collect()
+    }
+}
+
+fn all_words(letters: u32, length: usize) -> impl Iterator<Item = Vec<u32>> {
+    (0..letters.pow(length as u32))
+        .map(move |number| (0..length as u32).map(|place| number / letters.pow(place) % letters).collect())
+}
+
+const AB: [&[u8]; 2] = [b"a", b"b"];
+const ABCD: [&[u8]; 4] = [b"a", b"b", b"c", b"d"];
+
+#[test]
+fn every_string_of_two_letters_up_to_eight_trains_as_specified() {
+    for length in 0..=8 {
+        for word in all_words(2, length) {
+            check_all_rules(&AB, &vec![(word, 1)]);
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_short_strings_trains_as_specified() {
+    let words: Vec<Vec<u32>> = (1..=4).flat_map(|length| all_words(2, length)).collect();
+    for first in &words {
+        for second in &words {
+            check_all_rules(&AB, &vec![(first.clone(), 2), (second.clone(), 3)]);
+        }
+    }
+}
+
+#[test]
+fn random_corpora_train_as_specified() {
+    let mut dice = Dice(1);
+    for round in 0..1500 {
+        let letters = 2 + dice.below(3);
+        let corpus = dice.corpus(letters, 12, 14, if round % 2 == 0 { 1 } else { 5 });
+        check_all_rules(&ABCD[..letters as usize], &corpus);
+    }
+}
+
+#[test]
+fn symbols_of_unequal_lengths_train_as_specified() {
+    let symbols: [&[u8]; 5] = [b"a", b"b", b"ab", b"ba", b"aab"];
+    let mut dice = Dice(2);
+    for _ in 0..1000 {
+        let corpus = dice.corpus(5, 8, 12, 3);
+        check_all_rules(&symbols, &corpus);
+    }
+}
+
+#[test]
+fn symbols_with_equal_bytes_are_told_apart_by_their_numbers() {
+    let symbols: [&[u8]; 4] = [b"b", b"a", b"b", b"a"];
+    let mut dice = Dice(3);
+    for _ in 0..500 {
+        check_all_rules(&symbols, &dice.corpus(4, 8, 10, 2));
+    }
+}
+
+#[test]
+fn bounds_on_merges_tokens_and_lengths_hold() {
+    let mut dice = Dice(4);
+    for _ in 0..600 {
+        let corpus = dice.corpus(3, 10, 12, 4);
+        for tie in TIES {
+            let mut rules = rules(tie, dice.below(2) == 1);
+            match dice.below(3) {
+                0 => rules.max_tokens = Some(dice.below(8)),
+                1 => rules.max_merges = Some(dice.below(8)),
+                _ => rules.max_token_length = Some(dice.below(5)),
+            }
+            check(&ABCD[..3], &corpus, &rules, &[]);
+        }
+    }
+}
+
+#[test]
+fn training_goes_on_after_prior_merges() {
+    let mut dice = Dice(5);
+    for _ in 0..600 {
+        let (earlier, later) = (dice.corpus(3, 8, 10, 3), dice.corpus(3, 10, 12, 3));
+        for tie in TIES {
+            for shared in [false, true] {
+                let mut bounded = rules(tie, shared);
+                bounded.max_merges = Some(dice.below(9));
+                let prior = train_afresh(&ABCD[..3], &earlier, &bounded, &[]);
+                check(&ABCD[..3], &later, &rules(tie, shared), &prior);
+            }
+        }
+    }
+}
+
+#[test]
+fn prior_merges_that_make_no_sense_are_refused() {
+    let refused = |prior: &[Merge]| {
+        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, Pace::default()).is_err()
+    };
+    assert!(!refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 3]]));
+    assert!(refused(&[[0, 2, 2]]), "a merge cannot use its own result");
+    assert!(refused(&[[0, 1, 3]]), "a number was left out");
+    assert!(refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 5]]), "the token is there already");
+}
+
+#[test]
+fn an_empty_symbol_is_refused_where_tokens_are_shared() {
+    let symbols: [&[u8]; 2] = [b"", b"a"];
+    let corpus = vec![(vec![0, 1, 1], 1)];
+    check(&symbols, &corpus, &rules(TieBreak::SmallestBytes, false), &[]);
+    let shared = rules(TieBreak::SmallestBytes, true);
+    assert!(train_engine(&symbols, &corpus, &shared, &[], Pace::default()).is_err());
+}
+
+#[test]
+fn a_count_that_does_not_fit_64_bits_is_an_error() {
+    let half = 1 << 63;
+    let train = |corpus: Corpus| {
+        train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], Pace::default())
+    };
+    assert!(matches!(train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]), Err(Error::Overflow(_))));
+    assert!(matches!(train(vec![(vec![0, 0, 0], half)]), Err(Error::Overflow(_))));
+    assert_eq!(train(vec![(vec![0, 1], half), (vec![1, 0], half)]).unwrap(), [[0, 1, 2], [1, 0, 3]]);
+    assert_eq!(train(vec![(vec![0, 1], u64::MAX)]).unwrap(), [[0, 1, 2]]);
+}
+
+#[test]
+fn one_giant_word_is_trained_in_near_linear_time() {
+    let mut dice = Dice(6);
+    let random: Vec<u32> = (0..300_000).map(|_| dice.below(4) as u32).collect();
+    let merges = train_engine(
+        &ABCD,
+        &vec![(vec![0; 1 << 20], 1), (random, 1)],
+        &rules(TieBreak::SmallestIds, false),
+        &[],
+        Pace::default(),
+    )
+    .unwrap();
+    assert!(merges.len() > 1000);
+}
+
+#[test]
+fn a_watcher_stops_training() {
+    struct Impatient(HashMap<u64, u64>);
+    impl Watch for Impatient {
+        fn report(&mut self, _: Stage, done: u64, _: u64) -> Result<()> {
+            self.0.insert(done, done);
+            if self.0.len() > 1 { Err(Error::Value("enough".to_string())) } else { Ok(()) }
+        }
+    }
+    let symbols: Vec<u32> = vec![0; 4];
+    let words = SymbolWords { symbols: &symbols, lengths: &[4], counts: &[1] };
+    let all = rules(TieBreak::SmallestIds, false);
+    let stopped = train(AB.into_iter(), &words, &all, &[], &mut Impatient(HashMap::new()));
+    assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
+}

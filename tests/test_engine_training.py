@@ -1,0 +1,115 @@
+"""The engine's merge stage against the specification."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import _engine
+
+Pair = tuple[str, str]
+
+
+def merge_strings(corpus: Sequence[Sequence[str]], num_merges: int) -> list[Pair]:
+    """Count every pair, merge the most frequent one (the smallest among equals), and start again."""
+    words = [list(word) for word in corpus]
+    merges: list[Pair] = []
+    while len(merges) < num_merges:
+        counts = Counter(pair for word in words for pair in pairwise(word))
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append(best)
+        words = [merge_word(word, best) for word in words]
+    return merges
+
+
+def merge_word(word: list[str], pair: Pair) -> list[str]:
+    merged: list[str] = []
+    at = 0
+    while at < len(word):
+        found = tuple(word[at : at + 2]) == pair
+        merged.append("".join(pair) if found else word[at])
+        at += 2 if found else 1
+    return merged
+
+
+def engine_strings(corpus: Sequence[Sequence[str]], num_merges: int) -> list[Pair]:
+    symbols = sorted({symbol for word in corpus for symbol in word})
+    number = {symbol: at for at, symbol in enumerate(symbols)}
+    merges = _engine.train_symbol_merges(
+        [symbol.encode() for symbol in symbols],
+        [[number[symbol] for symbol in word] for word in corpus],
+        [1] * len(corpus),
+        tie_break="smallest_bytes",
+        shared_tokens=True,
+        max_merges=num_merges,
+    )
+    pairs: list[Pair] = []
+    for left, right, result in merges.tolist():
+        pairs.append((symbols[left], symbols[right]))
+        symbols[result:] = symbols[result:] or ["".join(pairs[-1])]
+    return pairs
+
+
+words_of_strings = st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=10), max_size=6)
+
+
+@given(words_of_strings, st.integers(0, 12))
+def test_merges_of_strings_are_those_of_a_fresh_recount(corpus: list[list[str]], num_merges: int) -> None:
+    assert engine_strings(corpus, num_merges) == merge_strings(corpus, num_merges)
+
+
+def test_merges_are_rows_of_left_right_and_result() -> None:
+    merges = _engine.train_symbol_merges(
+        [b"a", b"b", b"c"],
+        [[0, 1, 2, 0, 1]],
+        [1],
+        tie_break="smallest_bytes",
+        shared_tokens=True,
+        max_merges=3,
+    )
+    assert merges.dtype == np.uint32
+    assert merges.tolist() == [[0, 1, 3], [3, 2, 4], [4, 3, 5]]
+
+
+@pytest.mark.parametrize("words", [[], [[]], [[0], [0]]])
+def test_no_pair_gives_no_merge(words: list[list[int]]) -> None:
+    merges = _engine.train_symbol_merges(
+        [b"a"], words, [1] * len(words), tie_break="smallest_ids", shared_tokens=False, max_merges=None
+    )
+    assert merges.shape == (0, 3)
+
+
+def test_a_pair_count_past_64_bits_is_an_overflow_error() -> None:
+    with pytest.raises(OverflowError, match="64 bits"):
+        _engine.train_symbol_merges(
+            [b"a", b"b"],
+            [[0, 1], [0, 1]],
+            [2**63, 2**63],
+            tie_break="smallest_ids",
+            shared_tokens=False,
+            max_merges=None,
+        )
+
+
+@pytest.mark.parametrize(
+    ("symbols", "words", "counts", "tie_break", "message"),
+    [
+        ([b"a"], [[1]], [1], "smallest_ids", "words: 1 is not the number"),
+        ([b"a"], [[0, 0]], [], "smallest_ids", "counts: 0 of them for 1 words"),
+        ([b"a"], [[0, 0]], [1], "largest", "tie_break: must be one of"),
+        ([b"", b"a"], [[0, 1]], [1], "smallest_bytes", "an empty symbol"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(
+    symbols: list[bytes], words: list[list[int]], counts: list[int], tie_break: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        _engine.train_symbol_merges(
+            symbols, words, counts, tie_break=tie_break, shared_tokens=True, max_merges=None
+        )
