@@ -4,8 +4,10 @@
 //! counts become merges, merges turn text into ids and ids into bytes ([`decode`]).
 //! Every function has a readable counterpart in the Python specification, which is its oracle.
 
+pub mod count;
 pub mod error;
 pub mod merge;
+pub mod pretokenize;
 pub mod unicode;
 pub mod watch;
 

@@ -1,19 +1,22 @@
 //! The bindings: the only folder that names PyO3. Python objects in, engine calls, Python objects out.
 
-mod merge;
-
 use pyo3::exceptions::{PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 
 use crate::error::{Error, Result};
-use crate::unicode::UNICODE_VERSION;
 use crate::watch::{Stage, Watch};
+
+mod count;
+mod merge;
+mod pretokenize;
 
 /// The hot loops of bpetite.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("UNICODE_VERSION", UNICODE_VERSION)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
+    pretokenize::add_to(module)?;
+    module.add_class::<count::CountTable>()?;
     Ok(())
 }
 
@@ -53,4 +56,13 @@ impl Watch for PyWatch<'_> {
         })
         .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))
     }
+}
+
+/// `num_threads` as callers give it: `None` is one for each core, any positive number is accepted.
+pub fn thread_count(num_threads: Option<&Bound<'_, PyInt>>) -> PyResult<Option<usize>> {
+    let Some(number) = num_threads else { return Ok(None) };
+    if number.lt(1)? {
+        return Err(PyValueError::new_err(format!("num_threads must be at least 1, not {number}")));
+    }
+    Ok(Some(number.extract().unwrap_or(usize::MAX)))
 }

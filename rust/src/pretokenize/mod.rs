@@ -1,0 +1,158 @@
+//! Text in, the ends of its pieces out: the first step of counting and of encoding.
+//!
+//! A piece is what the pattern matches, or a gap: the text between two matches. Pieces tile the text in order.
+//! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine.
+
+use crate::error::Result;
+use crate::unicode::class_table;
+
+mod custom;
+mod named;
+
+use custom::{Custom, Gaps};
+use named::Named;
+
+/// How many pieces a [`Batch`] holds.
+pub const BATCH: usize = 512;
+
+/// A pattern, ready to cut text.
+pub struct Pattern {
+    source: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Named(Named),
+    Custom(Custom),
+}
+
+impl Pattern {
+    /// Understand a regular expression. One that cannot be run is an error that says why.
+    pub fn new(source: &str) -> Result<Self> {
+        let kind = match Named::from_source(source) {
+            Some(named) => Kind::Named(named),
+            None => Kind::Custom(Custom::new(source)?),
+        };
+        Ok(Self { source: source.to_owned(), kind })
+    }
+
+    /// The regular expression.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether no text can lie between two matches.
+    pub fn matches_all_text(&self) -> bool {
+        matches!(self.kind, Kind::Named(_))
+    }
+
+    /// Begin to cut a text.
+    pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
+        let state = match &self.kind {
+            Kind::Named(named) => State::Named(*named),
+            Kind::Custom(custom) => State::Custom(custom.gaps(text)),
+        };
+        Scanner { text, position: 0, state }
+    }
+
+    /// The first position at or after `from` where cutting the text in two provably changes no piece, or `None`
+    /// where there is no proof. The proof needs only the characters on both sides of the cut: it holds for
+    /// every text in which they stand side by side.
+    pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        match &self.kind {
+            Kind::Named(named) => named.safe_cut(text, from),
+            Kind::Custom(_) => None,
+        }
+    }
+}
+
+/// The ends of successive pieces.
+pub struct Batch {
+    ends: [usize; BATCH],
+    len: usize,
+    gaps: [u64; BATCH / 64],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { ends: [0; BATCH], len: 0, gaps: [0; BATCH / 64] }
+    }
+}
+
+impl Batch {
+    /// The end of each piece, in order; a piece begins where the one before it ends.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends[..self.len]
+    }
+
+    /// Whether the piece lies between two matches.
+    pub fn is_gap(&self, piece: usize) -> bool {
+        self.gaps[piece / 64] >> (piece % 64) & 1 != 0
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.gaps = [0; BATCH / 64];
+    }
+
+    fn is_full(&self) -> bool {
+        self.len == BATCH
+    }
+
+    fn push(&mut self, end: usize) {
+        self.ends[self.len] = end;
+        self.len += 1;
+    }
+
+    fn push_gap(&mut self, end: usize) {
+        self.gaps[self.len / 64] |= 1 << (self.len % 64);
+        self.push(end);
+    }
+}
+
+/// Cuts one text, a batch at a time.
+pub struct Scanner<'a> {
+    text: &'a str,
+    position: usize,
+    state: State<'a>,
+}
+
+enum State<'a> {
+    Named(Named),
+    Custom(Gaps<'a>),
+}
+
+impl Scanner<'_> {
+    /// Where the next piece begins.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Replace the batch by the next pieces and return how many they are: none only at the end of the text.
+    pub fn fill(&mut self, batch: &mut Batch) -> Result<usize> {
+        batch.clear();
+        match &mut self.state {
+            State::Named(named) => named.fill(self.text, self.position, class_table(), batch),
+            State::Custom(gaps) => gaps.fill(self.text, self.position, batch)?,
+        }
+        if let Some(&end) = batch.ends().last() {
+            self.position = end;
+        }
+        Ok(batch.len)
+    }
+}
+
+/// Every piece of a text, in order.
+pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern) -> Result<Vec<&'t str>> {
+    let mut pieces = Vec::new();
+    let mut batch = Batch::default();
+    let mut scanner = pattern.scan(text);
+    let mut start = 0;
+    while scanner.fill(&mut batch)? > 0 {
+        for &end in batch.ends() {
+            pieces.push(&text[start..end]);
+            start = end;
+        }
+    }
+    Ok(pieces)
+}

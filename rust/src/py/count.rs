@@ -1,0 +1,164 @@
+//! `CountTable` as Python sees it.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyBytes, PyInt, PyString};
+
+use super::{PyWatch, thread_count};
+use crate::count::{self, Means};
+use crate::watch::{Stage, Watch};
+
+/// How many bytes of documents are gathered from Python before they are counted with the GIL released.
+const GATHERED: usize = 4 << 20;
+
+type Array = Py<PyArray1<u64>>;
+
+/// Pretokens and their counts.
+#[pyclass(module = "bpetite._engine")]
+pub struct CountTable {
+    pub table: count::CountTable,
+}
+
+#[pymethods]
+impl CountTable {
+    #[new]
+    #[pyo3(
+        signature = (pattern, boundaries=vec![], count_unmatched=true),
+        text_signature = "(pattern, boundaries=(), count_unmatched=True)"
+    )]
+    fn new(pattern: &str, boundaries: Vec<String>, count_unmatched: bool) -> PyResult<Self> {
+        Ok(Self { table: count::CountTable::new(pattern, &boundaries, count_unmatched)? })
+    }
+
+    #[pyo3(signature = (paths, *, num_threads=None, memory_limit=None, progress=None))]
+    fn add_files(
+        &mut self,
+        py: Python<'_>,
+        paths: Vec<PathBuf>,
+        num_threads: Option<&Bound<'_, PyInt>>,
+        memory_limit: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let mut watch = PyWatch { progress: progress.as_ref() };
+        Ok(py.detach(|| self.table.add_files(&paths, means, &mut watch))?)
+    }
+
+    #[pyo3(signature = (documents, *, num_threads=None, memory_limit=None, progress=None))]
+    fn add_documents(
+        &mut self,
+        py: Python<'_>,
+        documents: &Bound<'_, PyAny>,
+        num_threads: Option<&Bound<'_, PyInt>>,
+        memory_limit: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        if documents.is_instance_of::<PyString>() || documents.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err(
+                "documents: one str or bytes was given where many are expected",
+            ));
+        }
+        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let mut watch = PyWatch { progress: progress.as_ref() };
+        let mut gathered = Vec::new();
+        let (mut size, mut first) = (0, 0);
+        let mut done = 0;
+        let mut documents = documents.try_iter()?;
+        loop {
+            let document = documents.next().transpose()?.map(Document::new).transpose()?;
+            let finished = document.is_none();
+            if let Some(document) = document {
+                size += document.bytes().len();
+                gathered.push(document);
+            }
+            if finished || size >= GATHERED {
+                let table = &mut self.table;
+                py.detach(|| {
+                    let borrowed: Vec<&[u8]> = gathered.iter().map(Document::bytes).collect();
+                    table.add_documents(&borrowed, means, &|index| format!("document {}", first + index))
+                })?;
+                done += size as u64;
+                watch.report(Stage::Counting, done, 0)?;
+                first += gathered.len();
+                gathered.clear();
+                size = 0;
+            }
+            if finished {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add_counts(
+        &mut self,
+        py: Python<'_>,
+        pretokens: &[u8],
+        ends: PyReadonlyArray1<'_, u64>,
+        counts: PyReadonlyArray1<'_, u64>,
+    ) -> PyResult<()> {
+        let contiguous = |_| PyValueError::new_err("ends and counts must be contiguous arrays");
+        let (ends, counts) = (ends.as_slice().map_err(contiguous)?, counts.as_slice().map_err(contiguous)?);
+        Ok(py.detach(|| self.table.add_counts(pretokens, ends, counts))?)
+    }
+
+    fn merge(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
+        let other = &other.table;
+        Ok(py.detach(|| self.table.merge(other))?)
+    }
+
+    #[pyo3(signature = (min_count=1))]
+    fn sorted(&self, py: Python<'_>, min_count: u64) -> PyResult<(Py<PyBytes>, Array, Array)> {
+        let sorted = py.detach(|| self.table.sorted(min_count))?;
+        let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
+        Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.len()
+    }
+
+    #[getter]
+    fn total(&self) -> u128 {
+        self.table.total()
+    }
+
+    #[getter]
+    fn documents(&self) -> u64 {
+        self.table.documents()
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.table.bytes()
+    }
+}
+
+/// A document that Python owns; its bytes stay where they are while the reference is held.
+enum Document {
+    Text(PyBackedStr),
+    Bytes(PyBackedBytes),
+}
+
+impl Document {
+    fn new(document: Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = document.cast::<PyString>() {
+            Ok(Self::Text(text.clone().try_into()?))
+        } else if let Ok(bytes) = document.cast::<PyBytes>() {
+            Ok(Self::Bytes(bytes.clone().into()))
+        } else {
+            let kind = document.get_type().name()?;
+            Err(PyTypeError::new_err(format!("documents must be str or bytes, not {kind}")))
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+"""The engine counts what the specification's pretokens, counted one by one, come to."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import _engine
+from bpetite._pretokenizer import pieces
+from bpetite.patterns import PATTERNS
+
+GPT2 = PATTERNS["gpt2"]
+
+
+def counted(table: _engine.CountTable, min_count: int = 1) -> dict[bytes, int]:
+    pretokens, ends, counts = table.sorted(min_count)
+    starts = [0, *ends.tolist()][:-1]
+    listed = [pretokens[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
+    assert listed == sorted(set(listed))
+    return dict(zip(listed, counts.tolist(), strict=True))
+
+
+def expected(
+    documents: list[str], pattern: str = GPT2, boundaries: tuple[str, ...] = (), count_unmatched: bool = True
+) -> Counter[bytes]:
+    longest_first = sorted(boundaries, key=len, reverse=True)
+    boundary = regex.compile("|".join(map(regex.escape, longest_first)) or r"(?!)")
+    return Counter(
+        piece.encode()
+        for document in documents
+        for stretch in boundary.split(document)
+        for piece, matched in pieces(stretch, pattern)
+        if matched or count_unmatched
+    )
+
+
+def count(
+    documents: list[str], pattern: str = GPT2, boundaries: Sequence[str] = (), count_unmatched: bool = True
+) -> _engine.CountTable:
+    table = _engine.CountTable(pattern, boundaries, count_unmatched)
+    table.add_documents(documents)
+    return table
+
+
+TEXT = st.text(" \na1'sé中|<>", max_size=60) | st.text(max_size=40)
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS, r"\w+"])
+@pytest.mark.parametrize("count_unmatched", [True, False])
+@given(documents=st.lists(TEXT, max_size=6))
+def test_counts_are_those_of_the_specification(
+    pattern: str, count_unmatched: bool, documents: list[str]
+) -> None:
+    source = PATTERNS.get(pattern, pattern)
+    table = count(documents, source, count_unmatched=count_unmatched)
+    assert counted(table) == expected(documents, source, count_unmatched=count_unmatched)
+    assert table.total == sum(counted(table).values())
+    assert len(table) == len(counted(table))
+    assert table.bytes == sum(len(document.encode()) for document in documents)
+
+
+@given(documents=st.lists(TEXT, max_size=4))
+def test_boundaries_are_never_counted_or_crossed(documents: list[str]) -> None:
+    boundaries = ("<|", "<|a|>", "|>", "a1")
+    table = count(documents, GPT2, boundaries=boundaries)
+    assert counted(table) == expected(documents, GPT2, boundaries)
+
+
+def test_of_overlapping_boundaries_the_longest_of_the_leftmost_cuts() -> None:
+    assert counted(count(["x<|a|>y<|z"], boundaries=["<|", "<|a|>"])) == {b"x": 1, b"y": 1, b"z": 1}
+
+
+def test_documents_are_the_stretches_between_boundaries_that_hold_text() -> None:
+    assert count(["a<|>b<|><|>", "", "c"], boundaries=["<|>"]).documents == 3
+
+
+def test_bytes_and_str_documents_count_alike() -> None:
+    table = _engine.CountTable(GPT2)
+    documents: list[str | bytes] = ["é a", "é a".encode()]
+    table.add_documents(iter(documents))
+    assert counted(table) == {"é".encode(): 2, b" a": 2}
+
+
+def test_files_count_like_their_text(tmp_path: Path) -> None:
+    texts = ["one two\n\n  three", "", "zwei zwei's"]
+    paths = []
+    for number, text in enumerate(texts):
+        paths.append(tmp_path / f"{number}.txt")
+        paths[-1].write_text(text)
+    table = _engine.CountTable(GPT2)
+    seen: list[tuple[str, int, int]] = []
+    table.add_files(paths, progress=lambda *report: seen.append(report))
+    assert counted(table) == expected(texts)
+    size = sum(map(len, texts))
+    assert seen[-1] == ("counting", size, size)
+
+
+def test_tables_add_up() -> None:
+    one, other = count(["a b"]), count(["b b", "c"])
+    one.merge(other)
+    assert counted(one) == expected(["a b", "b b", "c"])
+    assert (one.total, one.documents, one.bytes) == (5, 3, 7)
+
+
+def test_counts_made_elsewhere_can_be_added() -> None:
+    table = count(["a b"])
+    pretokens, ends, counts = count(["b b", "c"]).sorted()
+    table.add_counts(pretokens, ends, counts)
+    assert counted(table) == expected(["a b", "b b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("pretokens", "ends", "counts"),
+    [
+        (b"ab", [1], [1]),
+        (b"ab", [1, 2], [1]),
+        (b"ab", [2, 1, 2], [1, 1, 1]),
+        (b"ab", [0, 2], [1, 1]),
+        (b"ab", [3, 2], [1, 1]),
+    ],
+)
+def test_counts_that_do_not_fit_their_pretokens_are_refused(
+    pretokens: bytes, ends: list[int], counts: list[int]
+) -> None:
+    with pytest.raises(ValueError):
+        count([]).add_counts(pretokens, np.array(ends, np.uint64), np.array(counts, np.uint64))
+
+
+def test_a_count_past_64_bits_is_an_error_and_no_wrap() -> None:
+    table = count(["a"])
+    table.add_counts(b"a", np.array([1], np.uint64), np.array([2**64 - 2], np.uint64))
+    assert counted(table) == {b"a": 2**64 - 1}
+    with pytest.raises(OverflowError, match="64 bits"):
+        table.add_counts(b"a", np.array([1], np.uint64), np.array([1], np.uint64))
+
+
+def test_rare_pretokens_can_be_left_out() -> None:
+    assert counted(count(["a a b"]), min_count=2) == {}
+    assert counted(count([" a a b"]), min_count=2) == {b" a": 2}
+
+
+def test_a_file_that_is_not_utf8_is_an_error_with_its_name_and_offset(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"caf\xe9 noir")
+    with pytest.raises(ValueError, match=r"latin\.txt: not valid UTF-8 at byte 3"):
+        _engine.CountTable(GPT2).add_files([path])
+
+
+def test_a_document_that_is_not_utf8_is_an_error_with_its_number_and_offset() -> None:
+    with pytest.raises(ValueError, match="document 1: not valid UTF-8 at byte 2"):
+        _engine.CountTable(GPT2).add_documents([b"fine", b"ab\xff"])
+
+
+def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        _engine.CountTable(GPT2).add_files([tmp_path / "missing"])
+
+
+def test_an_exception_of_the_iterable_is_passed_on_unchanged() -> None:
+    raised = LookupError("the source is gone")
+
+    def documents() -> Iterator[str]:
+        yield "one"
+        raise raised
+
+    with pytest.raises(LookupError) as caught:
+        _engine.CountTable(GPT2).add_documents(documents())
+    assert caught.value is raised
+
+
+def test_an_exception_of_the_progress_callback_is_passed_on_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a")
+    raised = LookupError("stop")
+
+    def progress(*_: object) -> None:
+        raise raised
+
+    with pytest.raises(LookupError) as caught:
+        _engine.CountTable(GPT2).add_files([path], progress=progress)
+    assert caught.value is raised
+
+
+@pytest.mark.parametrize("documents", ["one", b"one", [1], [None], 5])
+def test_documents_of_another_kind_are_a_type_error(documents: object) -> None:
+    with pytest.raises(TypeError):
+        _engine.CountTable(GPT2).add_documents(documents)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("num_threads", [0, -1, -(10**30)])
+def test_fewer_than_one_thread_is_an_error(num_threads: int) -> None:
+    with pytest.raises(ValueError, match="num_threads"):
+        _engine.CountTable(GPT2).add_documents(["a"], num_threads=num_threads)
+
+
+def test_any_number_of_threads_gives_the_same_counts() -> None:
+    documents = [f"some words {number}" for number in range(100)]
+    for num_threads in (1, 2, 7, 10**30):
+        table = _engine.CountTable(GPT2)
+        table.add_documents(documents, num_threads=num_threads)
+        assert counted(table) == expected(documents)
+
+
+def test_an_empty_boundary_is_an_error() -> None:
+    with pytest.raises(ValueError, match="boundaries"):
+        _engine.CountTable(GPT2, [""])

@@ -1,0 +1,117 @@
+"""The engine's scanners and the specification's regular expressions cut every text alike."""
+
+import itertools
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import _engine
+from bpetite._pretokenizer import pretokenize
+from bpetite.patterns import PATTERNS
+
+CODE_POINTS = [chr(value) for value in range(0x110000) if not 0xD800 <= value < 0xE000]
+
+OTHER_SPELLINGS = {
+    "gpt2, as published": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "gpt2, possessive": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
+    "cl100k, as published": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "cl100k, one digit": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "whitespace, turned round": r"\s+|\S+",
+}
+SCANNED = PATTERNS | OTHER_SPELLINGS
+
+CUSTOM = {
+    "digits": r"\d+",
+    "words": r"\w+",
+    "no words": r"\W+|\P{L}",
+    "categories": r"\p{Lu}+|\p{Ll}\p{M}*|[\p{P}\p{S}]+|[^\p{C}\s\p{L}]+|\p{Zs}",
+    "look around": r"(?<=a)b+|\s+(?!\S)|a(?=')",
+    "back reference": r"(.)\1+|[^\W\d]+",
+    "atomic": r"(?>a+)b|a++|l*+",
+    "end of text": r"\s+$|s\Z|.",
+    "may match nothing": r"a*|b|l??",
+    "matches only nothing": r"(?=a)|\b",
+    "sets": r"[[a&&\s]+|[]l]|[^]'~]",
+    "folded": r"(?i:ſ|L|É)+",
+    "lines": r"(?m)^.+$|\n",
+}
+
+
+def in_contexts(character: str) -> str:
+    """A character beside each other class: pieces of one text, so that a million characters take seconds."""
+    return f"a{character}1{character} {character}'{character}s{character}A\n"
+
+
+def differing(texts: list[str], pattern: str) -> list[str]:
+    return [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_code_point_is_cut_like_the_specification_cuts_it(name: str) -> None:
+    # Unassigned and private planes are one class, of which one context for each and several for some will do.
+    texts = ["\n".join(CODE_POINTS[first : first + 4096]) for first in range(0, len(CODE_POINTS), 4096)]
+    texts += ["".join(map(in_contexts, CODE_POINTS[first : first + 64])) for first in range(0, 0x20000, 64)]
+    texts += [
+        "".join(map(in_contexts, CODE_POINTS[first : first + 64])) for first in range(0x20000, 0x110000, 4096)
+    ]
+    assert differing(texts, PATTERNS[name]) == []
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_every_short_string_is_cut_like_the_specification_cuts_it(name: str) -> None:
+    alphabet = " \n\r\t1a's!l/ſA\u0301\u3000é"
+    strings = map("".join, itertools.product(alphabet, repeat=4))
+    assert differing(list(strings), SCANNED[name]) == []
+
+
+@pytest.mark.parametrize("name", SCANNED)
+def test_every_longer_string_over_few_letters_is_cut_like_the_specification_cuts_it(name: str) -> None:
+    strings = map("".join, itertools.product(" \na'sA\u0301", repeat=6))
+    assert differing(list(strings), SCANNED[name]) == []
+
+
+@pytest.mark.parametrize("name", SCANNED | CUSTOM)
+@given(text=st.text(max_size=60) | st.text(" \n\ra1'sltveLſ!/A\u0301é中", max_size=200))
+def test_any_text_is_cut_like_the_specification_cuts_it(name: str, text: str) -> None:
+    pattern = (SCANNED | CUSTOM)[name]
+    assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
+
+
+@pytest.mark.parametrize("name", ["digits", "words", "no words", "categories"])
+def test_custom_patterns_use_the_same_unicode_version(name: str) -> None:
+    text = "\n".join(CODE_POINTS)
+    assert _engine.pretokenize(text, CUSTOM[name]) == pretokenize(text, CUSTOM[name])
+
+
+def test_the_class_table_is_that_of_the_regex_module() -> None:
+    table = _engine.character_classes()
+    everything = "".join(CODE_POINTS)
+    upper, lower = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+    other = r"[^\s\p{L}\p{N}]"
+    for bit, members in enumerate([r"\p{L}", r"\p{N}", r"\s", other, upper, lower, r"[\r\n]"]):
+        marked = [character for character in CODE_POINTS if table[ord(character)] >> bit & 1]
+        assert marked == regex.findall(members, everything)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        (r"(a", "parenthesis"),
+        (r"(?x) a b", "verbose mode"),
+        (r"[[:alpha:]]", "write"),
+        (r"[a--b]", "in a set"),
+        (r"\h", "not supported"),
+    ],
+)
+def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        _engine.check_pattern(pattern)
+
+
+def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:
+    with pytest.raises(ValueError, match="could not be matched"):
+        _engine.pretokenize("a" * 60, r"(?:a|a|(?=b)b)+\d")
