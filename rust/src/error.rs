@@ -20,6 +20,8 @@ pub enum Error {
     NotUtf8 { input: String, offset: u64 },
     /// An exception that the caller's own code or a signal raised; it is passed on unchanged.
     Caller(Box<dyn std::error::Error + Send + Sync>),
+    /// Another thread of the same call has ended it, with an error of its own that is reported instead.
+    Stopped,
 }
 
 /// The engine's result type.
@@ -35,6 +37,7 @@ impl fmt::Display for Error {
                 write!(f, "{input}: not valid UTF-8 at byte {offset}")
             }
             Self::Caller(raised) => write!(f, "{raised}"),
+            Self::Stopped => f.write_str("another thread ended the call"),
         }
     }
 }

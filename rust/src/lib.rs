@@ -5,9 +5,12 @@
 //! Every function has a readable counterpart in the Python specification, which is its oracle.
 
 pub mod count;
+pub mod decode;
+pub mod encode;
 pub mod error;
 pub mod merge;
 pub mod pretokenize;
+pub mod tokens;
 pub mod unicode;
 pub mod watch;
 

@@ -1,6 +1,9 @@
 //! How a long call tells what it has done, and how it is stopped.
 
-use crate::error::Result;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
 
 /// The stages that a long call goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +12,8 @@ pub enum Stage {
     Counting,
     /// Counts into merges; measured in merges.
     Merging,
+    /// Text into ids; not measured.
+    Encoding,
 }
 
 impl Stage {
@@ -17,6 +22,7 @@ impl Stage {
         match self {
             Self::Counting => "counting",
             Self::Merging => "merging",
+            Self::Encoding => "encoding",
         }
     }
 }
@@ -34,5 +40,54 @@ pub struct Unwatched;
 impl Watch for Unwatched {
     fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
         Ok(())
+    }
+}
+
+/// How often a call that is watched reports, and how much work may pass between two looks at the clock.
+const INTERVAL: Duration = Duration::from_millis(100);
+const BYTES_PER_LOOK: usize = 1 << 18;
+
+/// The pulse of a call that works through bytes: the calling thread reports now and then, every other thread
+/// looks whether it has been told to stop.
+pub struct Pulse<'a> {
+    beats_for: Beats<'a>,
+    bytes: usize,
+}
+
+enum Beats<'a> {
+    Watch { watch: &'a mut dyn Watch, last: Instant },
+    Stop(&'a AtomicBool),
+}
+
+impl<'a> Pulse<'a> {
+    /// The pulse of the calling thread.
+    pub fn of(watch: &'a mut dyn Watch) -> Self {
+        Self { beats_for: Beats::Watch { watch, last: Instant::now() }, bytes: 0 }
+    }
+
+    /// The pulse of a thread that `stop` ends.
+    pub fn until(stop: &'a AtomicBool) -> Self {
+        Self { beats_for: Beats::Stop(stop), bytes: 0 }
+    }
+
+    /// So many bytes more are done; an error means that the call is to end.
+    #[inline]
+    pub fn beat(&mut self, bytes: usize) -> Result<()> {
+        self.bytes += bytes;
+        if self.bytes < BYTES_PER_LOOK { Ok(()) } else { self.check() }
+    }
+
+    /// Look at once.
+    #[cold]
+    pub fn check(&mut self) -> Result<()> {
+        self.bytes = 0;
+        match &mut self.beats_for {
+            Beats::Watch { watch, last } if last.elapsed() >= INTERVAL => {
+                *last = Instant::now();
+                watch.report(Stage::Encoding, 0, 0)
+            }
+            Beats::Stop(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
     }
 }

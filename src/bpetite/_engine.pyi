@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 __all__ = [
     "UNICODE_VERSION",
     "CountTable",
+    "DecodeStream",
+    "EncodeStream",
+    "Encoder",
     "character_classes",
     "check_pattern",
     "pretokenize",
@@ -17,6 +20,9 @@ __all__ = [
 ]
 
 _Progress: TypeAlias = Callable[[str, int, int], object]
+_Special: TypeAlias = Literal["parse", "text", "error"]
+_DType: TypeAlias = Literal["uint32", "uint16"]
+_Ids: TypeAlias = Iterable[int] | NDArray[np.integer[Any]]
 
 UNICODE_VERSION: str
 
@@ -66,3 +72,108 @@ def train_symbol_merges(
     max_merges: int | None,
 ) -> NDArray[np.uint32]:
     """Learn merges from words made of symbol numbers: rows of left, right and result symbol."""
+
+@final
+class Encoder:
+    """Turns text into ids and ids into text.
+
+    `special` says what the literal text of a special token is: its id ("parse"), ordinary text ("text"),
+    or a `ValueError` ("error"). `num_threads` is one for each core where it is None; ids are always the same.
+    """
+
+    def __new__(
+        cls,
+        *,
+        pattern: str,
+        tokens: bytes,
+        ends: NDArray[np.uint64],
+        ids: NDArray[np.uint32],
+        merges: NDArray[np.uint32],
+        special_tokens: Sequence[tuple[str, int]],
+        whole_pretoken_first: bool = False,
+    ) -> Encoder:
+        """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
+
+        A row of `merges` is left id, right id, resulting id. `whole_pretoken_first` gives a pretoken that is
+        a token that token's id before any merge is tried.
+        """
+
+    def encode(self, text: str, special: _Special = "parse", num_threads: int | None = None) -> list[int]:
+        """Encode a text."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode a text in which special tokens are text like any other."""
+
+    def encode_to_numpy(
+        self, text: str, special: _Special = "parse", dtype: _DType = "uint32", num_threads: int | None = None
+    ) -> NDArray[Any]:
+        """Encode a text into an array."""
+
+    def encode_batch(
+        self, texts: Iterable[str], special: _Special = "parse", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """Encode texts."""
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[str],
+        special: _Special = "parse",
+        dtype: _DType = "uint32",
+        num_threads: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`."""
+
+    def encode_with_offsets(
+        self, text: str, special: _Special = "parse", unit: Literal["characters", "bytes"] = "characters"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Encode a text; beside the ids, the start and end of each token in the text.
+
+        In bytes (of UTF-8), spans tile the text. In characters, a token that holds part of a character spans
+        the whole of it, so that tokens which share a character overlap in it.
+        """
+
+    def count(self, text: str, special: _Special = "parse", num_threads: int | None = None) -> int:
+        """Return how many ids encoding a text gives."""
+
+    def count_batch(
+        self, texts: Iterable[str], special: _Special = "parse", num_threads: int | None = None
+    ) -> list[int]:
+        """Return how many ids encoding each text gives."""
+
+    def encode_stream(self, special: _Special = "parse") -> EncodeStream:
+        """Begin a text that arrives in pieces."""
+
+    def decode(self, ids: _Ids, errors: str = "strict") -> str:
+        """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
+
+    def decode_bytes(self, ids: _Ids) -> bytes:
+        """Return the joined bytes of ids."""
+
+    def decode_batch(self, batch: Iterable[_Ids], errors: str = "strict") -> list[str]:
+        """Decode several rows of ids."""
+
+    def decode_stream(self, errors: str = "strict") -> DecodeStream:
+        """Begin a text whose ids arrive one by one, or a few at a time."""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes of a token, special ones included."""
+
+@final
+class EncodeStream:
+    """Takes a text in pieces, gives its ids as soon as no later text can change them."""
+
+    def feed(self, piece: str) -> list[int]:
+        """Take the next piece, return the ids that are now final."""
+
+    def finish(self) -> list[int]:
+        """Return the ids that were held back; a new text may then begin."""
+
+@final
+class DecodeStream:
+    """Takes ids, gives the text they complete; bytes of an unfinished character wait for the next ids."""
+
+    def push(self, ids: int | _Ids) -> str:
+        """Take one id, or several, and return the text that is now complete."""
+
+    def finish(self) -> str:
+        """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""

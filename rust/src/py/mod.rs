@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use crate::watch::{Stage, Watch};
 
 mod count;
+mod decode;
+mod encode;
+mod ids;
 mod merge;
 mod pretokenize;
 
@@ -17,6 +20,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;
+    module.add_class::<encode::Encoder>()?;
+    module.add_class::<encode::EncodeStream>()?;
+    module.add_class::<decode::DecodeStream>()?;
     Ok(())
 }
 

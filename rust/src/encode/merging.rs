@@ -1,0 +1,463 @@
+//! One pretoken in, its ids out: the merge with the lowest rank first, of equal ones the leftmost.
+//!
+//! Up to 64 bytes, every step takes the smallest of the ranks side by side. Longer pretokens are merged window by
+//! window, which is exact for every merge list, and linear:
+//!
+//! - A merge is *the lowest-ranked, leftmost pair there is*. Merges that never leave a span of text are therefore
+//!   the same, in the same order, whether the span stands alone or in a text where nothing crosses its ends.
+//! - So each token of a result, and each two neighbours, are also the result for their bytes alone.
+//! - Conversely, tokens of which all neighbours pass that test are the result for the whole: up to the first merge
+//!   across a border, the two tokens beside it would have gone through the same merges alone, and crossed too.
+//! - So two overlapping windows whose results share a token in the same place may be joined at it.
+//!
+//! Where windows share no token (a vocabulary with very long tokens), wider ones are tried, then the whole
+//! pretoken is merged with a heap: n log n, whatever the input.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::merges::{Merges, RANK_BITS};
+use crate::error::{Error, Result};
+use crate::tokens::Tokens;
+use crate::watch::Pulse;
+
+/// The longest pretoken that is merged with ranks side by side; its positions fit beside a rank in 32 bits.
+pub const SHORT: usize = 1 << (32 - RANK_BITS);
+const NO_PAIR: u32 = u32::MAX;
+/// How many heap steps pass between two looks at the pulse.
+const HEAP_STEPS: usize = 1 << 16;
+
+/// Window sizes and how far each reaches back into the one before, in the order they are tried.
+const WINDOWS: [(usize, usize); 2] = [(SHORT, 24), (4096, 1024)];
+
+/// Memory that is used again from one pretoken to the next.
+#[derive(Default)]
+pub struct Scratch {
+    heap: BinaryHeap<Reverse<u64>>,
+    nodes: Vec<Node>,
+    window: Vec<u32>,
+    next_window: Vec<u32>,
+}
+
+/// A token in a doubly linked list over the bytes of a pretoken.
+#[derive(Clone, Copy)]
+struct Node {
+    id: u32,
+    previous: u32,
+    next: u32,
+    /// The rank of the pair made of this token and the next, if there is such a merge.
+    rank: u32,
+}
+
+const END: u32 = u32::MAX;
+
+/// Append the ids of a pretoken.
+pub fn merge(
+    merges: &Merges,
+    tokens: &Tokens,
+    pretoken: &[u8],
+    ids: &mut Vec<u32>,
+    scratch: &mut Scratch,
+    pulse: &mut Pulse,
+) -> Result<()> {
+    if pretoken.len() <= SHORT {
+        merge_short(merges, pretoken, ids);
+        return Ok(());
+    }
+    for (size, overlap) in WINDOWS {
+        let before = ids.len();
+        if size < pretoken.len() {
+            let windows = Windows { merges, tokens, pretoken, size, overlap };
+            if windows.merge(ids, scratch, pulse)? {
+                return Ok(());
+            }
+            ids.truncate(before);
+        }
+    }
+    merge_with_heap(merges, pretoken, ids, scratch, pulse)
+}
+
+/// Append the ids of at most `SHORT` bytes.
+pub fn merge_short(merges: &Merges, bytes: &[u8], ids: &mut Vec<u32>) {
+    let mut row = Row::new(merges, bytes);
+    while row.step(merges) {}
+    row.append_to(ids);
+}
+
+/// Tokens at the places of their first bytes, and beside each the pair it makes with the next one.
+struct Row {
+    ids: [u32; SHORT],
+    /// Rank and place of each pair in one number, so that the smallest is the lowest rank, leftmost first.
+    pairs: [u32; SHORT],
+    merged: [u32; SHORT],
+    /// A bit for every place where a token starts.
+    starts: u64,
+    length: usize,
+}
+
+impl Row {
+    fn new(merges: &Merges, bytes: &[u8]) -> Self {
+        let bytes = &bytes[..bytes.len().min(SHORT)];
+        let mut row = Self {
+            ids: [0; SHORT],
+            pairs: [NO_PAIR; SHORT],
+            merged: [0; SHORT],
+            starts: u64::MAX >> ((SHORT - bytes.len()) % SHORT),
+            length: bytes.len(),
+        };
+        if bytes.is_empty() {
+            row.starts = 0;
+        }
+        for (id, &byte) in row.ids.iter_mut().zip(bytes) {
+            *id = merges.base(byte);
+        }
+        for place in 1..bytes.len() {
+            row.look_up(merges, place - 1, place);
+        }
+        row
+    }
+
+    #[inline]
+    fn look_up(&mut self, merges: &Merges, left: usize, right: usize) {
+        self.pairs[left] = NO_PAIR;
+        if let Some(merge) = merges.get(self.ids[left], self.ids[right]) {
+            self.pairs[left] = merge.rank << (u32::BITS - RANK_BITS) | left as u32;
+            self.merged[left] = merge.id;
+        }
+    }
+
+    /// Apply the merge of the lowest rank; false when there is none.
+    #[inline]
+    fn step(&mut self, merges: &Merges) -> bool {
+        let mut best = NO_PAIR;
+        for &pair in &self.pairs[..self.length] {
+            best = best.min(pair);
+        }
+        if best == NO_PAIR {
+            return false;
+        }
+        let place = best as usize % SHORT;
+        self.ids[place] = self.merged[place];
+        let absorbed = self.after(place);
+        self.starts &= !(1 << absorbed);
+        self.pairs[absorbed] = NO_PAIR;
+        self.pairs[place] = NO_PAIR;
+        let following = self.after(place);
+        if following < SHORT {
+            self.look_up(merges, place, following);
+        }
+        let earlier = self.starts & ((1 << place) - 1);
+        if earlier != 0 {
+            self.look_up(merges, SHORT - 1 - earlier.leading_zeros() as usize, place);
+        }
+        true
+    }
+
+    /// The place of the token after the one at `place`; `SHORT` or more if it is the last.
+    #[inline]
+    fn after(&self, place: usize) -> usize {
+        place + 1 + (self.starts >> place >> 1).trailing_zeros() as usize
+    }
+
+    fn append_to(&self, ids: &mut Vec<u32>) {
+        let mut starts = self.starts;
+        while starts != 0 {
+            ids.push(self.ids[starts.trailing_zeros() as usize]);
+            starts &= starts - 1;
+        }
+    }
+}
+
+/// A long pretoken, merged in windows of `size` bytes that reach `overlap` bytes back or a little more.
+struct Windows<'a> {
+    merges: &'a Merges,
+    tokens: &'a Tokens,
+    pretoken: &'a [u8],
+    size: usize,
+    overlap: usize,
+}
+
+impl Windows<'_> {
+    /// Append all ids; false (and any ids appended) where two windows could not be joined.
+    fn merge(&self, ids: &mut Vec<u32>, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<bool> {
+        let mut current = std::mem::take(&mut scratch.window);
+        let mut next = std::mem::take(&mut scratch.next_window);
+        let joined = self.merge_all(ids, &mut current, &mut next, scratch, pulse);
+        scratch.window = current;
+        scratch.next_window = next;
+        joined
+    }
+
+    fn merge_all(
+        &self,
+        ids: &mut Vec<u32>,
+        current: &mut Vec<u32>,
+        next: &mut Vec<u32>,
+        scratch: &mut Scratch,
+        pulse: &mut Pulse,
+    ) -> Result<bool> {
+        // `ids`, then `current` from index `first` on, are the result for all bytes up to `end`.
+        let mut end = self.size;
+        let mut first = 0;
+        let mut first_start = 0;
+        self.merge_window(0, end, current, scratch, pulse)?;
+        while end < self.pretoken.len() {
+            pulse.beat(self.size)?;
+            let (restart, restart_start) = self.restart(current, first, first_start, end);
+            if restart_start + self.size <= end + self.size / 4 {
+                return Ok(false);
+            }
+            end = self.pretoken.len().min(restart_start + self.size);
+            self.merge_window(restart_start, end, next, scratch, pulse)?;
+            let Some((shared, shared_next)) = self.shared_token(&current[restart..], next) else {
+                return Ok(false);
+            };
+            ids.extend_from_slice(&current[first..=restart + shared]);
+            first = shared_next + 1;
+            first_start = restart_start + self.length(&next[..first]);
+            std::mem::swap(current, next);
+        }
+        ids.extend_from_slice(&current[first..]);
+        Ok(true)
+    }
+
+    fn merge_window(
+        &self,
+        start: usize,
+        end: usize,
+        ids: &mut Vec<u32>,
+        scratch: &mut Scratch,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        ids.clear();
+        let bytes = &self.pretoken[start..end];
+        if bytes.len() <= SHORT {
+            merge_short(self.merges, bytes, ids);
+            return Ok(());
+        }
+        merge_with_heap(self.merges, bytes, ids, scratch, pulse)
+    }
+
+    /// The last token, from index `first` on, that starts at least `overlap` bytes before `end`: its index and start.
+    fn restart(&self, current: &[u32], first: usize, first_start: usize, end: usize) -> (usize, usize) {
+        let (mut index, mut start) = (first, first_start);
+        while index + 1 < current.len() {
+            let following = start + self.length(&current[index..=index]);
+            if following + self.overlap > end {
+                break;
+            }
+            (index, start) = (index + 1, following);
+        }
+        (index, start)
+    }
+
+    /// The first token that both have in the same place (both begin in the same place), as an index into each.
+    fn shared_token(&self, current: &[u32], next: &[u32]) -> Option<(usize, usize)> {
+        let (mut i, mut j) = (0, 0);
+        let (mut start, mut next_start) = (0, 0);
+        while i < current.len() && j < next.len() {
+            if start == next_start && current[i] == next[j] {
+                return Some((i, j));
+            }
+            if start <= next_start {
+                start += self.length(&current[i..=i]);
+                i += 1;
+            } else {
+                next_start += self.length(&next[j..=j]);
+                j += 1;
+            }
+        }
+        None
+    }
+
+    fn length(&self, ids: &[u32]) -> usize {
+        ids.iter().map(|&id| self.tokens.length(id).unwrap_or(0)).sum()
+    }
+}
+
+/// Append the ids of any number of bytes below 4 GiB.
+fn merge_with_heap(
+    merges: &Merges,
+    bytes: &[u8],
+    ids: &mut Vec<u32>,
+    scratch: &mut Scratch,
+    pulse: &mut Pulse,
+) -> Result<()> {
+    let mut list = List::new(merges, bytes, scratch)?;
+    let mut steps = 0;
+    while let Some(Reverse(entry)) = list.heap.pop() {
+        steps += 1;
+        if steps % HEAP_STEPS == 0 {
+            pulse.check()?;
+        }
+        let (rank, place) = ((entry >> 32) as u32, entry as u32);
+        // An entry of a pair that is no more is recognised by its rank.
+        if list.nodes[place as usize].rank == rank {
+            list.apply(place);
+        }
+    }
+    list.append_to(ids);
+    Ok(())
+}
+
+struct List<'a> {
+    merges: &'a Merges,
+    nodes: &'a mut Vec<Node>,
+    heap: &'a mut BinaryHeap<Reverse<u64>>,
+}
+
+impl<'a> List<'a> {
+    fn new(merges: &'a Merges, bytes: &[u8], scratch: &'a mut Scratch) -> Result<Self> {
+        let length = u32::try_from(bytes.len())
+            .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
+        scratch.nodes.clear();
+        scratch.nodes.extend((0..length).zip(bytes).map(|(place, &byte)| Node {
+            id: merges.base(byte),
+            previous: place.wrapping_sub(1),
+            next: if place + 1 < length { place + 1 } else { END },
+            rank: NO_PAIR,
+        }));
+        let mut entries = std::mem::take(&mut scratch.heap).into_vec();
+        entries.clear();
+        for place in 1..scratch.nodes.len() {
+            if let Some(merge) = merges.get(scratch.nodes[place - 1].id, scratch.nodes[place].id) {
+                scratch.nodes[place - 1].rank = merge.rank;
+                entries.push(Reverse(u64::from(merge.rank) << 32 | (place - 1) as u64));
+            }
+        }
+        scratch.heap = BinaryHeap::from(entries);
+        Ok(Self { merges, nodes: &mut scratch.nodes, heap: &mut scratch.heap })
+    }
+
+    /// Merge the token at `place` with the next one.
+    fn apply(&mut self, place: u32) {
+        let node = self.nodes[place as usize];
+        let absorbed = self.nodes[node.next as usize];
+        let Some(merge) = self.merges.get(node.id, absorbed.id) else { return };
+        self.nodes[node.next as usize].rank = NO_PAIR;
+        self.nodes[place as usize].id = merge.id;
+        self.nodes[place as usize].next = absorbed.next;
+        if absorbed.next != END {
+            self.nodes[absorbed.next as usize].previous = place;
+        }
+        self.look_up(place);
+        if node.previous != END {
+            self.look_up(node.previous);
+        }
+    }
+
+    fn look_up(&mut self, place: u32) {
+        let node = self.nodes[place as usize];
+        let merge = match node.next {
+            END => None,
+            next => self.merges.get(node.id, self.nodes[next as usize].id),
+        };
+        self.nodes[place as usize].rank = merge.map_or(NO_PAIR, |merge| merge.rank);
+        if let Some(merge) = merge {
+            self.heap.push(Reverse(u64::from(merge.rank) << 32 | u64::from(place)));
+        }
+    }
+
+    fn append_to(&self, ids: &mut Vec<u32>) {
+        let mut place = if self.nodes.is_empty() { END } else { 0 };
+        while place != END {
+            ids.push(self.nodes[place as usize].id);
+            place = self.nodes[place as usize].next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    /// Numbers that look random and are the same in every run.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.0 >> 33) as usize % bound
+        }
+    }
+
+    /// A merge list over the first `letters` letters, in which several merges may make the same token.
+    fn vocabulary(numbers: &mut Numbers, letters: usize, count: usize) -> (Merges, Tokens) {
+        let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+        let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
+        let mut rows: Vec<[u32; 3]> = Vec::new();
+        while rows.len() < count {
+            let (left, right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
+            let token = [&spelled[left as usize][..], &spelled[right as usize]].concat();
+            if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
+                continue;
+            }
+            let known = (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
+            let id = known.flatten().unwrap_or(spelled.len());
+            if id == spelled.len() {
+                spelled.push(token);
+                made.push(id as u32);
+            }
+            rows.push([left, right, id as u32]);
+        }
+        let tokens =
+            Tokens::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
+        let base = std::array::from_fn(|byte| byte as u32);
+        (Merges::new(base, &rows, &tokens).unwrap(), tokens)
+    }
+
+    /// The definition: the lowest-ranked, leftmost pair, again and again.
+    fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
+        let mut ids: Vec<u32> = bytes.iter().map(|&byte| merges.base(byte)).collect();
+        loop {
+            let pairs =
+                (1..ids.len()).filter_map(|i| merges.get(ids[i - 1], ids[i]).map(|m| (m.rank, i, m.id)));
+            let Some((_, i, id)) = pairs.min() else { return ids };
+            ids.splice(i - 1..=i, [id]);
+        }
+    }
+
+    fn text(numbers: &mut Numbers, letters: usize, length: usize) -> Vec<u8> {
+        let repeat = 1 + numbers.below(12);
+        let mut bytes: Vec<u8> = (0..length).map(|_| b'a' + numbers.below(letters) as u8).collect();
+        if numbers.below(2) == 0 {
+            for i in repeat..length {
+                bytes[i] = bytes[i - repeat];
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_way_of_merging_gives_what_is_defined() {
+        let mut numbers = Numbers(7);
+        for round in 0..300 {
+            let letters = 1 + numbers.below(4);
+            let count = numbers.below(if letters == 1 { 8 } else { 60 });
+            let (merges, tokens) = vocabulary(&mut numbers, letters, count);
+            for _ in 0..20 {
+                let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
+                let bytes = text(&mut numbers, letters, length);
+                let expected = defined(&merges, &bytes);
+                let mut scratch = Scratch::default();
+                let mut unwatched = Unwatched;
+                let mut pulse = Pulse::of(&mut unwatched);
+                let mut ids = vec![1];
+                merge(&merges, &tokens, &bytes, &mut ids, &mut scratch, &mut pulse).unwrap();
+                assert_eq!(ids[1..], expected);
+                ids.clear();
+                merge_with_heap(&merges, &bytes, &mut ids, &mut scratch, &mut pulse).unwrap();
+                assert_eq!(ids, expected);
+                for (size, overlap) in [(8, 3), (20, 10), (64, 24)] {
+                    let windows =
+                        Windows { merges: &merges, tokens: &tokens, pretoken: &bytes, size, overlap };
+                    ids.clear();
+                    if size < length && windows.merge(&mut ids, &mut scratch, &mut pulse).unwrap() {
+                        assert_eq!(ids, expected);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Text in, ids out: special tokens are set apart, the rest is cut into pretokens, and each is merged.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::pretokenize::{Batch, Pattern};
+use crate::tokens::Tokens;
+use crate::watch::Pulse;
+
+mod merges;
+mod merging;
+mod offsets;
+mod parallel;
+mod special;
+mod stream;
+
+use merges::Merges;
+use merging::Scratch;
+pub use offsets::{Unit, spans};
+pub use parallel::Encoded;
+pub use special::Special;
+use special::{Segment, SpecialTokens};
+pub use stream::EncodeStream;
+
+/// Everything that decides how text becomes ids.
+pub struct Definition<'a> {
+    /// The regular expression whose matches are pretokens.
+    pub pattern: &'a str,
+    /// The id and bytes of every token but the special ones; all 256 single bytes are among them.
+    pub tokens: &'a [(u32, &'a [u8])],
+    /// Left id, right id and resulting id of every merge, in the order of rank.
+    pub merges: &'a [[u32; 3]],
+    pub special_tokens: &'a [(String, u32)],
+    /// Whether a pretoken that is a token becomes that token before any merge is tried.
+    pub whole_pretoken_first: bool,
+}
+
+/// A vocabulary, ready to encode; it is never changed, and any number of threads may use it at once.
+pub struct Encoder {
+    pattern: Pattern,
+    merges: Merges,
+    tokens: Tokens,
+    special_tokens: SpecialTokens,
+    /// Tokens that a whole pretoken becomes without merging.
+    whole: HashMap<Box<[u8]>, u32>,
+    largest_id: u32,
+}
+
+/// Where ids go.
+pub trait Sink {
+    /// Take the ids of the next stretch of text.
+    fn put(&mut self, ids: &[u32]);
+    /// How many ids have been taken.
+    fn taken(&self) -> usize;
+}
+
+/// An integer type that ids are stored as.
+pub trait Id: Copy + Default + Send + Sync {
+    /// The largest id that fits.
+    const LARGEST: u32;
+    /// Convert an id known to fit.
+    fn from_id(id: u32) -> Self;
+}
+
+impl Id for u32 {
+    const LARGEST: u32 = u32::MAX;
+    #[inline]
+    fn from_id(id: u32) -> Self {
+        id
+    }
+}
+
+impl Id for u16 {
+    const LARGEST: u32 = u16::MAX as u32;
+    #[inline]
+    fn from_id(id: u32) -> Self {
+        id as u16
+    }
+}
+
+impl<T: Id> Sink for Vec<T> {
+    #[inline]
+    fn put(&mut self, ids: &[u32]) {
+        self.extend(ids.iter().map(|&id| T::from_id(id)));
+    }
+
+    #[inline]
+    fn taken(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Counts ids and keeps none.
+#[derive(Default)]
+pub struct Count(usize);
+
+impl Sink for Count {
+    #[inline]
+    fn put(&mut self, ids: &[u32]) {
+        self.0 += ids.len();
+    }
+
+    #[inline]
+    fn taken(&self) -> usize {
+        self.0
+    }
+}
+
+/// Memory that a thread uses again from text to text.
+#[derive(Default)]
+pub struct Work {
+    batch: Batch,
+    ids: Vec<u32>,
+    scratch: Scratch,
+}
+
+impl Encoder {
+    /// Check the definition and make the tables.
+    pub fn new(definition: &Definition) -> Result<Self> {
+        let specials = definition.special_tokens.iter().map(|(text, id)| (*id, text.as_bytes()));
+        let tokens = Tokens::new(definition.tokens.iter().copied().chain(specials.clone()))?;
+        let merges = Merges::new(base_ids(definition.tokens)?, definition.merges, &tokens)?;
+        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(specials.map(|(id, _)| id));
+        Ok(Self {
+            pattern: Pattern::new(definition.pattern)?,
+            largest_id: ids.max().unwrap_or(0),
+            whole: if definition.whole_pretoken_first {
+                whole_tokens(definition.tokens)
+            } else {
+                HashMap::new()
+            },
+            special_tokens: SpecialTokens::new(definition.special_tokens)?,
+            merges,
+            tokens,
+        })
+    }
+
+    /// The bytes of every token.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Fail unless every id fits the integer type.
+    pub fn check_fits<T: Id>(&self) -> Result<()> {
+        if self.largest_id <= T::LARGEST {
+            return Ok(());
+        }
+        let bits = 8 * size_of::<T>();
+        Err(Error::Value(format!(
+            "the vocabulary has ids up to {}, which do not fit uint{bits}",
+            self.largest_id
+        )))
+    }
+
+    /// Encode one text on this thread.
+    pub fn encode(
+        &self,
+        text: &str,
+        special: Special,
+        sink: &mut impl Sink,
+        work: &mut Work,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        if special == Special::Text {
+            return self.encode_ordinary(text, sink, work, pulse);
+        }
+        for segment in self.special_tokens.split(text, special) {
+            match segment? {
+                Segment::Ordinary(text) => self.encode_ordinary(text, sink, work, pulse)?,
+                Segment::Special(id) => sink.put(&[id]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Encode text in which no special token is looked for.
+    fn encode_ordinary(
+        &self,
+        text: &str,
+        sink: &mut impl Sink,
+        work: &mut Work,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let mut scanner = self.pattern.scan(text);
+        loop {
+            let batch_start = scanner.position();
+            if scanner.fill(&mut work.batch)? == 0 {
+                return Ok(());
+            }
+            let mut start = batch_start;
+            for &end in work.batch.ends() {
+                work.ids.clear();
+                self.encode_pretoken(&text.as_bytes()[start..end], &mut work.ids, &mut work.scratch, pulse)?;
+                sink.put(&work.ids);
+                start = end;
+            }
+            pulse.beat(start - batch_start)?;
+        }
+    }
+
+    fn encode_pretoken(
+        &self,
+        pretoken: &[u8],
+        ids: &mut Vec<u32>,
+        scratch: &mut Scratch,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        if let Some(&id) = self.whole.get(pretoken) {
+            ids.push(id);
+            return Ok(());
+        }
+        merging::merge(&self.merges, &self.tokens, pretoken, ids, scratch, pulse)
+    }
+}
+
+fn base_ids(tokens: &[(u32, &[u8])]) -> Result<[u32; 256]> {
+    let mut ids = [None; 256];
+    for &(id, token) in tokens {
+        if let &[byte] = token
+            && let Some(other) = ids[byte as usize].replace(id)
+        {
+            return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
+        }
+    }
+    if let Some(missing) = ids.iter().position(Option::is_none) {
+        return Err(Error::Value(format!("the base tokens lack byte {missing}")));
+    }
+    Ok(ids.map(Option::unwrap_or_default))
+}
+
+/// Of tokens with the same bytes, the one with the smallest id.
+fn whole_tokens(tokens: &[(u32, &[u8])]) -> HashMap<Box<[u8]>, u32> {
+    let mut whole = HashMap::with_capacity(tokens.len());
+    for &(id, token) in tokens {
+        let smallest = whole.entry(token.into()).or_insert(id);
+        *smallest = id.min(*smallest);
+    }
+    whole
+}
+
+/// The last place at or before `at` where a character begins or the text ends.
+fn character_start(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&place| text.is_char_boundary(place)).unwrap_or(0)
+}

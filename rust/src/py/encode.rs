@@ -1,0 +1,357 @@
+//! `Encoder` as Python sees it: text to ids, ids to text.
+
+use std::sync::Arc;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+
+use super::decode::{DecodeStream, bytes_of, text_of};
+use super::ids::{id_from, ids_from};
+use super::{PyWatch, thread_count};
+use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
+use crate::watch::{Pulse, Unwatched};
+
+/// Texts below this size are encoded without letting go of the GIL.
+const SHORT: usize = 1 << 14;
+
+type Spans = Vec<(usize, usize)>;
+
+/// Turns text into ids and ids into text.
+#[pyclass(module = "bpetite._engine", frozen)]
+pub struct Encoder {
+    encoder: Arc<encode::Encoder>,
+}
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    #[pyo3(signature = (*, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false))]
+    #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
+    fn new(
+        py: Python<'_>,
+        pattern: &str,
+        tokens: &[u8],
+        ends: PyReadonlyArray1<'_, u64>,
+        ids: PyReadonlyArray1<'_, u32>,
+        merges: PyReadonlyArray2<'_, u32>,
+        special_tokens: Vec<(String, u32)>,
+        whole_pretoken_first: bool,
+    ) -> PyResult<Self> {
+        let tokens = cut_tokens(tokens, ends.as_array().iter().copied(), ids.as_array().iter().copied())?;
+        let merges = merge_rows(&merges)?;
+        let definition = Definition {
+            pattern,
+            tokens: &tokens,
+            merges: &merges,
+            special_tokens: &special_tokens,
+            whole_pretoken_first,
+        };
+        let encoder = py.detach(|| encode::Encoder::new(&definition))?;
+        Ok(Self { encoder: Arc::new(encoder) })
+    }
+
+    #[pyo3(signature = (text, special="parse", num_threads=None))]
+    fn encode<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ids = self.encode_one::<u32>(text, special, num_threads)?;
+        PyList::new(text.py(), ids)
+    }
+
+    fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        self.encode(text, "text", None)
+    }
+
+    #[pyo3(signature = (text, special="parse", dtype="uint32", num_threads=None))]
+    fn encode_to_numpy<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        special: &str,
+        dtype: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = text.py();
+        match named_width(dtype)? {
+            Width::Bits16 => {
+                Ok(self.encode_one::<u16>(text, special, num_threads)?.into_pyarray(py).into_any())
+            }
+            Width::Bits32 => {
+                Ok(self.encode_one::<u32>(text, special, num_threads)?.into_pyarray(py).into_any())
+            }
+        }
+    }
+
+    #[pyo3(signature = (texts, special="parse", num_threads=None))]
+    fn encode_batch<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
+        let lists = PyList::empty(texts.py());
+        for bounds in encoded.offsets.windows(2) {
+            lists.append(PyList::new(texts.py(), &encoded.ids[bounds[0] as usize..bounds[1] as usize])?)?;
+        }
+        Ok(lists)
+    }
+
+    #[pyo3(signature = (texts, special="parse", dtype="uint32", num_threads=None))]
+    fn encode_batch_to_numpy<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        special: &str,
+        dtype: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
+        let py = texts.py();
+        match named_width(dtype)? {
+            Width::Bits16 => Ok(arrays(py, self.encode_many::<u16>(texts, special, num_threads)?)),
+            Width::Bits32 => Ok(arrays(py, self.encode_many::<u32>(texts, special, num_threads)?)),
+        }
+    }
+
+    #[pyo3(signature = (text, special="parse", unit="characters"))]
+    fn encode_with_offsets<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        special: &str,
+        unit: &str,
+    ) -> PyResult<(Bound<'py, PyList>, Spans)> {
+        let unit = match unit {
+            "characters" => Unit::Characters,
+            "bytes" => Unit::Bytes,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "unit: must be characters or bytes, not {unit:?}"
+                )));
+            }
+        };
+        let ids = self.encode_one::<u32>(text, special, None)?;
+        let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
+        Ok((PyList::new(text.py(), ids)?, spans))
+    }
+
+    #[pyo3(signature = (text, special="parse", num_threads=None))]
+    fn count(
+        &self,
+        text: &Bound<'_, PyString>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<u64> {
+        let counts = self.count_texts(text.py(), &[text.to_str()?], special, num_threads)?;
+        Ok(counts.into_iter().sum())
+    }
+
+    #[pyo3(signature = (texts, special="parse", num_threads=None))]
+    fn count_batch(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Vec<u64>> {
+        let held = held_texts(texts)?;
+        let borrowed: Vec<&str> = held.iter().map(|text| &text[..]).collect();
+        self.count_texts(texts.py(), &borrowed, special, num_threads)
+    }
+
+    #[pyo3(signature = (special="parse"))]
+    fn encode_stream(&self, special: &str) -> PyResult<EncodeStream> {
+        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), named_special(special)?);
+        Ok(EncodeStream { stream })
+    }
+
+    #[pyo3(signature = (ids, errors="strict"))]
+    fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
+        text_of(ids.py(), &bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)?, errors)
+    }
+
+    fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(ids.py(), &bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)?))
+    }
+
+    #[pyo3(signature = (batch, errors="strict"))]
+    fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyList>> {
+        let texts = PyList::empty(batch.py());
+        for ids in batch.try_iter()? {
+            texts.append(self.decode(&ids?, errors)?)?;
+        }
+        Ok(texts)
+    }
+
+    #[pyo3(signature = (errors="strict"))]
+    fn decode_stream(&self, py: Python<'_>, errors: &str) -> PyResult<DecodeStream> {
+        DecodeStream::new(py, Arc::clone(&self.encoder), errors)
+    }
+
+    fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let token = self.encoder.tokens().get(id_from(id)?);
+        let token = token.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))?;
+        Ok(PyBytes::new(id.py(), token))
+    }
+}
+
+impl Encoder {
+    fn encode_one<T: Id>(
+        &self,
+        text: &Bound<'_, PyString>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Vec<T>> {
+        let special = named_special(special)?;
+        let threads = thread_count(num_threads)?;
+        let py = text.py();
+        let text = text.to_str()?;
+        if text.len() < SHORT {
+            self.encoder.check_fits::<T>()?;
+            let mut ids = Vec::new();
+            let (work, unwatched) = (&mut Work::default(), &mut Unwatched);
+            self.encoder.encode(text, special, &mut ids, work, &mut Pulse::of(unwatched))?;
+            return Ok(ids);
+        }
+        let watch = &mut PyWatch { progress: None };
+        Ok(py.detach(|| self.encoder.encode_all(&[text], special, threads, watch))?.ids)
+    }
+
+    fn encode_many<T: Id>(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Encoded<T>> {
+        let special = named_special(special)?;
+        let threads = thread_count(num_threads)?;
+        let held = held_texts(texts)?;
+        let watch = &mut PyWatch { progress: None };
+        Ok(texts.py().detach(|| {
+            let borrowed: Vec<&str> = held.iter().map(|text| &text[..]).collect();
+            self.encoder.encode_all(&borrowed, special, threads, watch)
+        })?)
+    }
+
+    fn count_texts(
+        &self,
+        py: Python<'_>,
+        texts: &[&str],
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+    ) -> PyResult<Vec<u64>> {
+        let special = named_special(special)?;
+        let threads = thread_count(num_threads)?;
+        let watch = &mut PyWatch { progress: None };
+        Ok(py.detach(|| self.encoder.count_all(texts, special, threads, watch))?)
+    }
+}
+
+/// Takes a text piece by piece, gives its ids as soon as they are final.
+#[pyclass(module = "bpetite._engine")]
+pub struct EncodeStream {
+    stream: encode::EncodeStream,
+}
+
+#[pymethods]
+impl EncodeStream {
+    fn feed<'py>(&mut self, piece: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        let py = piece.py();
+        let piece = piece.to_str()?;
+        let ids = py.detach(|| {
+            let mut ids = Vec::new();
+            let watch = &mut PyWatch { progress: None };
+            self.stream.feed(piece, &mut ids, &mut Pulse::of(watch)).map(|()| ids)
+        })?;
+        PyList::new(py, ids)
+    }
+
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let ids = py.detach(|| {
+            let mut ids = Vec::new();
+            let watch = &mut PyWatch { progress: None };
+            self.stream.finish(&mut ids, &mut Pulse::of(watch)).map(|()| ids)
+        })?;
+        PyList::new(py, ids)
+    }
+}
+
+fn named_special(name: &str) -> PyResult<Special> {
+    match name {
+        "parse" => Ok(Special::Parse),
+        "text" => Ok(Special::Text),
+        "error" => Ok(Special::Error),
+        _ => Err(PyValueError::new_err(format!("special: must be parse, text or error, not {name:?}"))),
+    }
+}
+
+enum Width {
+    Bits16,
+    Bits32,
+}
+
+fn named_width(dtype: &str) -> PyResult<Width> {
+    match dtype {
+        "uint16" => Ok(Width::Bits16),
+        "uint32" => Ok(Width::Bits32),
+        _ => Err(PyValueError::new_err(format!("dtype: must be uint32 or uint16, not {dtype:?}"))),
+    }
+}
+
+/// Hold every text of an iterable, so that it stays alive while the GIL is released.
+fn held_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
+    if texts.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("texts: one str was given where several are expected"));
+    }
+    let mut held = Vec::with_capacity(texts.len().unwrap_or(0));
+    for text in texts.try_iter()? {
+        let text = text?;
+        let text = text
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err(format!("texts: item {} is not a str", held.len())))?;
+        held.push(PyBackedStr::try_from(text.clone())?);
+    }
+    Ok(held)
+}
+
+fn arrays<T: numpy::Element>(
+    py: Python<'_>,
+    encoded: Encoded<T>,
+) -> (Bound<'_, PyAny>, Bound<'_, PyArray1<u64>>) {
+    (encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py))
+}
+
+/// Cut the joined tokens apart, and put its id beside each.
+fn cut_tokens(
+    tokens: &[u8],
+    ends: impl ExactSizeIterator<Item = u64>,
+    ids: impl ExactSizeIterator<Item = u32>,
+) -> PyResult<Vec<(u32, &[u8])>> {
+    if ends.len() != ids.len() {
+        return Err(PyValueError::new_err(format!("{} ends of tokens for {} ids", ends.len(), ids.len())));
+    }
+    let mut start = 0;
+    let mut cut = Vec::with_capacity(ids.len());
+    for (end, id) in ends.zip(ids) {
+        let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
+        let token = token.ok_or_else(|| {
+            PyValueError::new_err(format!("ends: {end} does not lie between {start} and {}", tokens.len()))
+        })?;
+        start += token.len();
+        cut.push((id, token));
+    }
+    if start < tokens.len() {
+        return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", tokens.len())));
+    }
+    Ok(cut)
+}
+
+fn merge_rows(merges: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<[u32; 3]>> {
+    let merges = merges.as_array();
+    if merges.ncols() != 3 {
+        return Err(PyValueError::new_err(format!("merges: rows have {} numbers, not 3", merges.ncols())));
+    }
+    Ok(merges.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect())
+}

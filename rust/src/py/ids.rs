@@ -1,0 +1,80 @@
+//! Ids as Python has them: lists, arrays and other iterables in, lists and arrays out.
+
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyList, PyString};
+
+/// Copy ids out of a list, an array of integers, or any iterable of integers.
+///
+/// An integer that is no id anywhere (negative, or beyond 32 bits) is a `KeyError`, as an unknown id is.
+pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    if let Ok(array) = ids.cast::<PyUntypedArray>() {
+        return ids_from_array(array);
+    }
+    if ids.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
+    }
+    let mut copied = Vec::with_capacity(ids.len().unwrap_or(0));
+    if let Ok(list) = ids.cast::<PyList>() {
+        for id in list.iter() {
+            copied.push(id_from(&id)?);
+        }
+        return Ok(copied);
+    }
+    for id in ids.try_iter()? {
+        copied.push(id_from(&id?)?);
+    }
+    Ok(copied)
+}
+
+/// One id. `bool` is refused although Python counts it among the integers.
+pub fn id_from(id: &Bound<'_, PyAny>) -> PyResult<u32> {
+    if id.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("ids must be integers, not {id}")));
+    }
+    id.extract::<u32>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(id.py()) {
+            return PyKeyError::new_err(id.clone().unbind());
+        }
+        let kind = id.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!("ids must be integers, not {kind}"))
+    })
+}
+
+fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
+    if array.ndim() != 1 {
+        return Err(PyTypeError::new_err(format!("ids: the array has {} dimensions, not one", array.ndim())));
+    }
+    let ids = None
+        .or_else(|| copy::<u32>(array))
+        .or_else(|| copy::<u16>(array))
+        .or_else(|| copy::<i64>(array))
+        .or_else(|| copy::<i32>(array))
+        .or_else(|| copy::<u64>(array))
+        .or_else(|| copy::<u8>(array))
+        .or_else(|| copy::<i16>(array))
+        .or_else(|| copy::<i8>(array));
+    ids.unwrap_or_else(|| {
+        let kind = array.dtype();
+        // An empty array has no ids, whatever it could hold: `np.array([])` is one of floats.
+        if array.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Err(PyTypeError::new_err(format!("ids must be integers, not {kind}")))
+        }
+    })
+}
+
+/// The elements of an array of this type as ids; nothing if it is of another type.
+fn copy<T: Element + Copy + TryInto<u32> + std::fmt::Display>(
+    array: &Bound<'_, PyUntypedArray>,
+) -> Option<PyResult<Vec<u32>>> {
+    let array = array.cast::<PyArray1<T>>().ok()?;
+    let readonly = array.try_readonly().ok()?;
+    Some(readonly.as_array().iter().map(|&id| id.try_into().map_err(|_| unknown(id))).collect())
+}
+
+fn unknown(id: impl std::fmt::Display) -> PyErr {
+    PyKeyError::new_err(format!("{id}"))
+}

@@ -1,0 +1,410 @@
+"""The engine encodes every text as the specification does, in whatever form it is asked to."""
+
+import itertools
+import multiprocessing
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import _encoder, _engine
+from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._pretokenizer import pretokenize
+from bpetite.patterns import PATTERNS
+from encoders import CORPUS, encoder_of, trained, trained_encoder
+
+DIALECTS = ["bpetite", "cs336", "huggingface", "tiktoken"]
+
+HOSTILE = {
+    "a": "a",
+    "spaces": " ",
+    "newlines": "\n",
+    "no-break spaces": "\u00a0",
+    "ab": "ab",
+    "apostrophes": "'s",
+    "one character in four bytes": "🎉",
+    "combining marks": "e\u0301",
+    "null": "\0",
+    "carriage returns": "\r\n",
+    "special tokens": "<|endoftext|>",
+    "almost a special token": "<|endoftext|",
+}
+
+FRAGMENTS = [
+    "<|endoftext|>",
+    "<|endo",
+    "|>",
+    " ",
+    "  ",
+    "\n",
+    "'",
+    "'ll",
+    "the",
+    " the",
+    "é",
+    "天地",
+    "🎉",
+    "a",
+    "1",
+    "\u0301",
+]
+texts = st.one_of(st.text(), st.lists(st.sampled_from(FRAGMENTS)).map("".join))
+
+
+def specified(text: str, dialect: str = "bpetite") -> list[int]:
+    result = trained(dialect)
+    return _encoder.encode(text, result.vocab, result.merges, result.special_tokens)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(text=texts)
+def test_every_dialect_encodes_as_specified(dialect: str, text: str) -> None:
+    assert trained_encoder(dialect).encode(text) == specified(text, dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_corpus_of_the_vocabulary_encodes_as_specified(dialect: str) -> None:
+    assert trained_encoder(dialect).encode(CORPUS) == specified(CORPUS, dialect)
+
+
+def test_every_text_over_a_tiny_alphabet_encodes_as_specified() -> None:
+    encoder = trained_encoder()
+    for length in range(7):
+        for letters in itertools.product("ae \n'", repeat=length):
+            text = "".join(letters)
+            assert encoder.encode(text) == specified(text), text
+
+
+def test_every_code_point_encodes_as_its_pretokens_do() -> None:
+    encoder = trained_encoder()
+    base = [trained().vocab[id_] for id_ in range(256)]
+    assert base == [bytes([value]) for value in range(256)]
+    for first in range(0, 0x110000, 0x1000):
+        characters = [chr(value) for value in range(first, first + 0x1000) if not 0xD800 <= value < 0xE000]
+        text = "a".join(f"{character} {character}" for character in characters)
+        ids = encoder.encode(text)
+        assert encoder.decode(ids) == text
+        assert ids == [id_ for piece in pretokenize(text) for id_ in encoder.encode(piece.decode())]
+
+
+@pytest.mark.parametrize("whole_pretoken_first", [False, True])
+@given(text=texts)
+def test_ids_are_tiktokens_for_the_same_ranks(whole_pretoken_first: bool, text: str) -> None:
+    result = trained("tiktoken")
+    ranks = {token: id_ for id_, token in result.vocab.items() if id_ not in result.special_tokens.values()}
+    theirs = tiktoken.Encoding(
+        "ours",
+        pat_str=PRETOKENIZER_PATTERN,
+        mergeable_ranks=ranks,
+        special_tokens=dict(result.special_tokens),
+    )
+    ours = encoder_of(
+        result.vocab, result.merges, result.special_tokens, whole_pretoken_first=whole_pretoken_first
+    )
+    assert ours.encode(text) == theirs.encode(text, allowed_special="all")
+    assert ours.encode_ordinary(text) == theirs.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_merge_list_encodes_as_specified(seed: int) -> None:
+    rng = random.Random(seed)
+    vocab = {value: bytes([value]) for value in range(256)}
+    made = list(b"abc"[: rng.randint(1, 3)])
+    merges: list[tuple[int, int]] = []
+    for _ in range(rng.randint(0, 60)):
+        pair = (rng.choice(made), rng.choice(made))
+        token = vocab[pair[0]] + vocab[pair[1]]
+        if pair not in merges and token not in vocab.values() and len(token) <= 40:
+            made.append(len(vocab))
+            vocab[len(vocab)] = token
+            merges.append(pair)
+    encoder = encoder_of(vocab, merges, {}, PATTERNS["none"])
+    for _ in range(40):
+        text = "".join(rng.choices("abcd", k=rng.choice([3, 30, 300])))
+        assert encoder.encode(text) == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"])
+
+
+def test_ids_may_have_gaps_and_base_ids_any_order() -> None:
+    vocab = {1000 * (255 - value): bytes([value]) for value in range(256)}
+    a, b = 1000 * (255 - ord("a")), 1000 * (255 - ord("b"))
+    vocab[2**32 - 2] = b"ab"
+    encoder = encoder_of(vocab, [(a, b)], {"<s>": 5})
+    assert encoder.encode("ab<s>ba") == [2**32 - 2, 5, b, a]
+    assert encoder.decode([2**32 - 2, 5, b, a]) == "ab<s>ba"
+
+
+def test_a_whole_pretoken_is_taken_first_only_where_the_vocabulary_says_so() -> None:
+    vocab = {value: bytes([value]) for value in range(256)} | {256: b"bc", 257: b"abc"}
+    merges = [(ord("b"), ord("c"))]
+    assert encoder_of(vocab, merges, {}).encode("abc abc") == [97, 256, 32, 97, 256]
+    assert encoder_of(vocab, merges, {}, whole_pretoken_first=True).encode("abc abc") == [257, 32, 97, 256]
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), r"\w+|[^\w\s]+", r"(?=a)a|b+", r"l+|\s"])
+def test_any_pattern_encodes_as_specified(pattern: str) -> None:
+    result = trained()
+    encoder = encoder_of(result.vocab, result.merges, result.special_tokens, pattern)
+    expected = _encoder.encode(CORPUS, result.vocab, result.merges, result.special_tokens, pattern)
+    assert encoder.encode(CORPUS) == expected
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_megabyte_of_anything_is_encoded(name: str) -> None:
+    encoder = trained_encoder()
+    text = HOSTILE[name] * (1_000_000 // len(HOSTILE[name]))
+    ids = encoder.encode_to_numpy(text)
+    assert encoder.decode(ids) == text
+    assert encoder.count(text) == len(ids)
+    short = HOSTILE[name] * 300
+    assert encoder.encode(short) == specified(short)
+
+
+def test_a_long_pretoken_of_random_letters_encodes_as_specified() -> None:
+    text = "".join(random.Random(1).choices("etaoinshrdlu", k=3000))
+    assert trained_encoder().encode(text) == specified(text)
+
+
+# --- Special tokens ---------------------------------------------------------------------------------------
+
+
+def with_specials(*specials: str) -> _engine.Encoder:
+    vocab = {value: bytes([value]) for value in range(256)}
+    return encoder_of(vocab, [], {special: 300 + index for index, special in enumerate(specials)})
+
+
+def test_of_overlapping_special_tokens_the_longest_at_the_leftmost_place_is_taken() -> None:
+    encoder = with_specials("<a>", "<a><b>", "b>c")
+    assert encoder.encode("<a><b>c<a>") == [301, ord("c"), 300]
+
+
+def test_special_tokens_are_parsed_taken_as_text_or_refused() -> None:
+    encoder = with_specials("<s>")
+    assert encoder.encode("é<s>", "parse") == [0xC3, 0xA9, 300]
+    assert encoder.encode("é<s>", "text") == encoder.encode_ordinary("é<s>") == [*"é<s>".encode()]
+    with pytest.raises(ValueError, match=r'special token "<s>" at character 1;.*special="text"'):
+        encoder.encode("é<s>", "error")
+    assert encoder.encode("é<s", "error") == [*"é<s".encode()]
+    with pytest.raises(ValueError, match="special: must be parse, text or error"):
+        encoder.encode("", "ignore")  # type: ignore[arg-type]  # a wrong value is the point
+
+
+def test_a_thousand_special_tokens_are_each_found() -> None:
+    specials = [f"<|reserved_{index}|>" for index in range(1000)]
+    encoder = with_specials(*specials)
+    assert encoder.encode("".join(specials)) == list(range(300, 1300))
+
+
+def test_the_refusal_is_that_of_the_first_text_whatever_the_number_of_threads() -> None:
+    encoder = with_specials("<s>", "<t>")
+    batch = ["a" * 300_000] * 8
+    batch[3] += "<s>"
+    batch[4] = "<t>" + batch[4]
+    for num_threads in (1, 2, 5):
+        with pytest.raises(ValueError, match='"<s>" at character 300000'):
+            encoder.encode_batch(batch, "error", num_threads)
+
+
+# --- Other forms ------------------------------------------------------------------------------------------
+
+
+@given(batch=st.lists(texts))
+def test_batches_arrays_and_counts_agree_with_encoding_one_by_one(batch: list[str]) -> None:
+    encoder = trained_encoder()
+    expected = [encoder.encode(text) for text in batch]
+    assert encoder.encode_batch(batch) == expected
+    assert (
+        encoder.count_batch(iter(batch)) == [encoder.count(text) for text in batch] == [*map(len, expected)]
+    )
+    for dtype in ("uint32", "uint16"):
+        ids, offsets = encoder.encode_batch_to_numpy(tuple(batch), dtype=dtype)
+        assert ids.dtype == np.dtype(dtype)
+        assert offsets.dtype == np.uint64
+        assert [row.tolist() for row in np.split(ids, offsets[1:-1].astype(np.intp))][
+            : len(batch)
+        ] == expected
+        assert [encoder.encode_to_numpy(text, dtype=dtype).tolist() for text in batch] == expected
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 3, 8, None])
+def test_ids_are_the_same_for_every_number_of_threads(num_threads: int | None) -> None:
+    encoder = trained_encoder()
+    rng = random.Random(2)
+    text = "".join(rng.choices(CORPUS.split(" "), k=400_000)).replace(".", " <|endoftext|> x")
+    batch = [text[:1_000_000], "", text, text[-50:], "z" * 900_000]
+    expected = [encoder.encode_to_numpy(text, num_threads=1) for text in batch]
+    ids, offsets = encoder.encode_batch_to_numpy(batch, num_threads=num_threads)
+    np.testing.assert_array_equal(ids, np.concatenate(expected))
+    assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
+    assert encoder.count_batch(batch, num_threads=num_threads) == [*map(len, expected)]
+    assert encoder.encode(text, num_threads=num_threads) == expected[2].tolist()
+
+
+def test_uint16_is_refused_where_ids_do_not_fit() -> None:
+    encoder = with_specials("<s>")
+    assert encoder.encode_to_numpy("a", dtype="uint16").dtype == np.uint16
+    vocab = {value: bytes([value]) for value in range(256)}
+    large = encoder_of(vocab, [], {"<s>": 65_536})
+    with pytest.raises(ValueError, match="ids up to 65536, which do not fit uint16"):
+        large.encode_to_numpy("", dtype="uint16")
+    with pytest.raises(ValueError, match="dtype: must be uint32 or uint16"):
+        large.encode_to_numpy("", dtype="int64")  # type: ignore[arg-type]  # a wrong value is the point
+
+
+@given(text=texts)
+def test_offsets_reconstruct_the_text(text: str) -> None:
+    encoder = trained_encoder()
+    ids, spans = encoder.encode_with_offsets(text, unit="bytes")
+    assert ids == encoder.encode(text)
+    raw = text.encode()
+    assert [raw[start:end] for start, end in spans] == [encoder.token_bytes(id_) for id_ in ids]
+    starts = [len(raw[:start].decode(errors="ignore")) for start, _ in spans]
+    ends = [len(raw[:end].decode(errors="replace")) for _, end in spans]
+    assert encoder.encode_with_offsets(text)[1] == list(zip(starts, ends, strict=True))
+
+
+def test_a_token_that_holds_part_of_a_character_spans_the_whole_of_it() -> None:
+    ids, spans = with_specials("<é>").encode_with_offsets("aé<é>b")
+    assert (ids, spans) == ([97, 0xC3, 0xA9, 300, 98], [(0, 1), (1, 2), (1, 2), (2, 5), (5, 6)])
+    with pytest.raises(ValueError, match="unit: must be characters or bytes"):
+        with_specials().encode_with_offsets("", unit="words")  # type: ignore[arg-type]  # a wrong value
+
+
+# --- Streams ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern", [PATTERNS["gpt2"], PATTERNS["cl100k"], PATTERNS["o200k"], r"\w+|\W"])
+def test_a_stream_gives_the_same_ids_wherever_it_is_cut(pattern: str) -> None:
+    result = trained()
+    specials = {"<|endoftext|>": 600, "<|endoftext|><": 601, "oft": 602}
+    encoder = encoder_of(
+        {id_: token for id_, token in result.vocab.items() if id_ < 500},
+        result.merges[:244],
+        specials,
+        pattern,
+    )
+    text = "They'll  say\n\n <|endoftext|><|endoftext|>天地 soft 🎉<|endofte 12345 aaaa  "
+    expected = encoder.encode(text)
+    for first in range(len(text) + 1):
+        for second in range(first, len(text) + 1):
+            stream = encoder.encode_stream()
+            pieces = (text[:first], text[first:second], text[second:])
+            ids = [id_ for piece in pieces for id_ in stream.feed(piece)]
+            assert ids + stream.finish() == expected
+
+
+@given(pieces=st.lists(texts), special=st.sampled_from(["parse", "text"]))
+def test_a_stream_of_any_pieces_gives_the_ids_of_the_joined_text(pieces: list[str], special: str) -> None:
+    stream = trained_encoder().encode_stream(special)  # type: ignore[arg-type]  # one of two literals
+    ids = [id_ for piece in pieces for id_ in stream.feed(piece)] + stream.finish()
+    assert ids == trained_encoder().encode("".join(pieces), special)  # type: ignore[arg-type]
+
+
+def test_a_stream_gives_ids_while_the_text_goes_on() -> None:
+    encoder = trained_encoder()
+    stream = encoder.encode_stream()
+    sentence = "The quick brown fox. "
+    given = 0
+    for number in range(1, 1000):
+        given += len(stream.feed(sentence))
+        assert given > encoder.count(sentence * number) - 40
+
+
+def test_a_stream_may_be_used_again_and_drops_a_refused_text() -> None:
+    stream = with_specials("<s>").encode_stream("error")
+    for _ in range(2):
+        assert stream.feed("hello world, hello") + stream.finish() == [*b"hello world, hello"]
+        with pytest.raises(ValueError, match="special token"):
+            stream.feed("a b c <s> and so on and on")
+        assert stream.finish() == []
+
+
+# --- Arguments, threads, processes ------------------------------------------------------------------------
+
+
+def test_a_lone_surrogate_is_refused_with_its_place() -> None:
+    encoder = trained_encoder()
+    for call in (encoder.encode, encoder.encode_to_numpy, encoder.count, encoder.encode_with_offsets):
+        with pytest.raises(UnicodeEncodeError) as raised:
+            call("ab\ud800")
+        assert raised.value.start == 2
+    with pytest.raises(UnicodeEncodeError):
+        encoder.encode_batch(["fine", "ab\ud800"])
+    with pytest.raises(UnicodeEncodeError):
+        encoder.encode_stream().feed("\udfff")
+
+
+def test_what_is_no_text_is_refused() -> None:
+    encoder = trained_encoder()
+    for wrong in (b"a", None, 1, ["a"]):
+        with pytest.raises(TypeError):
+            encoder.encode(wrong)  # type: ignore[arg-type]  # a wrong type is the point
+    with pytest.raises(TypeError, match="one str was given"):
+        encoder.encode_batch("abc")
+    with pytest.raises(TypeError, match="item 1 is not a str"):
+        encoder.encode_batch(["a", b"b"])  # type: ignore[list-item]  # a wrong type is the point
+    with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
+        encoder.encode("a", num_threads=0)
+
+
+def definition(**changes: object) -> dict[str, object]:
+    given: dict[str, object] = {
+        "pattern": PRETOKENIZER_PATTERN,
+        "tokens": bytes(range(256)) + b"ab",
+        "ends": np.array([*range(1, 257), 258], dtype=np.uint64),
+        "ids": np.arange(257, dtype=np.uint32),
+        "merges": np.array([(97, 98, 256)], dtype=np.uint32),
+        "special_tokens": [("<s>", 257)],
+    }
+    return given | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"pattern": "("}, "pattern"),
+        ({"ends": np.arange(1, 258, dtype=np.uint64)}, "the last is 257, not 258"),
+        ({"ends": np.array([*range(1, 257), 259], dtype=np.uint64)}, "259 does not lie between"),
+        ({"ends": np.arange(1, 256, dtype=np.uint64)}, "255 ends of tokens for 257 ids"),
+        ({"ids": np.array([*range(256), 0], dtype=np.uint32)}, "id 0 is given to two tokens"),
+        ({"special_tokens": [("<s>", 256)]}, "id 256 is given to two tokens"),
+        ({"special_tokens": [("<s>", 257), ("<s>", 258)]}, '"<s>" is given twice'),
+        ({"special_tokens": [("", 257)]}, "token 257 is empty"),
+        ({"merges": np.array([(97, 98, 300)], dtype=np.uint32)}, "merge 0 names id 300"),
+        ({"merges": np.array([(98, 97, 256)], dtype=np.uint32)}, "not what its parents spell"),
+        ({"merges": np.array([(97, 98)], dtype=np.uint32)}, "rows have 2 numbers"),
+        ({"tokens": b"b" + bytes(range(1, 256)) + b"ab"}, "byte 98 has two ids, 0 and 98"),
+    ],
+)
+def test_a_definition_that_is_not_whole_is_refused(changes: dict[str, object], reason: str) -> None:
+    _engine.Encoder(**definition())  # type: ignore[arg-type]  # a whole one is accepted
+    with pytest.raises(ValueError, match=reason):
+        _engine.Encoder(**definition(**changes))  # type: ignore[arg-type]
+
+
+def test_threads_may_share_an_encoder() -> None:
+    encoder = encoder_of(trained().vocab, trained().merges, trained().special_tokens)
+    words = CORPUS.split(" ")
+    batches = [" ".join(random.Random(seed).choices(words, k=20_000)) for seed in range(8)]
+    expected = [trained_encoder().encode(text) for text in batches]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(encoder.encode, batches)) == expected
+
+
+def _encode_in_child(text: str) -> list[int]:
+    return trained_encoder().encode(text)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_encodes_while_the_parents_threads_do() -> None:
+    text = CORPUS * 100
+    expected = trained_encoder().encode(text)
+    with ThreadPoolExecutor(4) as pool:
+        busy = [pool.submit(trained_encoder().encode, text) for _ in range(40)]
+        with multiprocessing.get_context("fork").Pool(2) as children:
+            assert children.map(_encode_in_child, [text] * 4) == [expected] * 4
+        assert all(future.result() == expected for future in busy)
