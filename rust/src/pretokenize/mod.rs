@@ -6,7 +6,9 @@
 use crate::error::Result;
 use crate::unicode::class_table;
 
+mod classify;
 mod custom;
+mod gpt2_blocks;
 mod named;
 
 use custom::{Custom, Gaps};
@@ -102,6 +104,28 @@ impl Batch {
     fn push(&mut self, end: usize) {
         self.ends[self.len] = end;
         self.len += 1;
+    }
+
+    /// How many more pieces fit.
+    fn room(&self) -> usize {
+        BATCH - self.len
+    }
+
+    /// Add an end at `base + i` for every bit `i` that is set; there must be room for 64.
+    #[inline(always)]
+    fn push_bits(&mut self, base: usize, mut bits: u64) {
+        let count = bits.count_ones() as usize;
+        let Some(room) = self.ends[self.len..].first_chunk_mut::<64>() else { return };
+        // Eight at a time without asking whether so many are left: what is written too much is overwritten.
+        let mut written = 0;
+        while written < count {
+            for end in &mut room[written..][..8] {
+                *end = base + bits.trailing_zeros() as usize;
+                bits &= bits.wrapping_sub(1);
+            }
+            written += 8;
+        }
+        self.len += count;
     }
 
     fn push_gap(&mut self, end: usize) {

@@ -2,7 +2,7 @@
 //!
 //! Every function follows the alternatives of its pattern in their order; a comment names the one at hand.
 
-use super::Batch;
+use super::{Batch, gpt2_blocks};
 use crate::unicode::{
     CODE_POINTS, ClassTable, LETTER, LOWER, NEWLINE, NUMBER, OTHER, SPACE, UPPER, class_table,
 };
@@ -81,6 +81,9 @@ impl Named {
     /// Add pieces to the batch until it is full or the text ends.
     pub fn fill(self, text: &str, mut position: usize, classes: &ClassTable, batch: &mut Batch) {
         let text = Text { bytes: text.as_bytes(), classes };
+        if self == Self::Gpt2 {
+            return gpt2_blocks::fill(&text, position, batch);
+        }
         while position < text.bytes.len() && !batch.is_full() {
             position = match self {
                 Self::Gpt2 => text.gpt2_end(position),
@@ -129,15 +132,15 @@ impl Named {
 }
 
 /// A text with the class of each of its characters.
-struct Text<'a> {
-    bytes: &'a [u8],
-    classes: &'a ClassTable,
+pub struct Text<'a> {
+    pub bytes: &'a [u8],
+    pub classes: &'a ClassTable,
 }
 
 impl Text<'_> {
     /// The class of the character at `position`, and where the next one begins; no class at the end.
     #[inline(always)]
-    fn at(&self, position: usize) -> (u8, usize) {
+    pub fn at(&self, position: usize) -> (u8, usize) {
         match self.bytes.get(position) {
             None => (0, position),
             Some(&byte) if byte < 0x80 => (self.classes[usize::from(byte)], position + 1),
@@ -145,6 +148,7 @@ impl Text<'_> {
         }
     }
 
+    #[inline(always)]
     fn non_ascii_at(&self, lead: u8, position: usize) -> (u8, usize) {
         let tail = |offset| usize::from(self.bytes.get(position + offset).copied().unwrap_or(0) & 0x3F);
         let lead = usize::from(lead);
@@ -187,7 +191,7 @@ impl Text<'_> {
     }
 
     /// The end of `'(?:[sdmt]|ll|ve|re)`, in which `fold` lets capitals and the long s in.
-    fn contraction(&self, start: usize, fold: bool) -> Option<usize> {
+    pub fn contraction(&self, start: usize, fold: bool) -> Option<usize> {
         let rest = self.bytes.get(start..)?;
         let letter = |offset: usize| {
             rest.get(offset).map_or(0, |byte| if fold { byte.to_ascii_lowercase() } else { *byte })
@@ -227,7 +231,7 @@ impl Text<'_> {
         start + usize::from(self.bytes.get(start) == Some(&b' '))
     }
 
-    fn gpt2_end(&self, start: usize) -> usize {
+    pub fn gpt2_end(&self, start: usize) -> usize {
         // '(?:[sdmt]|ll|ve|re)
         if let Some(end) = self.contraction(start, false) {
             return end;
