@@ -11,3 +11,6 @@ END_OF_TEXT_TOKEN: str = "<|endoftext|>"
 
 BASE_VOCAB_SIZE: int = 256
 """One base token for every byte value."""
+
+UNICODE_VERSION: str = "18.0.0"
+"""The Unicode version of the pattern's classes (letters, numbers, white space); artifacts record it."""

@@ -16,6 +16,7 @@ __all__ = [
     "character_classes",
     "check_pattern",
     "pretokenize",
+    "train_merges",
     "train_symbol_merges",
 ]
 
@@ -61,6 +62,22 @@ class CountTable:
     def documents(self) -> int: ...
     @property
     def bytes(self) -> int: ...
+
+def train_merges(
+    counts: CountTable,
+    *,
+    base: bytes,
+    tie_break: str,
+    shared_tokens: bool,
+    max_tokens: int | None,
+    max_merges: int | None,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+    prior_merges: NDArray[np.uint32] | None = None,
+    num_threads: int | None = None,
+    progress: _Progress | None = None,
+) -> NDArray[np.uint32]:
+    """Learn merges from counts, after `prior_merges`: rows of left, right and result symbol."""
 
 def train_symbol_merges(
     symbols: Sequence[bytes],

@@ -108,9 +108,8 @@ def _count_words(
     corpus: str, id_of: Mapping[bytes, int], rules: Dialect, pattern: str, special_tokens: Sequence[str]
 ) -> dict[Word, int]:
     """Count the pretokens of a corpus, each as the tuple of its base ids."""
-    boundaries = special_tokens if rules.specials_in_corpus == "boundary" else ()
     words: Counter[Word] = Counter()
-    for segment, is_special in split_at_specials(corpus, boundaries):
+    for segment, is_special in split_at_specials(corpus, rules.boundaries(special_tokens)):
         if is_special:
             continue
         for piece, matched in pieces(segment, pattern):

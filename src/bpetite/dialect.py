@@ -100,6 +100,10 @@ class Dialect:
             )
         return vocab_size - smallest
 
+    def boundaries(self, special_tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return the special tokens that cut a corpus into documents."""
+        return tuple(special_tokens) if self.specials_in_corpus == "boundary" else ()
+
     def base_bytes(self) -> bytes:
         """Return the 256 byte values in the order in which the base tokens get their ids."""
         if self.base_ids == "byte_value":

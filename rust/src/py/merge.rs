@@ -1,12 +1,16 @@
-//! `train_symbol_merges`: sequences of symbols in, an array of merges out.
+//! Counts or sequences of symbols in, an array of merges out.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyInt;
 
-use super::PyWatch;
-use crate::merge::{Merge, Rules, SymbolWords, TieBreak, train};
+use super::count::CountTable;
+use super::{PyWatch, thread_count};
+use crate::count::SortedCounts;
+use crate::error::Result;
+use crate::merge::{Merge, Rules, SymbolWords, TieBreak, Visit, Words, train};
 
 /// Learns merges from words that are sequences of symbol numbers.
 #[pyfunction]
@@ -38,6 +42,81 @@ pub fn train_symbol_merges<'py>(
         train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], &mut watch)
     })?;
     merge_array(py, merges)
+}
+
+/// Learns merges from counts, for base tokens in the order of their ids.
+#[pyfunction]
+#[pyo3(signature = (
+    counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1, max_token_length=None,
+    prior_merges=None, num_threads=None, progress=None,
+))]
+#[allow(clippy::too_many_arguments)] // Python's keyword arguments
+pub fn train_merges<'py>(
+    py: Python<'py>,
+    counts: PyRef<'py, CountTable>,
+    base: &[u8],
+    tie_break: &str,
+    shared_tokens: bool,
+    max_tokens: Option<u64>,
+    max_merges: Option<u64>,
+    min_count: u64,
+    max_token_length: Option<u64>,
+    prior_merges: Option<PyReadonlyArray2<'py, u32>>,
+    num_threads: Option<&Bound<'py, PyInt>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    let tie_break = named_tie_break(tie_break)?;
+    let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
+    let prior = prior_merges.map_or(Ok(Vec::new()), |rows| merge_rows(&rows))?;
+    let symbol_of = symbols_of_bytes(base)?;
+    thread_count(num_threads)?;
+    let (table, mut watch) = (&counts.table, PyWatch { progress: progress.as_ref() });
+    let merges = py.detach(|| {
+        let words = Pretokens { sorted: table.sorted(min_count)?, symbol_of };
+        train(base.chunks(1), &words, &rules, &prior, &mut watch)
+    })?;
+    merge_array(py, merges)
+}
+
+/// Pretokens with their counts, whose bytes are the symbols of a base.
+struct Pretokens {
+    sorted: SortedCounts,
+    symbol_of: [u32; 256],
+}
+
+impl Words for Pretokens {
+    type Unit = u8;
+
+    fn symbol(&self, unit: u8) -> u32 {
+        self.symbol_of[usize::from(unit)]
+    }
+
+    fn visit(&self, each: &mut Visit<'_, u8>) -> Result<()> {
+        let mut start = 0;
+        for (&end, &count) in self.sorted.ends.iter().zip(&self.sorted.counts) {
+            each(&self.sorted.pretokens[start..end as usize], count)?;
+            start = end as usize;
+        }
+        Ok(())
+    }
+}
+
+fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
+    let mut symbol_of = [u32::MAX; 256];
+    for (symbol, &byte) in (0..).zip(base) {
+        symbol_of[usize::from(byte)] = symbol;
+    }
+    if base.len() != 256 || symbol_of.contains(&u32::MAX) {
+        return Err(PyValueError::new_err("base must hold each of the 256 byte values once"));
+    }
+    Ok(symbol_of)
+}
+
+fn merge_rows(rows: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<Merge>> {
+    match (rows.as_array().ncols(), rows.as_slice()) {
+        (3, Ok(flat)) => Ok(flat.as_chunks::<3>().0.to_vec()),
+        _ => Err(PyValueError::new_err("prior_merges must be a contiguous array of three columns")),
+    }
 }
 
 fn named_tie_break(name: &str) -> PyResult<TieBreak> {

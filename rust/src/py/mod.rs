@@ -17,6 +17,7 @@ mod pretokenize;
 /// The hot loops of bpetite.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;

@@ -1,0 +1,59 @@
+"""Bytes in, a whole file or none out: no file is ever left half-written under its final name."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextlib.contextmanager
+def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path` that takes its place when the block ends without an error.
+
+    The folder must exist. An existing file is refused with `FileExistsError` unless `overwrite` is set.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder")
+    if target.exists() and not overwrite:
+        raise FileExistsError(f"{path} exists already")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _put_in_place(temporary, target, overwrite)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+    _sync_folder(target.parent)
+
+
+def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
+    """Give the file its name; where nothing may be overwritten, also not what appeared in the meantime."""
+    if overwrite:
+        os.replace(temporary, target)
+        return
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise FileExistsError(f"{target} exists already") from None
+    except OSError:  # a file system without hard links
+        os.rename(temporary, target)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable, where the platform lets a folder be opened."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

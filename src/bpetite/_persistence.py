@@ -1,0 +1,390 @@
+"""Vocabularies in, artifacts out, and back: every check of an artifact stands here.
+
+Schema 1 holds a vocabulary of the default dialect and pattern, written out token by token; schema 2 holds
+any vocabulary. `docs/artifact.md` is normative for both. A vocabulary has one artifact: the same state is
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, NoReturn
+
+from bpetite._constants import (
+    BASE_VOCAB_SIZE,
+    END_OF_TEXT_TOKEN,
+    PRETOKENIZER_PATTERN,
+    SCHEMA_VERSION,
+    UNICODE_VERSION,
+)
+from bpetite._files import write_whole
+from bpetite.dialect import Dialect
+from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary
+
+Path = str | os.PathLike[str]
+Json = dict[str, Any]
+
+MOST_TOKEN_BYTES = 2**28
+"""What the merges of an artifact may spell in all: a small file must not be able to ask for all memory."""
+
+_SCHEMA_1_KEYS = (
+    "mergeable_vocab_size",
+    "merges",
+    "pretokenizer_pattern",
+    "schema_version",
+    "special_tokens",
+    "vocab",
+)
+_SCHEMA_2_KEYS = (
+    "base_ids",
+    "dialect",
+    "merge_ids",
+    "merges",
+    "pattern",
+    "schema_version",
+    "special_tokens",
+    "trained_with",
+    "unicode_version",
+    "unmerged",
+    "whole_pretoken_first",
+)
+
+
+def save(
+    path: Path,
+    vocab: Mapping[int, bytes],
+    merges: Sequence[Pair],
+    special_tokens: Mapping[str, int],
+    overwrite: bool = False,
+) -> None:
+    """Save a vocabulary of the default dialect and pattern; `vocab` holds the special token's bytes too."""
+    specials = set(special_tokens.values())
+    for text, token_id in special_tokens.items():
+        if vocab.get(token_id) != text.encode("utf-8"):
+            raise ValueError(f"vocab does not hold special token {text!r} at id {token_id}")
+    tokens = {token_id: token for token_id, token in vocab.items() if token_id not in specials}
+    save_vocabulary(path, Vocabulary(tokens, merges, special_tokens), overwrite)
+
+
+def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
+    """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`."""
+    with open(path, "rb") as file:
+        document = _parse(path, file.read())
+    _check_schema_version(path, document, (SCHEMA_VERSION,))
+    vocabulary = _from_schema_1(path, document)
+    vocab = dict(vocabulary.tokens)
+    for text, token_id in vocabulary.special_tokens.items():
+        vocab[token_id] = text.encode("utf-8")
+    return vocab, list(vocabulary.merges), dict(vocabulary.special_tokens)
+
+
+def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
+    """Save a vocabulary as an artifact, all of it or nothing."""
+    with write_whole(path, overwrite=overwrite) as file:
+        file.write(artifact_bytes(vocabulary))
+
+
+def artifact_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the artifact of a vocabulary: the same vocabulary is the same bytes."""
+    document = _to_schema_1(vocabulary) if _fits_schema_1(vocabulary) else _to_schema_2(vocabulary)
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """Load an artifact of either schema.
+
+    A missing required key is a `KeyError`, anything else that is wrong a `ValueError`; both name the file and
+    the field.
+    """
+    with open(path, "rb") as file:
+        return vocabulary_of(file.read(), path)
+
+
+def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
+    """Return the vocabulary of an artifact's bytes; errors name `path`."""
+    document = _parse(path, artifact)
+    _check_schema_version(path, document, (SCHEMA_VERSION, 2))
+    if document["schema_version"] == SCHEMA_VERSION:
+        return _from_schema_1(path, document)
+    return _from_schema_2(path, document)
+
+
+# Reading JSON ------------------------------------------------------------------------------------------
+
+
+def _refuse(path: Path, what: str) -> NoReturn:
+    raise ValueError(f"{os.fspath(path)}: {what}")
+
+
+def _parse(path: Path, content: bytes) -> Json:
+    """Read a JSON object, with nothing in it that JSON readers disagree about."""
+    try:
+        document = json.loads(
+            content.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
+        )
+    except UnicodeDecodeError as error:
+        _refuse(path, f"not valid UTF-8 at byte {error.start}")
+    except RecursionError:
+        _refuse(path, "nested too deeply to be an artifact")
+    except ValueError as error:
+        _refuse(path, f"not an artifact: {error}")
+    if not isinstance(document, dict):
+        _refuse(path, f"an artifact is one JSON object, not {_type_name(document)}")
+    return document
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _type_name(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> None:
+    if "schema_version" not in document:
+        raise KeyError(f"{os.fspath(path)}: schema_version is missing")
+    version = document["schema_version"]
+    if type(version) is not int or version not in known:
+        _refuse(path, f"schema_version: {version!r} is not {' or '.join(map(str, known))}")
+
+
+def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
+    for key in keys:
+        if key not in document:
+            raise KeyError(f"{os.fspath(path)}: {key} is missing")
+    for key in document:
+        if key not in keys:
+            _refuse(path, f"{key!r} is no key of schema {document['schema_version']}")
+
+
+def _object(path: Path, document: Json, key: str) -> Json:
+    value = document[key]
+    if not isinstance(value, dict):
+        _refuse(path, f"{key} must be an object, not {_type_name(value)}")
+    return value
+
+
+def _integers(path: Path, field: str, value: object, largest: int, length: int | None = None) -> list[int]:
+    """Check a list of integers between 0 and `largest`."""
+    if not isinstance(value, list):
+        _refuse(path, f"{field} must be a list, not {_type_name(value)}")
+    if length is not None and len(value) != length:
+        _refuse(path, f"{field} must have {length} values, not {len(value)}")
+    if not set(map(type, value)) <= {int}:
+        place, wrong = next((place, item) for place, item in enumerate(value) if type(item) is not int)
+        _refuse(path, f"{field}[{place}] must be an integer, not {_type_name(wrong)}")
+    if value and (min(value) < 0 or max(value) > largest):
+        place = next(place for place, item in enumerate(value) if not 0 <= item <= largest)
+        _refuse(path, f"{field}[{place}]: {value[place]} is not between 0 and {largest}")
+    return value
+
+
+def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
+    """Read ids that stand as the keys of an object; each must be written in the one canonical way."""
+    ids = []
+    for key in keys:
+        if not (key.isascii() and key.isdecimal() and len(key) <= 10 and str(int(key)) == key):
+            _refuse(path, f"{field}: {key!r} is not an id")
+        ids.append(int(key))
+    return ids
+
+
+# Schema 1: the default dialect and pattern ---------------------------------------------------------------
+
+
+def _fits_schema_1(vocabulary: Vocabulary) -> bool:
+    size = vocabulary.mergeable_vocab_size
+    return (
+        vocabulary.dialect == Dialect()
+        and vocabulary.pattern == PRETOKENIZER_PATTERN
+        and vocabulary.special_tokens == {END_OF_TEXT_TOKEN: size}
+        and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
+        and vocabulary.merge_ids == tuple(range(BASE_VOCAB_SIZE, size))
+        and not vocabulary.whole_pretoken_first
+        and not vocabulary.trained_with
+    )
+
+
+def _to_schema_1(vocabulary: Vocabulary) -> Json:
+    tokens = dict(vocabulary.tokens)
+    for text, token_id in vocabulary.special_tokens.items():
+        tokens[token_id] = text.encode("utf-8")
+    return {
+        "mergeable_vocab_size": vocabulary.mergeable_vocab_size,
+        "merges": vocabulary.merges,
+        "pretokenizer_pattern": vocabulary.pattern,
+        "schema_version": SCHEMA_VERSION,
+        "special_tokens": dict(vocabulary.special_tokens),
+        "vocab": {str(token_id): list(token) for token_id, token in tokens.items()},
+    }
+
+
+def _from_schema_1(path: Path, document: Json) -> Vocabulary:
+    _check_keys(path, document, _SCHEMA_1_KEYS)
+    size = document["mergeable_vocab_size"]
+    if type(size) is not int:
+        _refuse(path, f"mergeable_vocab_size must be an integer, not {_type_name(size)}")
+    if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
+        _refuse(path, f"pretokenizer_pattern: {document['pretokenizer_pattern']!r} is not schema 1's")
+    merges = _schema_1_merges(path, document["merges"])
+    if size != BASE_VOCAB_SIZE + len(merges):
+        _refuse(
+            path, f"mergeable_vocab_size is {size}, but 256 and {len(merges)} merges make {256 + len(merges)}"
+        )
+    specials = _object(path, document, "special_tokens")
+    if list(specials) != [END_OF_TEXT_TOKEN]:
+        _refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
+    if type(specials[END_OF_TEXT_TOKEN]) is not int or specials[END_OF_TEXT_TOKEN] != size:
+        _refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
+    tokens = _schema_1_tokens(path, _object(path, document, "vocab"), merges)
+    return Vocabulary(tokens, merges, specials)
+
+
+def _schema_1_merges(path: Path, merges: object) -> list[Pair]:
+    if not isinstance(merges, list):
+        _refuse(path, f"merges must be a list, not {_type_name(merges)}")
+    checked: list[Pair] = []
+    for rank, pair in enumerate(merges):
+        if type(pair) is not list or len(pair) != 2:
+            _refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
+        left, right = pair
+        if type(left) is not int or type(right) is not int:
+            _refuse(path, f"merges[{rank}] must hold integers, not {pair!r:.80}")
+        if not (0 <= left < BASE_VOCAB_SIZE + rank and 0 <= right < BASE_VOCAB_SIZE + rank):
+            _refuse(path, f"merges[{rank}]: {pair!r:.80} refers to an id that does not exist yet")
+        checked.append((left, right))
+    return checked
+
+
+def _schema_1_tokens(path: Path, vocab: Json, merges: Sequence[Pair]) -> dict[int, bytes]:
+    """Check that the tokens are the 256 bytes, what the merges spell, and the special token."""
+    size = BASE_VOCAB_SIZE + len(merges)
+    ids = _ids(path, "vocab", vocab)
+    if len(ids) != size + 1 or set(ids) != set(range(size + 1)):
+        _refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
+    tokens = {
+        token_id: bytes(_integers(path, f"vocab[{token_id}]", token, 255))
+        for token_id, token in zip(ids, vocab.values(), strict=True)
+    }
+    special = tokens.pop(size)
+    if special != END_OF_TEXT_TOKEN.encode("utf-8"):
+        _refuse(path, f"vocab[{size}] is {special!r:.80}, but must spell {END_OF_TEXT_TOKEN!r}")
+    for byte in range(BASE_VOCAB_SIZE):
+        if tokens[byte] != bytes([byte]):
+            _refuse(path, f"vocab[{byte}] is {tokens[byte]!r:.80}, but must be the byte {byte}")
+    for token_id, (left, right) in enumerate(merges, BASE_VOCAB_SIZE):
+        if tokens[token_id] != tokens[left] + tokens[right]:
+            _refuse(path, f"vocab[{token_id}] is {tokens[token_id]!r:.80}, not what its merge spells")
+    return tokens
+
+
+# Schema 2: any vocabulary ----------------------------------------------------------------------------------
+
+
+def _to_schema_2(vocabulary: Vocabulary) -> Json:
+    derived = {*vocabulary.base_ids, *vocabulary.merge_ids}
+    return {
+        "base_ids": vocabulary.base_ids,
+        "dialect": vocabulary.dialect.to_dict(),
+        "merge_ids": vocabulary.merge_ids,
+        "merges": list(chain.from_iterable(vocabulary.merges)),
+        "pattern": vocabulary.pattern,
+        "schema_version": 2,
+        "special_tokens": dict(vocabulary.special_tokens),
+        "trained_with": dict(vocabulary.trained_with),
+        "unicode_version": UNICODE_VERSION,
+        "unmerged": {
+            str(token_id): list(token)
+            for token_id, token in vocabulary.tokens.items()
+            if token_id not in derived
+        },
+        "whole_pretoken_first": vocabulary.whole_pretoken_first,
+    }
+
+
+def _from_schema_2(path: Path, document: Json) -> Vocabulary:
+    for key in document:
+        if key not in _SCHEMA_2_KEYS:
+            _refuse(path, f"{key!r} is no key of schema 2")
+    _check_keys(path, document, _SCHEMA_2_KEYS)
+    if document["unicode_version"] != UNICODE_VERSION:
+        _refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
+    if not isinstance(document["pattern"], str):
+        _refuse(path, f"pattern must be a string, not {_type_name(document['pattern'])}")
+    if not isinstance(document["whole_pretoken_first"], bool):
+        _refuse(path, "whole_pretoken_first must be true or false")
+    specials = _object(path, document, "special_tokens")
+    _integers(path, "special_tokens", list(specials.values()), LARGEST_ID)
+    trained_with = _object(path, document, "trained_with")
+    _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
+    if not set(trained_with) <= {"min_count", "max_token_length"}:
+        _refuse(path, f"trained_with: {', '.join(trained_with)} are not all known")
+    merges = _schema_2_merges(path, document)
+    try:
+        return Vocabulary(
+            _schema_2_tokens(path, document, merges),
+            merges,
+            specials,
+            document["pattern"],
+            _schema_2_dialect(path, document),
+            document["whole_pretoken_first"],
+            trained_with,
+        )
+    except ValueError as error:
+        if str(error).startswith(os.fspath(path)):
+            raise
+        _refuse(path, str(error))
+
+
+def _schema_2_dialect(path: Path, document: Json) -> Dialect:
+    axes = _object(path, document, "dialect")
+    if set(axes) != set(Dialect().to_dict()):
+        _refuse(path, f"dialect must have the axes {', '.join(Dialect().to_dict())}")
+    if not all(isinstance(choice, str) for choice in axes.values()):
+        _refuse(path, "dialect: every choice must be a string")
+    return Dialect(**axes)
+
+
+def _schema_2_merges(path: Path, document: Json) -> list[Pair]:
+    flat = _integers(path, "merges", document["merges"], LARGEST_ID)
+    if len(flat) % 2:
+        _refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _schema_2_tokens(path: Path, document: Json, merges: Sequence[Pair]) -> dict[int, bytes]:
+    """Spell the tokens: base tokens, then what each merge makes, then those that nothing makes."""
+    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
+    merge_ids = _integers(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
+    tokens = {token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}
+    if len(tokens) != BASE_VOCAB_SIZE:
+        _refuse(path, "base_ids: an id stands twice")
+    spelled = 0
+    for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
+        if left not in tokens or right not in tokens:
+            _refuse(path, f"merges: merge {rank} is made of an id that no earlier merge makes")
+        spelled += len(tokens[left]) + len(tokens[right])
+        if spelled > MOST_TOKEN_BYTES:
+            _refuse(path, f"merges: up to merge {rank} they spell more than {MOST_TOKEN_BYTES} bytes")
+        token = tokens[left] + tokens[right]
+        if tokens.setdefault(token_id, token) != token:
+            _refuse(path, f"merge_ids[{rank}]: id {token_id} is {tokens[token_id]!r:.80} already")
+    unmerged = _object(path, document, "unmerged")
+    for token_id, token in zip(_ids(path, "unmerged", unmerged), unmerged.values(), strict=True):
+        if token_id in tokens:
+            _refuse(path, f"unmerged: id {token_id} is made by a merge")
+        tokens[token_id] = bytes(_integers(path, f"unmerged[{token_id}]", token, 255))
+    return tokens

@@ -1,0 +1,155 @@
+"""The interface of Stanford's CS336 assignment, on the engine: `train_bpe` and a `Tokenizer` of `bytes`.
+
+Special tokens come first, then the bytes, then the merges; specials are hard boundaries in the corpus; ties
+go to the lexicographically greater pair of bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite.counts import Counts
+from bpetite.dialect import Dialect
+from bpetite.formats import gpt2
+from bpetite.patterns import named_pattern
+from bpetite.tokenizer import Tokenizer as _Tokenizer
+from bpetite.training import train_vocabulary
+from bpetite.vocabulary import Vocabulary
+
+Path = str | os.PathLike[str]
+BytesPair = tuple[bytes, bytes]
+
+_DIALECT = Dialect.named("cs336")
+
+
+def train_bpe(
+    input_path: Path,
+    vocab_size: int,
+    special_tokens: Sequence[str],
+    *,
+    pattern: str = "gpt2",
+    num_threads: int | None = None,
+) -> tuple[dict[int, bytes], list[BytesPair]]:
+    """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything."""
+    _DIALECT.planned_tokens(vocab_size, len(special_tokens))
+    counts = Counts.from_files(
+        input_path, pattern=pattern, dialect=_DIALECT, special_tokens=special_tokens, num_threads=num_threads
+    )
+    trained = train_vocabulary(
+        counts, vocab_size, dialect=_DIALECT, special_tokens=special_tokens, num_threads=num_threads
+    )
+    vocab = {token_id: text.encode("utf-8") for text, token_id in trained.special_tokens.items()}
+    vocab.update(trained.tokens)
+    return vocab, [(vocab[left], vocab[right]) for left, right in trained.merges]
+
+
+def save(
+    vocab: Mapping[int, bytes],
+    merges: Iterable[BytesPair],
+    vocab_path: Path,
+    merges_path: Path,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Save what `train_bpe` returned in the form of GPT-2's files, for `Tokenizer.from_files`."""
+    gpt2.write_tokens_and_merges(vocab, merges, vocab_path, merges_path, overwrite=overwrite)
+
+
+class Tokenizer:
+    """Encodes and decodes with a vocabulary and merges of `bytes`.
+
+    >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"th", 257: b"the"}
+    >>> Tokenizer(vocab, [(b"t", b"h"), (b"th", b"e")], ["<|endoftext|>"]).encode("the<|endoftext|>")
+    [257, 258]
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Iterable[BytesPair],
+        special_tokens: Sequence[str] | None = None,
+        *,
+        pattern: str = "gpt2",
+    ) -> None:
+        """Take a vocabulary; special tokens that it lacks get the ids past its last one."""
+        self.vocab = dict(vocab)
+        self.merges = list(merges)
+        self.special_tokens = list(dict.fromkeys(special_tokens or ()))
+        specials = self._special_ids()
+        tokens = {
+            token_id: token for token_id, token in self.vocab.items() if token_id not in specials.values()
+        }
+        self._absent = _absent_bytes(tokens, max(self.vocab, default=-1) + 1)
+        self._tokenizer = _Tokenizer(
+            Vocabulary(
+                tokens | self._absent,
+                _pairs_of_ids(tokens | self._absent, self.merges),
+                specials,
+                named_pattern(pattern),
+                _DIALECT,
+            )
+        )
+
+    def _special_ids(self) -> dict[str, int]:
+        """Find the special tokens' ids, adding to the vocabulary those that it lacks."""
+        id_of = {token: token_id for token_id, token in sorted(self.vocab.items(), reverse=True)}
+        specials: dict[str, int] = {}
+        for text in self.special_tokens:
+            spelled = text.encode("utf-8")
+            token_id = id_of.get(spelled, max(self.vocab, default=-1) + 1)
+            self.vocab[token_id] = spelled
+            specials[text] = token_id
+        return specials
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_filepath: Path,
+        merges_filepath: Path,
+        special_tokens: Sequence[str] | None = None,
+    ) -> Tokenizer:
+        """Load a `vocab.json` and a `merges.txt` in the form of GPT-2's (as `save` writes them)."""
+        vocab, merges = gpt2.read_tokens_and_merges(vocab_filepath, merges_filepath)
+        return cls(vocab, merges, special_tokens)
+
+    def encode(self, text: str) -> list[int]:
+        """Encode text; of overlapping special tokens the longest wins."""
+        return self._checked(self._tokenizer.encode(text))
+
+    def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
+        """Yield the ids of the joined text in constant memory; where it was cut makes no difference."""
+        for token_id in self._tokenizer.encode_iterable(iterable):
+            self._checked([token_id])
+            yield token_id
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Decode ids; bytes that are not UTF-8 become U+FFFD."""
+        return self._tokenizer.decode(ids, errors="replace")
+
+    def _checked(self, ids: list[int]) -> list[int]:
+        """Refuse text with a byte that the vocabulary does not have."""
+        if self._absent:
+            for token_id in ids:
+                if token_id in self._absent:
+                    raise ValueError(f"the vocabulary has no token for byte {self._absent[token_id]!r}")
+        return ids
+
+
+def _absent_bytes(tokens: Mapping[int, bytes], first_free: int) -> dict[int, bytes]:
+    """Give the bytes that a small vocabulary lacks ids of their own, past all others."""
+    present = set(tokens.values())
+    absent = [bytes([byte]) for byte in range(BASE_VOCAB_SIZE) if bytes([byte]) not in present]
+    return dict(enumerate(absent, first_free))
+
+
+def _pairs_of_ids(tokens: Mapping[int, bytes], merges: Iterable[BytesPair]) -> list[tuple[int, int]]:
+    id_of = {token: token_id for token_id, token in sorted(tokens.items(), reverse=True)}
+    pairs = []
+    for rank, (left, right) in enumerate(merges):
+        for part in (left, right):
+            if part not in id_of:
+                raise ValueError(f"merge {rank} is made of {part!r}, which no token is")
+        pairs.append((id_of[left], id_of[right]))
+    return pairs

@@ -1,0 +1,62 @@
+"""Words as lists of strings in, merges as pairs of strings out: BPE over symbols that need not be bytes.
+
+The rules are those of the textbook: counts are taken afresh in every round, the smallest of the most frequent
+pairs is merged, and equal strings are one token.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from bpetite._engine import train_symbol_merges
+
+
+def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]:
+    """Learn up to `num_merges` merges, in the order in which they were chosen.
+
+    >>> train_bpe([["a", "b", "c", "a", "b"]], 3)
+    [('a', 'b'), ('ab', 'c'), ('abc', 'ab')]
+    """
+    words = Counter(map(tuple, corpus))
+    symbols = sorted({symbol for word in words for symbol in word})
+    number = {symbol: place for place, symbol in enumerate(symbols)}
+    rows = train_symbol_merges(
+        [symbol.encode("utf-8", "surrogatepass") for symbol in symbols],
+        [[number[symbol] for symbol in word] for word in words],
+        list(words.values()),
+        tie_break="smallest_bytes",
+        shared_tokens=True,
+        max_merges=max(num_merges, 0),
+    )
+    merges = []
+    for left, right, result in rows.tolist():
+        if result == len(symbols):
+            symbols.append(symbols[left] + symbols[right])
+        merges.append((symbols[left], symbols[right]))
+    return merges
+
+
+def apply_merges(word: Sequence[str], merges: Iterable[tuple[str, str]]) -> list[str]:
+    """Apply merges to a word in the order in which they were learned, each in one pass from left to right.
+
+    >>> apply_merges(["a", "b", "c", "a", "b"], [("a", "b"), ("ab", "c")])
+    ['abc', 'ab']
+    """
+    pieces = list(word)
+    for left, right in merges:
+        pieces = _merge_pair(pieces, left, right)
+    return pieces
+
+
+def _merge_pair(pieces: list[str], left: str, right: str) -> list[str]:
+    merged: list[str] = []
+    place = 0
+    while place < len(pieces):
+        if pieces[place : place + 2] == [left, right]:
+            merged.append(left + right)
+            place += 2
+        else:
+            merged.append(pieces[place])
+            place += 1
+    return merged

@@ -1,0 +1,436 @@
+"""Text in, ids out, and back: the class that most people import.
+
+A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite import _persistence
+from bpetite._engine import DecodeStream, Encoder
+from bpetite.counts import Counts, Progress, default_specials
+from bpetite.dialect import Dialect
+from bpetite.training import extend_vocabulary, train_vocabulary
+from bpetite.vocabulary import Pair, Vocabulary
+
+Path = str | os.PathLike[str]
+Special = Literal["parse", "text", "error"]
+DType = Literal["uint32", "uint16"]
+Ids = Iterable[int] | NDArray[np.integer[Any]]
+
+
+class Tokenizer:
+    """A vocabulary that encodes and decodes; immutable, thread-safe, picklable and hashable.
+
+    >>> tok = Tokenizer.train("ab ab ab", vocab_size=258)
+    >>> tok.encode("ab<|endoftext|>ab")
+    [256, 258, 256]
+    >>> tok.decode([256, 258, 256])
+    'ab<|endoftext|>ab'
+    """
+
+    __slots__ = ("__weakref__", "_encoder", "_vocabulary")
+
+    _vocabulary: Vocabulary
+    _encoder: Encoder
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Make the tokenizer of a vocabulary; a pattern that the engine cannot scan is refused here."""
+        object.__setattr__(self, "_vocabulary", vocabulary)
+        object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
+
+    # Training ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def train(cls, corpus: str, vocab_size: int) -> Tokenizer:
+        """Train on one text in the default dialect; `vocab_size` counts the 256 bytes and the merges."""
+        if not isinstance(corpus, str):
+            raise ValueError(f"corpus must be a string, not {type(corpus).__name__}")
+        return cls.train_from_iterator([corpus], vocab_size)
+
+    @classmethod
+    def train_from_files(
+        cls,
+        paths: Path | Iterable[Path],
+        vocab_size: int,
+        *,
+        dialect: str | Dialect = "bpetite",
+        pattern: str = "gpt2",
+        special_tokens: Sequence[str] | None = None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Tokenizer:
+        """Train on UTF-8 text files, each of which is a document."""
+        Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
+        counts = Counts.from_files(
+            paths,
+            pattern=pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            num_threads=num_threads,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
+        return cls.train_from_counts(
+            counts,
+            vocab_size,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            min_count=min_count,
+            max_token_length=max_token_length,
+            num_threads=num_threads,
+            progress=progress,
+        )
+
+    @classmethod
+    def train_from_iterator(
+        cls,
+        documents: Iterable[str | bytes],
+        vocab_size: int,
+        *,
+        dialect: str | Dialect = "bpetite",
+        pattern: str = "gpt2",
+        special_tokens: Sequence[str] | None = None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> Tokenizer:
+        """Train on documents from any iterable of `str` or UTF-8 `bytes`.
+
+        >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
+        267
+        """
+        Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
+        counts = Counts.from_iterator(
+            documents,
+            pattern=pattern,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            num_threads=num_threads,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
+        return cls.train_from_counts(
+            counts,
+            vocab_size,
+            dialect=dialect,
+            special_tokens=special_tokens,
+            min_count=min_count,
+            max_token_length=max_token_length,
+            num_threads=num_threads,
+            progress=progress,
+        )
+
+    @classmethod
+    def train_from_counts(
+        cls,
+        counts: Counts,
+        vocab_size: int,
+        *,
+        dialect: str | Dialect = "bpetite",
+        special_tokens: Sequence[str] | None = None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Tokenizer:
+        """Train on counts; their pattern becomes the tokenizer's."""
+        return cls(
+            train_vocabulary(
+                counts,
+                vocab_size,
+                dialect=dialect,
+                special_tokens=special_tokens,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=progress,
+            )
+        )
+
+    def truncate(self, vocab_size: int) -> Tokenizer:
+        """Return the tokenizer that training to this smaller `vocab_size` would have given.
+
+        >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
+        ((97, 98),)
+        """
+        return Tokenizer(self._vocabulary.truncate(vocab_size))
+
+    def extend(
+        self,
+        documents_or_counts: Iterable[str | bytes] | Counts,
+        add: int,
+        *,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+        num_threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Tokenizer:
+        """Learn up to `add` further tokens on new text; every id that exists keeps its meaning.
+
+        >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
+        [259, 257]
+        """
+        counts = documents_or_counts
+        if not isinstance(counts, Counts):
+            counts = Counts.from_iterator(
+                counts,
+                pattern=self.pattern,
+                dialect=self.dialect,
+                special_tokens=list(self.special_tokens),
+                num_threads=num_threads,
+                progress=progress,
+            )
+        return Tokenizer(
+            extend_vocabulary(
+                self._vocabulary,
+                counts,
+                add,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=progress,
+            )
+        )
+
+    # Encoding ----------------------------------------------------------------------------------------
+
+    def encode(self, text: str, *, special: Special = "parse") -> list[int]:
+        """Encode text.
+
+        A special token in the text becomes its id (`special="parse"`), is ordinary text (`"text"`), or is
+        refused with a `ValueError` (`"error"`).
+        """
+        return self._encoder.encode(text, special)
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode text in which special tokens are ordinary text."""
+        return self._encoder.encode_ordinary(text)
+
+    def encode_batch(
+        self, texts: Iterable[str], *, special: Special = "parse", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """Encode texts on all cores, or on `num_threads` threads; the ids are the same for any number.
+
+        >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", " ab"])
+        [[256], [257]]
+        """
+        return self._encoder.encode_batch(texts, special, num_threads)
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+    ) -> NDArray[Any]:
+        """Encode a text into an array, without a Python object for each id.
+
+        `dtype="uint16"` halves the memory and is refused for a vocabulary whose ids do not fit.
+
+        >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
+        array([256, 257], dtype=uint16)
+        """
+        return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[str],
+        *,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
+
+        >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
+        >>> ids.tolist(), offsets.tolist()
+        ([256, 257, 256], [0, 2, 2, 3])
+        """
+        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads)
+
+    def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
+        """Yield the ids of the joined text in constant memory; where it was cut makes no difference.
+
+        >>> list(Tokenizer.train("ab ab ab", 258).encode_iterable(["a", "b a", "b"]))
+        [256, 257]
+        """
+        stream = self._encoder.encode_stream(special)
+        for piece in iterable:
+            yield from stream.feed(piece)
+        yield from stream.finish()
+
+    def encode_with_offsets(
+        self, text: str, *, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Encode a text and tell where in it each token stands.
+
+        In characters, a token that holds part of a character spans the whole of it, so tokens that share a
+        character overlap; in bytes of UTF-8, the spans tile the text.
+
+        >>> Tokenizer.train("ab ab ab", 258).encode_with_offsets("ab é")
+        ([256, 32, 195, 169], [(0, 2), (2, 3), (3, 4), (3, 4)])
+        """
+        return self._encoder.encode_with_offsets(text, special, unit)
+
+    def count(self, text: str, *, special: Special = "parse", num_threads: int | None = None) -> int:
+        """Return how many ids encoding a text gives, without making them.
+
+        >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
+        2
+        """
+        return self._encoder.count(text, special, num_threads)
+
+    def count_batch(
+        self, texts: Iterable[str], *, special: Special = "parse", num_threads: int | None = None
+    ) -> list[int]:
+        """Return how many ids encoding each text gives."""
+        return self._encoder.count_batch(texts, special, num_threads)
+
+    # Decoding ----------------------------------------------------------------------------------------
+
+    def decode(self, ids: Ids, *, errors: str = "strict") -> str:
+        """Decode ids; an unknown id is a `KeyError`, bytes that are not UTF-8 a `UnicodeDecodeError`."""
+        return self._encoder.decode(ids, errors)
+
+    def decode_bytes(self, ids: Ids) -> bytes:
+        """Return the bytes of ids, whether or not they are UTF-8."""
+        return self._encoder.decode_bytes(ids)
+
+    def decode_batch(self, batch: Iterable[Ids], *, errors: str = "strict") -> list[str]:
+        """Decode several rows of ids."""
+        return self._encoder.decode_batch(batch, errors)
+
+    def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
+        """Begin a text whose ids arrive one by one; an unfinished character waits for the next ids.
+
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
+        >>> stream.push(256), stream.push(0xC3), stream.push([0xA9]), stream.finish()
+        ('ab', '', 'é', '')
+        """
+        return self._encoder.decode_stream(errors)
+
+    # Looking inside ----------------------------------------------------------------------------------
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of a token (of a special token, those of its text).
+
+        >>> Tokenizer.train("ab", 257).token_bytes(256)
+        b'ab'
+        """
+        if token_id in self._vocabulary.tokens:
+            return self._vocabulary.tokens[token_id]
+        for text, special_id in self._vocabulary.special_tokens.items():
+            if special_id == token_id:
+                return text.encode("utf-8")
+        raise KeyError(token_id)
+
+    def token_id(self, token: bytes) -> int:
+        """Return the id of a token's bytes; special tokens are found by `special_tokens`.
+
+        >>> Tokenizer.train("ab", 257).token_id(b"ab")
+        256
+        """
+        return self._vocabulary.id_of[token]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary itself."""
+        return self._vocabulary
+
+    @property
+    def vocab_size(self) -> int:
+        """How many tokens there are, special ones included."""
+        return self._vocabulary.vocab_size
+
+    @property
+    def mergeable_vocab_size(self) -> int:
+        """How many tokens there are, special ones left out."""
+        return self._vocabulary.mergeable_vocab_size
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """The ids of the special tokens."""
+        return self._vocabulary.special_tokens
+
+    @property
+    def merges(self) -> Sequence[Pair]:
+        """The merges as pairs of ids, in the order of rank."""
+        return self._vocabulary.merges
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression whose matches are pretokens."""
+        return self._vocabulary.pattern
+
+    @property
+    def dialect(self) -> Dialect:
+        """The rules by which the vocabulary was trained."""
+        return self._vocabulary.dialect
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that decides how text becomes ids and ids become text."""
+        return self._vocabulary.fingerprint
+
+    # Keeping -----------------------------------------------------------------------------------------
+
+    def save(self, path: Path, overwrite: bool = False) -> None:
+        """Save as an artifact: all of it or nothing."""
+        _persistence.save_vocabulary(path, self._vocabulary, overwrite)
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Load an artifact, checking everything in it."""
+        return cls(_persistence.load_vocabulary(path))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a tokenizer cannot be changed; {name} was to be set")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _from_artifact, (_persistence.artifact_bytes(self._vocabulary),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tokenizer({self.vocab_size:,} tokens, {len(self.special_tokens)} of them special, "
+            f"dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
+        )
+
+
+def _from_artifact(artifact: bytes) -> Tokenizer:
+    return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"))
+
+
+def _encoder_of(vocabulary: Vocabulary) -> Encoder:
+    tokens, ids = list(vocabulary.tokens.values()), list(vocabulary.tokens)
+    merges = np.empty((len(vocabulary.merges), 3), np.uint32)
+    if len(merges):
+        merges[:, :2] = vocabulary.merges
+        merges[:, 2] = vocabulary.merge_ids
+    return Encoder(
+        pattern=vocabulary.pattern,
+        tokens=b"".join(tokens),
+        ends=np.cumsum([len(token) for token in tokens], dtype=np.uint64),
+        ids=np.array(ids, np.uint32),
+        merges=merges,
+        special_tokens=list(vocabulary.special_tokens.items()),
+        whole_pretoken_first=vocabulary.whole_pretoken_first,
+    )

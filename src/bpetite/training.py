@@ -1,0 +1,129 @@
+"""Counts in, a vocabulary out: the engine learns the merges, the dialect gives them ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._engine import train_merges
+from bpetite.counts import Counts, Progress, default_specials
+from bpetite.dialect import Dialect
+from bpetite.vocabulary import Vocabulary
+
+
+def train_vocabulary(
+    counts: Counts,
+    vocab_size: int,
+    *,
+    dialect: str | Dialect = "bpetite",
+    special_tokens: Sequence[str] | None = None,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Vocabulary:
+    """Learn merges from counts until the vocabulary has the asked size or no pair is left.
+
+    >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
+    ((97, 98), (32, 256))
+    """
+    rules = Dialect.named(dialect)
+    specials = default_specials(special_tokens)
+    planned = rules.planned_tokens(vocab_size, len(specials))
+    _check_counted_by(counts, rules, specials)
+    _check_options(min_count, max_token_length)
+    rows = train_merges(
+        counts._table,
+        base=rules.base_bytes(),
+        tie_break=rules.tie_break,
+        shared_tokens=rules.equal_tokens == "shared",
+        max_tokens=planned,
+        max_merges=None,
+        min_count=min_count,
+        max_token_length=max_token_length,
+        num_threads=num_threads,
+        progress=progress,
+    )
+    trained_with = {} if min_count == 1 else {"min_count": min_count}
+    if max_token_length is not None:
+        trained_with["max_token_length"] = max_token_length
+    return Vocabulary.from_merges(rows.tolist(), rules, specials, counts.pattern, trained_with)
+
+
+def extend_vocabulary(
+    vocabulary: Vocabulary,
+    counts: Counts,
+    add: int,
+    *,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Vocabulary:
+    """Learn up to `add` further tokens from new counts; every id that exists keeps its meaning.
+
+    The new counts are first brought to the state that the existing merges leave, lowest rank first; then
+    training goes on. New ids follow the largest one in use. Ties between ids go to those created first.
+
+    >>> old = train_vocabulary(Counts.from_iterator(["ab"]), 300)
+    >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
+    ((97, 98), (256, 99))
+    """
+    rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
+    if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
+        raise ValueError("a vocabulary with tokens that no merge makes cannot be extended")
+    _check_counted_by(counts, rules, list(vocabulary.special_tokens))
+    if counts.pattern != vocabulary.pattern:
+        raise ValueError(f"the counts were made with pattern {counts.pattern!r}, not the vocabulary's")
+    _check_at_least("add", add, 0)
+    _check_options(min_count, max_token_length)
+    bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
+    ids = [base[byte] for byte in bytes_by_id]
+    symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
+    rows = []
+    for (left, right), token_id in zip(prior, vocabulary.merge_ids, strict=True):
+        if token_id not in symbol_of:
+            symbol_of[token_id] = len(ids)
+            ids.append(token_id)
+        rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
+    learned = train_merges(
+        counts._table,
+        base=bytes(bytes_by_id),
+        tie_break=rules.tie_break,
+        shared_tokens=rules.equal_tokens == "shared",
+        max_tokens=add,
+        max_merges=None,
+        min_count=min_count,
+        max_token_length=max_token_length,
+        prior_merges=np.array(rows, np.uint32).reshape(-1, 3),
+        num_threads=num_threads,
+        progress=progress,
+    )
+    return vocabulary.extended(ids, learned.tolist())
+
+
+def _check_options(min_count: int, max_token_length: int | None) -> None:
+    _check_at_least("min_count", min_count, 1)
+    if max_token_length is not None:
+        _check_at_least("max_token_length", max_token_length, 1)
+
+
+def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -> None:
+    """Refuse counts that another dialect or other special tokens would have counted differently."""
+    if counts.boundaries != rules.boundaries(specials):
+        raise ValueError(
+            f"the counts were made with boundaries {list(counts.boundaries)}, "
+            f"but this training wants {list(rules.boundaries(specials))}"
+        )
+    if counts.unmatched_text != rules.unmatched_text:
+        raise ValueError(
+            f"the counts were made with unmatched text {counts.unmatched_text}, "
+            f"but this training wants it {rules.unmatched_text}"
+        )
+
+
+def _check_at_least(name: str, value: int, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")

@@ -1,0 +1,168 @@
+"""The command line as a user meets it: in a process of its own, with pipes."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+
+CORPUS = "the cat sat on the mat <|endoftext|> naïve cafés, 東京\n" * 4
+
+
+def bpetite(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], input=stdin, capture_output=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "corpus.txt").write_bytes(CORPUS.encode())
+    Tokenizer.train(CORPUS, 280).save(folder / "tok.json")
+    return folder
+
+
+def check_failed(done: subprocess.CompletedProcess[bytes], *words: str) -> None:
+    assert done.returncode == 1
+    assert done.stdout == b""
+    message = done.stderr.decode()
+    assert "Traceback" not in message
+    for word in words:
+        assert word in message
+
+
+def test_train_prints_one_line_of_json_and_saves_what_the_library_saves(folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tok.json"
+    done = bpetite("train", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", output)
+    assert done.returncode == 0
+    assert done.stdout.count(b"\n") == 1
+    summary = json.loads(done.stdout)
+    assert list(summary) == [
+        "corpus_bytes",
+        "requested_vocab_size",
+        "actual_mergeable_vocab_size",
+        "special_token_count",
+        "elapsed_ms",
+    ]
+    assert summary["corpus_bytes"] == len(CORPUS.encode())
+    assert summary["requested_vocab_size"] == summary["actual_mergeable_vocab_size"] == 280
+    assert summary["special_token_count"] == 1
+    assert isinstance(summary["elapsed_ms"], float)
+    assert output.read_bytes() == (folder / "tok.json").read_bytes()
+
+
+def test_train_tells_its_progress_in_plain_lines_where_stderr_is_no_terminal(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(" ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx"))
+    done = bpetite("train", "--input", corpus, "--vocab-size", 506, "--output", tmp_path / "tok.json")
+    lines = done.stderr.decode().splitlines()
+    assert lines[0] == "Training started: planned=250"
+    assert [line for line in lines if line.startswith("Training merges:")] == [
+        "Training merges: completed=100 planned=250",
+        "Training merges: completed=200 planned=250",
+    ]
+    assert re.fullmatch(r"Training complete: merges=250 elapsed_ms=\d+", lines[-1])
+
+
+def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
+    done = bpetite(
+        "train", "--quiet", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", tmp_path / "t"
+    )
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+def test_train_stops_early_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("ab")
+    done = bpetite("train", "--input", tmp_path / "c.txt", "--vocab-size", 999, "--output", tmp_path / "t")
+    assert json.loads(done.stdout)["actual_mergeable_vocab_size"] == 257
+    assert b"merges=1 (of 743 planned; no pair is left)" in done.stderr
+
+
+def test_encode_prints_a_compact_array_and_nothing_else(folder: Path) -> None:
+    text = "the naïve cat<|endoftext|>"
+    expected = json.dumps(Tokenizer.load(folder / "tok.json").encode(text), separators=(",", ":"))
+    done = bpetite("encode", "--model", folder / "tok.json", "--text", text)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, expected + "\n", b"")
+    piped = bpetite("encode", "--model", folder / "tok.json", stdin=text.encode())
+    assert piped.stdout == done.stdout
+    (folder / "text.txt").write_bytes(text.encode())
+    assert (
+        bpetite("encode", "--model", folder / "tok.json", "--input", folder / "text.txt").stdout
+        == done.stdout
+    )
+
+
+def test_decode_prints_the_raw_text_without_a_newline(folder: Path) -> None:
+    text = "the naïve\r\ncat<|endoftext|>"
+    ids = Tokenizer.load(folder / "tok.json").encode(text)
+    done = bpetite("decode", "--model", folder / "tok.json", "--ids", *ids)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, text, b"")
+    piped = bpetite("decode", "--model", folder / "tok.json", stdin=json.dumps(ids).encode())
+    assert piped.stdout == done.stdout
+
+
+def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:
+    model, output = folder / "tok.json", tmp_path / "out.json"
+    train = ("train", "--vocab-size", 300, "--output", output)
+    check_failed(bpetite(*train, "--input", tmp_path / "missing.txt"), "missing.txt", "No such file")
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9 au lait")
+    check_failed(bpetite(*train, "--input", tmp_path / "latin.txt"), "latin.txt", "UTF-8", "byte 3")
+    check_failed(
+        bpetite("train", "--vocab-size", 10, "--output", output, "--input", folder / "corpus.txt"),
+        "at least 256",
+    )
+    check_failed(bpetite("decode", "--model", model, "--ids", 97, 999_999), "999999")
+    check_failed(bpetite("decode", "--model", model, "--ids", 0x80), "utf-8")
+    check_failed(bpetite("decode", "--model", model, stdin=b"[97, x]"), "'x' is not an id")
+    check_failed(bpetite("encode", "--model", model, stdin=b"\xff"), "stdin", "byte 0")
+    check_failed(bpetite("encode", "--model", tmp_path / "none.json", "--text", "a"), "none.json")
+    (tmp_path / "bad.json").write_text("{}")
+    check_failed(
+        bpetite("encode", "--model", tmp_path / "bad.json", "--text", "a"), "schema_version is missing"
+    )
+    assert not output.exists()
+
+
+def test_an_existing_output_is_left_alone_unless_forced(folder: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tok.json"
+    output.write_text("precious")
+    train = ("train", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", output)
+    check_failed(bpetite(*train), "exists already")
+    assert output.read_text() == "precious"
+    assert bpetite(*train, "--force").returncode == 0
+    assert output.read_bytes() == (folder / "tok.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")]
+)
+def test_misuse_of_options_is_exit_code_2(arguments: tuple[str, ...]) -> None:
+    done = bpetite(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == b""
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
+    (folder / "long.txt").write_text("the cat " * 200_000)
+    command = (
+        f"{sys.executable} -m bpetite encode --model {folder}/tok.json --input {folder}/long.txt | head -c 9"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert len(done.stdout) == 9
+    assert done.stderr == b""
+
+
+def test_demo_shows_what_training_brought() -> None:
+    done = bpetite("demo", "--vocab-size", 600)
+    assert done.returncode == 0
+    shown = done.stdout.decode()
+    assert re.search(r"corpus +\d+\.\d MB of Python source", shown)
+    assert re.search(r"trained +600 tokens in", shown)
+    assert "|" in shown
+    assert "\x1b" not in shown

@@ -1,0 +1,300 @@
+"""Artifacts: the same state is the same bytes, saving is whole or not at all, loading checks everything."""
+
+import copy
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpetite import Dialect, Tokenizer, _persistence
+from bpetite._constants import PRETOKENIZER_PATTERN, UNICODE_VERSION
+from bpetite._trainer import train_bpe
+from bpetite.dialect import DIALECTS
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés"
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return Tokenizer.train(CORPUS, 270)
+
+
+@pytest.fixture(scope="module")
+def rich() -> Tokenizer:
+    """A tokenizer that only schema 2 can hold."""
+    return Tokenizer.train_from_iterator(
+        [CORPUS], 300, dialect="huggingface", pattern=r"\w+|\W", special_tokens=["<a>", "<b>"], min_count=2
+    )
+
+
+def saved(tokenizer: Tokenizer) -> dict[str, Any]:
+    document = json.loads(_persistence.artifact_bytes(tokenizer.vocabulary))
+    assert isinstance(document, dict)
+    return document
+
+
+def test_schema_1_holds_exactly_its_keys_in_compact_sorted_json(tok: Tokenizer, tmp_path: Path) -> None:
+    tok.save(tmp_path / "tok.json")
+    content = (tmp_path / "tok.json").read_bytes()
+    document = json.loads(content)
+    assert list(document) == [
+        "mergeable_vocab_size",
+        "merges",
+        "pretokenizer_pattern",
+        "schema_version",
+        "special_tokens",
+        "vocab",
+    ]
+    assert document["schema_version"] == 1
+    assert document["mergeable_vocab_size"] == 256 + len(tok.merges)
+    assert document["pretokenizer_pattern"] == PRETOKENIZER_PATTERN
+    assert document["vocab"]["97"] == [97]
+    assert document["vocab"][str(tok.mergeable_vocab_size)] == list(b"<|endoftext|>")
+    canonical = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    assert content == canonical.encode("utf-8")
+
+
+def test_the_same_state_is_the_same_bytes(tok: Tokenizer, tmp_path: Path) -> None:
+    tok.save(tmp_path / "a.json")
+    Tokenizer.load(tmp_path / "a.json").save(tmp_path / "b.json")
+    result = train_bpe(CORPUS, 270)
+    _persistence.save(tmp_path / "c.json", result.vocab, result.merges, result.special_tokens)
+    contents = {(tmp_path / name).read_bytes() for name in ("a.json", "b.json", "c.json")}
+    assert len(contents) == 1
+
+
+def test_load_returns_what_save_was_given(tmp_path: Path) -> None:
+    result = train_bpe(CORPUS, 270)
+    _persistence.save(tmp_path / "tok.json", result.vocab, result.merges, result.special_tokens)
+    vocab, merges, special_tokens = _persistence.load(tmp_path / "tok.json")
+    assert vocab == dict(result.vocab)
+    assert merges == list(result.merges)
+    assert special_tokens == dict(result.special_tokens)
+
+
+@pytest.mark.parametrize("name", list(DIALECTS))
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", r"\w+|\W"])
+def test_every_dialect_and_pattern_survives(name: str, pattern: str, tmp_path: Path) -> None:
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 300, dialect=name, pattern=pattern, special_tokens=["<a>", "<b>"]
+    )
+    tok.save(tmp_path / "tok.json")
+    loaded = Tokenizer.load(tmp_path / "tok.json")
+    assert loaded.vocabulary == tok.vocabulary
+    assert loaded.vocabulary.merge_ids == tok.vocabulary.merge_ids
+    assert loaded.encode(CORPUS + "<a><b>") == tok.encode(CORPUS + "<a><b>")
+
+
+def test_schema_2_records_rules_and_training_options(rich: Tokenizer) -> None:
+    document = saved(rich)
+    assert document["schema_version"] == 2
+    assert document["dialect"] == Dialect.named("huggingface").to_dict()
+    assert document["unicode_version"] == UNICODE_VERSION
+    assert document["trained_with"] == {"min_count": 2}
+
+
+def test_save_refuses_to_overwrite_unless_told(tok: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tok.json"
+    path.write_text("precious")
+    with pytest.raises(FileExistsError):
+        tok.save(path)
+    assert path.read_text() == "precious"
+    tok.save(path, overwrite=True)
+    assert Tokenizer.load(path) == tok
+
+
+def test_save_needs_an_existing_folder_and_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        tok.save(tmp_path / "nowhere" / "tok.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_the_old_file_and_no_other(
+    tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tok.json"
+    path.write_text("precious")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        tok.save(path, overwrite=True)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tok.json"]
+    assert path.read_text() == "precious"
+
+
+def test_save_follows_a_link_to_its_target(tok: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    tok.save(tmp_path / "link.json", overwrite=True)
+    assert (tmp_path / "link.json").is_symlink()
+    assert Tokenizer.load(tmp_path / "real.json") == tok
+
+
+def test_load_of_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Tokenizer.load(tmp_path / "tok.json")
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def put(key: str, value: object) -> Change:
+    return lambda document: document.__setitem__(key, value)
+
+
+def put_in(key: str, place: Any, value: object) -> Change:
+    return lambda document: document[key].__setitem__(place, value)
+
+
+SCHEMA_1_CHANGES: list[tuple[str, Change]] = [
+    ("schema_version", put("schema_version", 2)),
+    ("schema_version", put("schema_version", 3)),
+    ("schema_version", put("schema_version", True)),
+    ("schema_version", put("schema_version", "1")),
+    ("schema_version", put("schema_version", 1.0)),
+    ("extra", put("extra", 1)),
+    ("mergeable_vocab_size", put("mergeable_vocab_size", 999)),
+    ("mergeable_vocab_size", put("mergeable_vocab_size", True)),
+    ("mergeable_vocab_size", put("mergeable_vocab_size", None)),
+    ("pretokenizer_pattern", put("pretokenizer_pattern", r"\S+")),
+    ("pretokenizer_pattern", put("pretokenizer_pattern", 5)),
+    ("merges", put("merges", {})),
+    ("merges", put_in("merges", 0, [97])),
+    ("merges", put_in("merges", 0, [97, 98, 99])),
+    ("merges", put_in("merges", 0, "ab")),
+    ("merges", put_in("merges", 0, [97, True])),
+    ("merges", put_in("merges", 0, [97, 98.0])),
+    ("merges", put_in("merges", 0, [97, -1])),
+    ("merges", put_in("merges", 0, [97, 256])),
+    ("merges", put_in("merges", 1, [97, 10**30])),
+    ("merges", lambda document: document["merges"].append([97, 98])),
+    ("merges", lambda document: document["merges"].pop()),
+    ("vocab", put("vocab", [])),
+    ("vocab", put_in("vocab", "0097", [97])),
+    ("vocab", put_in("vocab", "-1", [97])),
+    ("vocab", put_in("vocab", "٣", [97])),
+    ("vocab", put_in("vocab", "9" * 5000, [97])),
+    ("vocab", put_in("vocab", "9999", [97])),
+    ("vocab", lambda document: document["vocab"].pop("97")),
+    ("vocab", put_in("vocab", "97", [98])),
+    ("vocab", put_in("vocab", "97", [256])),
+    ("vocab", put_in("vocab", "97", [-1])),
+    ("vocab", put_in("vocab", "97", [True])),
+    ("vocab", put_in("vocab", "97", "a")),
+    ("vocab", put_in("vocab", "97", [])),
+    ("vocab", put_in("vocab", "256", [97])),
+    ("vocab", put_in("vocab", "270", list(b"<|endoftext|"))),
+    ("special_tokens", put("special_tokens", [])),
+    ("special_tokens", put("special_tokens", {})),
+    ("special_tokens", put("special_tokens", {"<|end|>": 270})),
+    ("special_tokens", put_in("special_tokens", "<|x|>", 271)),
+    ("special_tokens", put_in("special_tokens", "<|endoftext|>", 269)),
+    ("special_tokens", put_in("special_tokens", "<|endoftext|>", "270")),
+]
+
+SCHEMA_2_CHANGES: list[tuple[str, Change]] = [
+    ("schema_version", put("schema_version", 1.5)),
+    ("extra", put("extra", 1)),
+    ("unicode_version", put("unicode_version", "1.0")),
+    ("pattern", put("pattern", None)),
+    ("whole_pretoken_first", put("whole_pretoken_first", 1)),
+    ("dialect", put("dialect", "cs336")),
+    ("dialect", put("dialect", {})),
+    ("tie_break", put_in("dialect", "tie_break", "random")),
+    ("dialect", put_in("dialect", "tie_break", 1)),
+    ("trained_with", put_in("trained_with", "min_count", -1)),
+    ("trained_with", put_in("trained_with", "colour", 1)),
+    ("base_ids", put("base_ids", [1])),
+    ("base_ids", put_in("base_ids", 0, 3)),
+    ("base_ids", put_in("base_ids", 0, True)),
+    ("merges", lambda document: document["merges"].pop()),
+    ("merges", put_in("merges", 0, 10**6)),
+    ("merges", put_in("merges", 0, -1)),
+    ("merges", put_in("merges", 0, 10**30)),
+    ("merge_ids", lambda document: document["merge_ids"].pop()),
+    ("merge_ids", put_in("merge_ids", 0, 5)),
+    ("special_tokens", put_in("special_tokens", "<a>", 5.5)),
+    ("id 5", put_in("special_tokens", "<a>", 5)),
+    ("special", put_in("special_tokens", "", 100_000)),
+    ("unmerged", put_in("unmerged", "5", [97, 98])),
+    ("unmerged", put_in("unmerged", "05", [97, 98])),
+    ("unmerged", put_in("unmerged", "100000", [300])),
+    ("empty", put_in("unmerged", "100000", [])),
+]
+
+
+def check_refused(document: dict[str, Any], change: Change, field: str, folder: Path) -> None:
+    broken = copy.deepcopy(document)
+    change(broken)
+    path = folder / "broken.json"
+    path.write_text(json.dumps(broken))
+    with pytest.raises(ValueError, match=field) as caught:
+        Tokenizer.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(("field", "change"), SCHEMA_1_CHANGES)
+def test_a_broken_schema_1_artifact_is_refused(
+    tok: Tokenizer, tmp_path: Path, field: str, change: Change
+) -> None:
+    named = "schema" if field == "schema_version" else field
+    check_refused(saved(tok), change, named, tmp_path)
+
+
+@pytest.mark.parametrize(("field", "change"), SCHEMA_2_CHANGES)
+def test_a_broken_schema_2_artifact_is_refused(
+    rich: Tokenizer, tmp_path: Path, field: str, change: Change
+) -> None:
+    check_refused(saved(rich), change, field, tmp_path)
+
+
+@pytest.mark.parametrize("which", ["tok", "rich"])
+def test_a_missing_key_is_a_key_error_that_names_it(
+    which: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    document = saved(request.getfixturevalue(which))
+    for key in document:
+        path = tmp_path / "broken.json"
+        path.write_text(json.dumps({name: value for name, value in document.items() if name != key}))
+        with pytest.raises(KeyError, match=key):
+            Tokenizer.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not an artifact"),
+        (b"{", "not an artifact"),
+        (b"[]", "one JSON object, not a list"),
+        (b"null", "one JSON object, not null"),
+        (b'{"a": 1, "a": 1}', "'a' stands twice"),
+        (b'{"schema_version": NaN}', "NaN"),
+        (b'{"schema_version": Infinity}', "Infinity"),
+        (b"\xff\xfe{}", "not valid UTF-8 at byte 0"),
+        (b'{"schema_version": ' + b"9" * 5000 + b"}", "not an artifact"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'\xef\xbb\xbf{"schema_version": 1}', "not an artifact"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.load(path)
+
+
+def test_merges_that_double_without_end_are_refused(rich: Tokenizer, tmp_path: Path) -> None:
+    document = saved(rich)
+    count = 60
+    document["merges"] = [5, 5] + [place for i in range(1, count) for place in (999 + i, 999 + i)]
+    document["merge_ids"] = list(range(1000, 1000 + count))
+    path = tmp_path / "bomb.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="spell more than"):
+        Tokenizer.load(path)

@@ -1,0 +1,93 @@
+"""The shape of the project: imports point one way, and the engine names PyO3 in one folder only."""
+
+import ast
+import re
+from pathlib import Path
+
+import bpetite
+from bpetite import _constants, _engine, patterns
+
+PROJECT = Path(__file__).parent.parent
+PACKAGE = PROJECT / "src" / "bpetite"
+
+LAYERS = [
+    {"__main__"},
+    {"cli"},
+    {"standard_library", "__init__"},
+    {"cs336"},
+    {"tokenizer", "symbols"},
+    {"formats", "training", "_persistence"},
+    {"counts"},
+    {"vocabulary"},
+    {"_engine", "_files", "patterns"},
+    {"_trainer", "_encoder", "_decoder"},
+    {"_pretokenizer"},
+    {"dialect"},
+    {"_constants"},
+]
+"""From the top down: a module imports from its own layer or from lower ones."""
+
+SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder"}
+ENGINE_USERS = {"counts", "training", "tokenizer", "symbols"}
+
+
+def part(module: str) -> str:
+    """The file or folder of the package that a module belongs to."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports() -> list[tuple[str, str]]:
+    """Every (importing part, imported part) of the package."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        importer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bpetite"):
+                if node.module == "bpetite":
+                    found += [(importer, alias.name) for alias in node.names]
+                else:
+                    found.append((importer, part(node.module)))
+    return found
+
+
+def layer(name: str) -> int:
+    return next(depth for depth, names in enumerate(LAYERS) if name in names)
+
+
+def test_every_part_of_the_package_has_a_layer() -> None:
+    parts = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
+    assert parts | {"_engine"} == set().union(*LAYERS)
+
+
+def test_imports_point_one_way() -> None:
+    backwards = [(a, b) for a, b in imports() if a != "__init__" and layer(a) > layer(b)]
+    assert backwards == []
+
+
+def test_the_product_never_runs_on_the_specification() -> None:
+    assert [(a, b) for a, b in imports() if b in SPECIFICATION and a not in SPECIFICATION] == []
+
+
+def test_the_specification_stands_on_constants_and_dialects_alone() -> None:
+    used = {b for a, b in imports() if a in SPECIFICATION}
+    assert used <= SPECIFICATION | {"_constants", "dialect"}
+
+
+def test_only_the_stages_call_the_engine() -> None:
+    assert {a for a, b in imports() if b == "_engine"} <= ENGINE_USERS
+
+
+def test_only_the_bindings_name_pyo3() -> None:
+    for path in (PROJECT / "rust" / "src").rglob("*.rs"):
+        if "py" not in path.relative_to(PROJECT / "rust" / "src").parts[0]:
+            assert not re.search(r"\bpyo3\b|\bnumpy\b", path.read_text("utf-8")), path
+
+
+def test_the_two_sides_agree_on_unicode_and_patterns() -> None:
+    assert _engine.UNICODE_VERSION == _constants.UNICODE_VERSION
+    assert patterns.PATTERNS["gpt2"] == _constants.PRETOKENIZER_PATTERN
+
+
+def test_public_names_are_documented() -> None:
+    for name in bpetite.__all__:
+        assert getattr(bpetite, name).__doc__

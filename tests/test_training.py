@@ -1,0 +1,184 @@
+"""Training through the public API: options, prefixes, extension, and corpora at the edges."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Counts, Dialect, Tokenizer
+from bpetite._encoder import _apply_merge
+from bpetite._trainer import train_bpe
+from bpetite.dialect import DIALECTS
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés and 1234 aaaa aaa\n" * 3
+NEW_TEXT = "the theatre of the naïve bats: 12 acts, aaaaa"
+
+
+@pytest.mark.parametrize("name", list(DIALECTS))
+def test_every_smaller_vocabulary_is_a_prefix(name: str) -> None:
+    whole = Tokenizer.train_from_iterator([CORPUS], 330, dialect=name)
+    for size in range(257, whole.mergeable_vocab_size, 7):
+        alone = Tokenizer.train_from_iterator([CORPUS], size, dialect=name)
+        assert whole.truncate(size).vocabulary == alone.vocabulary
+
+
+def naive_extension(old: Tokenizer, text: str, add: int) -> list[tuple[int, int]]:
+    """Encode every pretoken with the old merges, then go on training with fresh recounts."""
+    words: Counter[tuple[int, ...]] = Counter()
+    for pretoken, count in Counts.from_iterator([text]).items():
+        words[tuple(old.encode_ordinary(pretoken.decode()))] += count
+    merges: list[tuple[int, int]] = []
+    next_id = max(*old.vocabulary.tokens, *old.special_tokens.values()) + 1
+    while len(merges) < add:
+        counts: Counter[tuple[int, int]] = Counter()
+        for word, count in words.items():
+            for pair in pairwise(word):
+                counts[pair] += count
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merged: Counter[tuple[int, ...]] = Counter()
+        for word, count in words.items():
+            merged[tuple(_apply_merge(list(word), best, next_id))] += count
+        words = merged
+        merges.append(best)
+        next_id += 1
+    return merges
+
+
+def test_extend_goes_on_where_the_old_merges_end() -> None:
+    old = Tokenizer.train(CORPUS, 300)
+    new = old.extend([NEW_TEXT], add=25)
+    assert new.merges[: len(old.merges)] == old.merges
+    assert list(new.merges[len(old.merges) :]) == naive_extension(old, NEW_TEXT, 25)
+    assert new.special_tokens == old.special_tokens
+    for token_id, token in old.vocabulary.tokens.items():
+        assert new.token_bytes(token_id) == token
+    assert new.encode("the<|endoftext|>") == old.encode("the<|endoftext|>")
+
+
+@given(st.text("ab ", max_size=20), st.text("ab ", max_size=20), st.integers(0, 12), st.integers(0, 12))
+def test_extend_equals_its_naive_form(first: str, second: str, start: int, add: int) -> None:
+    old = Tokenizer.train(first, 256 + start)
+    new = old.extend([second], add=add)
+    assert list(new.merges[len(old.merges) :]) == naive_extension(old, second, add)
+
+
+@pytest.mark.parametrize("name", list(DIALECTS))
+def test_extend_by_the_same_text_is_training_on(name: str) -> None:
+    whole = Tokenizer.train_from_iterator([CORPUS], 320, dialect=name, special_tokens=[])
+    parts = Tokenizer.train_from_iterator([CORPUS], 290, dialect=name, special_tokens=[]).extend([CORPUS], 30)
+    assert parts.vocabulary == whole.vocabulary
+
+
+def test_extend_takes_counts_but_not_those_of_another_pattern() -> None:
+    tok = Tokenizer.train(CORPUS, 300)
+    assert tok.extend(Counts.from_iterator([NEW_TEXT]), 5) == tok.extend([NEW_TEXT], 5)
+    with pytest.raises(ValueError, match="pattern"):
+        tok.extend(Counts.from_iterator([NEW_TEXT], pattern="o200k"), 5)
+    with pytest.raises(ValueError, match="add must be"):
+        tok.extend([NEW_TEXT], -1)
+
+
+@pytest.mark.parametrize("min_count", [1, 2, 3, 100])
+def test_min_count_equals_the_specification_and_is_recorded(min_count: int) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, min_count=min_count)
+    assert tok.merges == train_bpe(CORPUS, 400, min_count=min_count).merges
+    assert dict(tok.vocabulary.trained_with) == ({} if min_count == 1 else {"min_count": min_count})
+
+
+@pytest.mark.parametrize("longest", [1, 2, 3, 5, 1000])
+def test_max_token_length_equals_the_specification(longest: int) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, max_token_length=longest)
+    assert tok.merges == train_bpe(CORPUS, 400, max_token_length=longest).merges
+    assert tok.vocabulary.trained_with == {"max_token_length": longest}
+
+
+def test_counts_remember_the_rules_that_made_them() -> None:
+    counts = Counts.from_iterator(["a<|x|>b"], dialect="tiktoken", special_tokens=["<|x|>"])
+    assert Tokenizer.train_from_counts(counts, 300, dialect="tiktoken", special_tokens=["<|x|>"]).merges == ()
+    with pytest.raises(ValueError, match="boundaries"):
+        Tokenizer.train_from_counts(counts, 300, dialect="tiktoken", special_tokens=["<|y|>"])
+    with pytest.raises(ValueError, match="boundaries"):
+        Tokenizer.train_from_counts(counts, 300)
+    skipping = Dialect.named("bpetite").replace(unmatched_text="skipped")
+    with pytest.raises(ValueError, match="unmatched"):
+        Tokenizer.train_from_counts(Counts.from_iterator(["a"]), 300, dialect=skipping)
+    with pytest.raises(ValueError, match="pattern"):
+        Counts.merge([Counts.from_iterator(["a"]), Counts.from_iterator(["a"], pattern="o200k")])
+    with pytest.raises(ValueError, match="no counts"):
+        Counts.merge([])
+
+
+@pytest.mark.parametrize(
+    ("documents", "merges"),
+    [([], 0), ([""], 0), (["a"], 0), (["<|endoftext|>"] * 5, 0), (["ab"], 1), ([b"ab", "ab"], 1)],
+)
+def test_the_smallest_corpora(documents: list[str | bytes], merges: int) -> None:
+    tok = Tokenizer.train_from_iterator(documents, 1000, dialect="tiktoken")
+    assert len(tok.merges) == merges
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_their_place() -> None:
+    with pytest.raises(ValueError, match=r"document 2.*byte 3"):
+        Tokenizer.train_from_iterator(["ok", b"ok", b"caf\xe9"], 300)
+
+
+def test_an_iterable_that_raises_passes_its_exception_on() -> None:
+    class Broken(Exception):
+        pass
+
+    def documents() -> Iterator[str]:
+        yield "fine"
+        raise Broken("half-way")
+
+    with pytest.raises(Broken, match="half-way"):
+        Tokenizer.train_from_iterator(documents(), 300)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, "2"])
+def test_options_of_the_wrong_kind_are_refused(wrong: int) -> None:
+    if wrong is not True:
+        with pytest.raises((ValueError, TypeError)):
+            Tokenizer.train_from_iterator(["ab"], 300, num_threads=wrong)
+    with pytest.raises(ValueError, match="min_count"):
+        Tokenizer.train_from_iterator(["ab"], 300, min_count=wrong)
+    with pytest.raises(ValueError, match="max_token_length"):
+        Tokenizer.train_from_iterator(["ab"], 300, max_token_length=wrong)
+
+
+def test_one_string_is_no_iterable_of_documents() -> None:
+    with pytest.raises(ValueError, match="put it in a list"):
+        Tokenizer.train_from_iterator("abc", 300)
+    with pytest.raises(ValueError, match="not one string"):
+        Tokenizer.train_from_iterator(["abc"], 300, special_tokens="<|x|>")
+
+
+def test_a_pattern_that_is_no_regular_expression_is_refused_with_the_reason() -> None:
+    with pytest.raises(ValueError, match="pattern"):
+        Tokenizer.train_from_iterator(["abc"], 300, pattern="(")
+
+
+def test_progress_is_told_by_stage() -> None:
+    calls: list[tuple[str, int, int]] = []
+    Tokenizer.train_from_iterator(
+        [CORPUS], 290, progress=lambda stage, done, total: calls.append((stage, done, total))
+    )
+    stages = [stage for stage, _, _ in calls]
+    assert set(stages) == {"counting", "merging"}
+    assert stages == sorted(stages)
+    assert calls[-1] == ("merging", 34, 34)
+
+
+def test_a_progress_that_raises_stops_training() -> None:
+    class Enough(Exception):
+        pass
+
+    def progress(stage: str, done: int, total: int) -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        Tokenizer.train_from_iterator([CORPUS], 300, progress=progress)

@@ -1,0 +1,90 @@
+"""What a vocabulary is, and everything that it refuses to be."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from bpetite.dialect import Dialect
+from bpetite.vocabulary import Vocabulary
+
+BASE = {byte: bytes([byte]) for byte in range(256)}
+
+
+def test_rank_and_id_are_two_things() -> None:
+    vocabulary = Vocabulary(BASE | {300: b"ab", 299: b"abc"}, [(97, 98), (300, 99)])
+    assert vocabulary.merge_ids == (300, 299)
+
+
+def test_base_ids_may_be_any_permutation_and_have_gaps() -> None:
+    tokens = {1000 - 3 * byte: bytes([byte]) for byte in range(256)}
+    vocabulary = Vocabulary(tokens, [])
+    assert vocabulary.base_ids[5] == 985
+    assert vocabulary.vocab_size == 256
+
+
+def test_equal_tokens_take_their_ids_in_the_order_of_merges() -> None:
+    tokens = BASE | {256: b"ab", 257: b"bc", 258: b"abc", 259: b"abc"}
+    vocabulary = Vocabulary(tokens, [(97, 98), (98, 99), (256, 99), (97, 257)])
+    assert vocabulary.merge_ids == (256, 257, 258, 259)
+    shared = Vocabulary(BASE | {256: b"ab", 257: b"bc", 258: b"abc"}, vocabulary.merges)
+    assert shared.merge_ids == (256, 257, 258, 258)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "merges", "specials", "message"),
+    [
+        ({k: v for k, v in BASE.items() if k != 7}, [], {}, "lack byte 7"),
+        (BASE | {256: b"a"}, [], {}, "byte 97 has two ids, 97 and 256"),
+        (BASE | {256: b""}, [], {}, "token 256 is empty"),
+        (BASE | {-1: b"ab"}, [(97, 98)], {}, "between 0 and"),
+        (BASE | {2**32: b"ab"}, [(97, 98)], {}, "between 0 and"),
+        ({0.5: b"ab"}, [], {}, "integers"),
+        (BASE, [(97, 98)], {}, "makes b'ab', which no token is"),
+        (BASE | {256: b"ab"}, [(97, 98), (97, 98)], {}, "merged twice"),
+        (BASE | {256: b"ab"}, [(97, 300)], {}, "id 300, which no token has"),
+        (BASE | {256: b"abc", 257: b"bc"}, [(97, 257), (98, 99)], {}, "no earlier merge makes"),
+        (BASE, [], {"x": 5}, "id 5 is given to two tokens"),
+        (BASE, [], {"x": 256, "y": 256}, "id 256 is given to two tokens"),
+        (BASE, [], {"": 256}, "non-empty"),
+        (BASE, [], {"\ud800": 256}, "surrogates not allowed"),
+        (BASE, [], {"x": True}, "integers"),
+    ],
+)
+def test_a_broken_vocabulary_is_refused(
+    tokens: Mapping[int, bytes], merges: Sequence[Any], specials: Mapping[str, int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        Vocabulary(tokens, merges, specials)
+
+
+def test_a_vocabulary_cannot_be_changed() -> None:
+    vocabulary = Vocabulary(dict(BASE), [])
+    with pytest.raises(AttributeError):
+        vocabulary.merges = []  # type: ignore[misc]  # the point of the test
+    with pytest.raises(TypeError):
+        vocabulary.tokens[0] = b"x"  # type: ignore[index]  # the point of the test
+
+
+def test_from_merges_refuses_a_special_token_given_twice() -> None:
+    with pytest.raises(ValueError, match="'<x>' is given twice"):
+        Vocabulary.from_merges([], Dialect.named("cs336"), ["<x>", "<x>"])
+
+
+def test_truncate_takes_a_prefix_of_the_merges() -> None:
+    rows = [(97, 98, 256), (256, 99, 257), (257, 100, 258)]
+    for name in ("bpetite", "cs336", "huggingface", "tiktoken"):
+        dialect = Dialect.named(name)
+        whole = Vocabulary.from_merges(rows, dialect, ["<|x|>"])
+        size = 257 if name == "bpetite" else 258
+        assert whole.truncate(size) == Vocabulary.from_merges(rows[:1], dialect, ["<|x|>"])
+        with pytest.raises(ValueError, match="larger"):
+            whole.truncate(1000)
+
+
+def test_the_fingerprint_follows_the_content() -> None:
+    one = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<|x|>": 257})
+    same = Vocabulary({256: b"ab"} | BASE, [(97, 98)], {"<|x|>": 257})
+    other = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<|x|>": 258})
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert one.fingerprint == "1fc73fd887274e09f07f97af43f9177713f5d153251f263fd082f0f1774b6636"
