@@ -9,6 +9,7 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod merge;
+mod prefetch;
 pub mod pretokenize;
 pub mod tokens;
 pub mod unicode;

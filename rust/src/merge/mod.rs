@@ -17,8 +17,11 @@
 //! With shared tokens a merge may spell a token that exists, and the count of an unfollowed pair may rise. It
 //! then enters the queue with an upper bound, and a recount decides if the bound ever comes out on top.
 
+mod census;
+mod crew;
 mod neighbours;
 mod pairs;
+mod part;
 mod prior;
 mod pulse;
 mod queue;
@@ -73,14 +76,36 @@ impl Rules {
 /// What a word and its count are passed to; an error ends the visit.
 pub type Visit<'a, Unit> = dyn FnMut(&[Unit], u64) -> Result<()> + 'a;
 
-/// Words (pretokens) with their counts. `visit` passes every word once, in the same order at every call.
-pub trait Words {
+/// One of several equal parts of the words: part `nth` of `of`.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub nth: usize,
+    pub of: usize,
+}
+
+impl Share {
+    /// This part of `words` words in a row.
+    pub fn range(self, words: usize) -> std::ops::Range<usize> {
+        let start = |nth: usize| (words as u128 * nth as u128 / self.of as u128) as usize;
+        start(self.nth)..start(self.nth + 1)
+    }
+}
+
+/// Words (pretokens) with their counts, for several threads at once.
+pub trait Words: Sync {
     /// What a word is made of: bytes or symbol numbers.
     type Unit: Copy;
     /// The symbol of a unit.
     fn symbol(&self, unit: Self::Unit) -> u32;
-    /// Passes every word and its count, or the error that `each` returned; equal words may come several times.
-    fn visit(&self, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
+    /// How many words there are.
+    fn len(&self) -> usize;
+    /// Whether there are no words.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Passes every word of a share and its count, or the error that `each` returned. Every word is in one share,
+    /// and comes at the same place in every visit; equal words may come several times.
+    fn visit(&self, share: Share, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 
 /// Words made of symbol numbers, flat.
@@ -100,11 +125,17 @@ impl Words for SymbolWords<'_> {
         unit
     }
 
-    fn visit(&self, each: &mut Visit<'_, u32>) -> Result<()> {
+    fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn visit(&self, share: Share, each: &mut Visit<'_, u32>) -> Result<()> {
         let mut rest = self.symbols;
-        for (&length, &count) in self.lengths.iter().zip(self.counts) {
+        for (nth, (&length, &count)) in self.lengths.iter().zip(self.counts).enumerate() {
             let (word, after) = rest.split_at(length);
-            each(word, count)?;
+            if nth % share.of == share.nth {
+                each(word, count)?;
+            }
             rest = after;
         }
         Ok(())

@@ -9,8 +9,8 @@ pub struct Tally {
     pub weight: u64,
     /// How many they are.
     pub number: u32,
-    /// Where in the arena the next of their positions goes; `None` for a pair that is not followed.
-    pub cursor: Option<usize>,
+    /// Where the next of their positions goes, plus one; 0 for a pair that is not followed.
+    pub cursor: u32,
 }
 
 /// A tally for every token, and which ones are in use.
@@ -28,26 +28,40 @@ impl Neighbours {
         }
     }
 
-    pub fn add(&mut self, code: Code, weight: u64) {
+    /// Adds occurrences whose words' counts sum up to `weight`.
+    pub fn add(&mut self, code: Code, weight: u64, number: u32) {
         let tally = &mut self.tallies[code as usize];
         if tally.number == 0 {
             self.touched.push(code);
         }
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
         tally.weight += weight;
-        tally.number += 1;
+        tally.number += number;
     }
 
-    pub fn touched(&self) -> usize {
-        self.touched.len()
+    /// The tokens in use.
+    pub fn touched(&self) -> &[Code] {
+        &self.touched
     }
 
-    pub fn code(&self, nth: usize) -> Code {
-        self.touched[nth]
+    pub fn get(&self, code: Code) -> Tally {
+        self.tallies[code as usize]
     }
 
-    pub fn tally(&mut self, code: Code) -> &mut Tally {
-        &mut self.tallies[code as usize]
+    /// Where the next position goes, if positions are wanted.
+    pub fn next_place(&mut self, code: Code) -> Option<usize> {
+        let cursor = &mut self.tallies[code as usize].cursor;
+        let place = cursor.checked_sub(1)?;
+        *cursor += 1;
+        Some(place as usize)
+    }
+
+    /// Says where the positions of the occurrences go, if there are any.
+    pub fn set_cursor(&mut self, code: Code, start: u32) {
+        let tally = &mut self.tallies[code as usize];
+        if tally.number > 0 {
+            tally.cursor = start + 1;
+        }
     }
 
     /// Forgets all tallies.

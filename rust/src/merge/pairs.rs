@@ -1,39 +1,32 @@
-//! The followed pairs: their counts, and where the lists of their positions lie.
+//! The followed pairs: how often each occurs, and the number under which its positions are listed.
 
 use super::tokens::Code;
 use crate::error::{Error, Result};
-
-/// What is known about a pair.
-#[derive(Clone, Copy, Debug)]
-pub struct Pair {
-    key: u64,
-    /// How often the pair occurs; an upper bound while `list` is `None`.
-    pub count: u64,
-    /// Where in the arena the positions lie at which the pair was seen; some may no longer hold.
-    pub list: Option<List>,
-}
-
-/// A part of the arena of positions.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct List {
-    pub start: usize,
-    pub len: u32,
-}
-
-impl List {
-    pub fn range(self) -> std::ops::Range<usize> {
-        self.start..self.start + self.len as usize
-    }
-}
+use crate::prefetch::prefetch;
 
 /// A hash table with open addressing; a pair is never taken out of it.
+///
+/// Keys and counts lie together because every merge lowers counts; list numbers are read far less often.
 pub struct PairTable {
-    entries: Vec<Pair>,
+    pairs: Vec<Pair>,
+    lists: Vec<u32>,
     len: usize,
     shift: u32,
 }
 
-const EMPTY: Pair = Pair { key: 0, count: 0, list: None };
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    key: u64,
+    count: u64,
+}
+
+/// Where a pair is in the table, until the next insertion.
+#[derive(Clone, Copy)]
+pub struct Place(usize);
+
+/// The list number of a pair whose positions are not listed; its count is then an upper bound.
+pub const UNLISTED: u32 = u32::MAX;
+
 const SMALLEST: usize = 1 << 8;
 
 /// Both codes in one number, never 0 because no symbol's code is 0.
@@ -41,52 +34,82 @@ pub fn key_of(left: Code, right: Code) -> u64 {
     (u64::from(left) << 32) | u64::from(right)
 }
 
-impl Pair {
-    pub fn codes(&self) -> (Code, Code) {
-        ((self.key >> 32) as Code, self.key as Code)
-    }
+/// The codes that a key was made of.
+pub fn codes_of(key: u64) -> (Code, Code) {
+    ((key >> 32) as Code, key as Code)
+}
+
+/// Spreads keys; the upper bits are the best.
+pub fn hash(key: u64) -> u64 {
+    (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl PairTable {
-    pub fn new() -> Self {
-        Self::with_capacity(0)
-    }
-
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Self {
         let size = (pairs * 2).next_power_of_two().max(SMALLEST);
-        Self { entries: vec![EMPTY; size], len: 0, shift: 64 - size.trailing_zeros() }
+        Self {
+            pairs: vec![Pair::default(); size],
+            lists: vec![0; size],
+            len: 0,
+            shift: 64 - size.trailing_zeros(),
+        }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Pair> {
-        self.entries.iter().filter(|pair| pair.key != 0)
+    pub fn len(&self) -> usize {
+        self.len
     }
 
-    pub fn get_mut(&mut self, left: Code, right: Code) -> Option<&mut Pair> {
-        let at = self.place(key_of(left, right));
-        let pair = &mut self.entries[at];
-        (pair.key != 0).then_some(pair)
+    /// All keys, counts and list numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u32)> {
+        let entries = self.pairs.iter().zip(&self.lists);
+        entries.filter(|(pair, _)| pair.key != 0).map(|(pair, &list)| (pair.key, pair.count, list))
     }
 
-    /// The entry of a pair, made if there is none.
-    pub fn entry(&mut self, left: Code, right: Code) -> &mut Pair {
-        if self.len * 2 >= self.entries.len() {
+    /// Tells that the pair will soon be asked for.
+    pub fn prefetch(&self, key: u64) {
+        prefetch(&self.pairs, (hash(key) >> self.shift) as usize);
+    }
+
+    pub fn find(&self, key: u64) -> Option<Place> {
+        let at = self.place(key);
+        (self.pairs[at].key != 0).then_some(Place(at))
+    }
+
+    /// The pair's place; a pair that was not there has count 0 and list 0.
+    pub fn insert(&mut self, key: u64) -> Place {
+        if self.len * 2 >= self.pairs.len() {
             self.grow();
         }
-        let key = key_of(left, right);
         let at = self.place(key);
-        if self.entries[at].key == 0 {
+        if self.pairs[at].key == 0 {
             self.len += 1;
-            self.entries[at].key = key;
+            self.pairs[at].key = key;
         }
-        &mut self.entries[at]
+        Place(at)
     }
 
-    /// The slot where the key is, or where it would go.
+    pub fn count(&self, place: Place) -> u64 {
+        self.pairs[place.0].count
+    }
+
+    pub fn count_mut(&mut self, place: Place) -> &mut u64 {
+        &mut self.pairs[place.0].count
+    }
+
+    pub fn list(&self, place: Place) -> u32 {
+        self.lists[place.0]
+    }
+
+    pub fn list_mut(&mut self, place: Place) -> &mut u32 {
+        &mut self.lists[place.0]
+    }
+
+    /// Where the key is, or where it would go.
     fn place(&self, key: u64) -> usize {
-        let mask = self.entries.len() - 1;
-        let mut at = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
-        while self.entries[at].key != key && self.entries[at].key != 0 {
+        let mask = self.pairs.len() - 1;
+        let mut at = (hash(key) >> self.shift) as usize;
+        while self.pairs[at].key != key && self.pairs[at].key != 0 {
             at = (at + 1) & mask;
         }
         at
@@ -94,9 +117,10 @@ impl PairTable {
 
     fn grow(&mut self) {
         let mut larger = Self::with_capacity(self.len * 2);
-        for &pair in self.iter() {
-            let at = larger.place(pair.key);
-            larger.entries[at] = pair;
+        for (key, count, list) in self.iter() {
+            let at = larger.place(key);
+            larger.pairs[at] = Pair { key, count };
+            larger.lists[at] = list;
         }
         larger.len = self.len;
         *self = larger;
@@ -105,8 +129,8 @@ impl PairTable {
 
 /// Adds to a count of pairs.
 ///
-/// Counts of words are added up here once, when pairs are first counted. Each later pair lies across the
-/// boundary of two base symbols, so a count that fits there fits everywhere after.
+/// Counts of words are added up here when pairs are counted. Each later pair lies across the boundary of two
+/// base symbols, so what fits for those fits for it.
 pub fn add(count: &mut u64, more: u64) -> Result<()> {
     *count = count
         .checked_add(more)

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 use super::Merge;
 use super::pairs::key_of;
 use super::pulse::Pulse;
-use super::slots::{Slot, Slots};
+use super::slots::{Slot, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 
@@ -47,28 +47,31 @@ impl Prior {
     }
 
     /// Merges inside every word, lowest rank first and leftmost among equals, until no fixed merge applies.
-    pub fn apply<S: Slot>(&self, slots: &mut Slots<S>, tokens: &Tokens, pulse: &mut Pulse<'_>) -> Result<()> {
+    pub fn apply<S: Slot>(&self, slots: &mut Slots<S>, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+        let span = |code: Code| spans[code as usize] as usize;
         let mut waiting = BinaryHeap::new();
         slots.each_word(|slots, word| {
             pulse.work(word.len())?;
             let mut at = word.start;
             while at < word.end {
-                let next = at + tokens.span(slots.code(at)) as usize;
+                let next = at + span(slots.code(at));
                 self.offer(&mut waiting, at, slots.code(at), slots.code(next));
                 at = next;
             }
             while let Some(Reverse((rank, at))) = waiting.pop() {
                 pulse.work(1)?;
                 let [left, right, joined] = self.merges[rank as usize];
-                let middle = at + tokens.span(left) as usize;
+                let middle = at + span(left);
                 if slots.code(at) != left || slots.code(middle) != right {
                     continue;
                 }
-                let end = middle + tokens.span(right) as usize;
-                slots.replace(at, middle, end, joined);
+                let end = middle + span(right);
+                if let Some(around) = slots.around(at, end - at) {
+                    replace(around, 1 + middle - at, joined);
+                }
                 let before = slots.code(at - 1);
                 if before != BOUNDARY {
-                    self.offer(&mut waiting, at - tokens.span(before) as usize, before, joined);
+                    self.offer(&mut waiting, at - span(before), before, joined);
                 }
                 self.offer(&mut waiting, at, joined, slots.code(end));
             }

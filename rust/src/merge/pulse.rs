@@ -1,19 +1,21 @@
 //! Work units in, reports several times a second out.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::watch::{Stage, Watch};
 
-/// Counts work and reports when a tenth of a second has passed.
+/// Counts work. In the calling thread it reports when a tenth of a second has passed; in others it looks whether
+/// the call has ended.
 pub struct Pulse<'w> {
-    watch: &'w mut dyn Watch,
-    reported: Instant,
+    beat: Beat<'w>,
     work: usize,
-    /// Merges made.
-    pub done: u64,
-    /// Merges planned; 0 when nobody set a bound.
-    pub total: u64,
+}
+
+enum Beat<'w> {
+    Watched { watch: &'w mut dyn Watch, reported: Instant, done: u64, total: u64 },
+    Ended(&'w AtomicBool),
 }
 
 /// Work (slots or positions looked at) between two looks at the clock: well below a hundredth of a second.
@@ -21,8 +23,14 @@ const STRIDE: usize = 1 << 17;
 const INTERVAL: Duration = Duration::from_millis(100);
 
 impl<'w> Pulse<'w> {
+    /// The calling thread's, with the number of merges planned (0 when nobody set a bound).
     pub fn new(watch: &'w mut dyn Watch, total: u64) -> Self {
-        Self { watch, reported: Instant::now(), work: 0, done: 0, total }
+        Self { beat: Beat::Watched { watch, reported: Instant::now(), done: 0, total }, work: 0 }
+    }
+
+    /// A helping thread's.
+    pub fn helping(ended: &'w AtomicBool) -> Self {
+        Self { beat: Beat::Ended(ended), work: 0 }
     }
 
     /// Tells that so much more was done; an error means that the call must end.
@@ -32,15 +40,36 @@ impl<'w> Pulse<'w> {
             return Ok(());
         }
         self.work = 0;
-        if self.reported.elapsed() < INTERVAL {
-            return Ok(());
+        self.look()
+    }
+
+    /// Looks at the clock now.
+    pub fn look(&mut self) -> Result<()> {
+        match &mut self.beat {
+            Beat::Watched { reported, .. } if reported.elapsed() < INTERVAL => Ok(()),
+            Beat::Watched { .. } => self.report(),
+            Beat::Ended(ended) if ended.load(Ordering::Relaxed) => {
+                Err(Error::Value("the call has ended".to_string()))
+            }
+            Beat::Ended(_) => Ok(()),
         }
-        self.reported = Instant::now();
-        self.report()
+    }
+
+    /// Tells how many merges were made.
+    pub fn merged(&mut self, merges: usize) {
+        if let Beat::Watched { done, .. } = &mut self.beat {
+            *done = merges as u64;
+        }
     }
 
     /// Reports now.
     pub fn report(&mut self) -> Result<()> {
-        self.watch.report(Stage::Merging, self.done, self.total)
+        match &mut self.beat {
+            Beat::Watched { watch, reported, done, total } => {
+                *reported = Instant::now();
+                watch.report(Stage::Merging, *done, *total)
+            }
+            Beat::Ended(_) => Ok(()),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::pairs::codes_of;
 use super::tokens::{Code, Tokens};
 
 /// Which of the pairs with the highest count is merged.
@@ -21,6 +22,13 @@ pub struct Candidate {
     pub count: u64,
     pub left: Code,
     pub right: Code,
+}
+
+impl Candidate {
+    pub fn new(key: u64, count: u64) -> Self {
+        let (left, right) = codes_of(key);
+        Self { count, left, right }
+    }
 }
 
 impl TieBreak {
@@ -86,8 +94,8 @@ impl Queue {
         self.heap[at] = candidate;
     }
 
-    /// Gives the best candidate the count it has now, which is lower.
-    pub fn lower_best(&mut self, tokens: &Tokens, count: u64) {
+    /// Gives the best candidate the count that it has now.
+    pub fn set_best(&mut self, tokens: &Tokens, count: u64) {
         if let Some(best) = self.heap.first_mut() {
             best.count = count;
             self.sink(tokens, 0);

@@ -10,21 +10,20 @@
 //! never shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, it
 //! may show a longer token as that token's last slot.
 
-use super::Words;
+use super::pairs::key_of;
 use super::pulse::Pulse;
-use super::tokens::{BOUNDARY, Code, FIRST, HOLE, Tokens};
+use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
+use super::{Share, Words};
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// How a code is stored: in 16 bits while there are few tokens, else in 32.
-pub trait Slot: Copy {
-    /// The largest code that fits.
-    const MOST: usize;
+pub trait Slot: Copy + Eq + Send {
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
 }
 
 impl Slot for u16 {
-    const MOST: usize = u16::MAX as usize;
     fn of(code: Code) -> Self {
         code as u16
     }
@@ -34,7 +33,6 @@ impl Slot for u16 {
 }
 
 impl Slot for u32 {
-    const MOST: usize = u32::MAX as usize;
     fn of(code: Code) -> Self {
         code
     }
@@ -47,27 +45,28 @@ impl Slot for u32 {
 pub struct Layout {
     /// Counts and slots, highest count first.
     groups: Vec<(u64, u64)>,
-    slots: usize,
+    slots: u64,
 }
 
 /// Counts below this have their slots summed in an array, others by sorting.
 const SMALL: usize = 1 << 12;
 
 impl Layout {
-    /// Measures the words; those without a pair are left out.
-    pub fn measure<W: Words>(words: &W, tokens: &Tokens, pulse: &mut Pulse<'_>) -> Result<Self> {
+    /// Measures the words of a share; those without a pair are left out.
+    pub fn measure<W: Words>(words: &W, share: Share, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<Self> {
+        let uniform = spans.iter().all(|&span| span == 1);
+        let span = |unit: &W::Unit| u64::from(spans[(words.symbol(*unit) + FIRST) as usize]);
         let mut small = vec![0u64; SMALL];
         let mut large: Vec<(u64, u64)> = Vec::new();
-        words.visit(&mut |word, count| {
+        words.visit(share, &mut |word, count| {
             pulse.work(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
-            let span = |unit: &W::Unit| u64::from(tokens.span(words.symbol(*unit) + FIRST));
-            let slots = word.iter().map(span).sum::<u64>() + 1;
+            let tokens = if uniform { word.len() as u64 } else { word.iter().map(span).sum() };
             match small.get_mut(usize::try_from(count).unwrap_or(usize::MAX)) {
-                Some(sum) => *sum += slots,
-                None => large.push((count, slots)),
+                Some(slots) => *slots += tokens + 1,
+                None => large.push((count, tokens + 1)),
             }
             Ok(())
         })?;
@@ -83,17 +82,11 @@ impl Layout {
         groups.append(&mut large);
         groups.reverse();
         let slots = groups.iter().map(|group| group.1).sum::<u64>() + 1;
-        if slots > u64::from(u32::MAX) {
-            return Err(Error::Memory(format!(
-                "the distinct pretokens hold {slots} bytes; one training can merge at most {} of them (raise min_count)",
-                u32::MAX
-            )));
-        }
-        Ok(Self { groups, slots: slots as usize })
+        Ok(Self { groups, slots })
     }
 
     /// How many slots the words need, and so more than the merges that they can give.
-    pub fn slots(&self) -> usize {
+    pub fn slots(&self) -> u64 {
         self.slots
     }
 }
@@ -108,12 +101,48 @@ pub struct Slots<S> {
     group_of_block: Vec<u32>,
 }
 
+/// A pair where it stands, with the count of its word.
+#[derive(Clone, Copy, Default)]
+pub struct Standing {
+    pub key: u64,
+    pub count: u64,
+    pub at: u32,
+}
+
+/// Words of equal count, and where they lie.
+#[derive(Clone, Copy, Default)]
+pub struct Group {
+    start: u32,
+    end: u32,
+    pub count: u64,
+}
+
+impl Group {
+    pub fn contains(&self, at: u32) -> bool {
+        self.start <= at && at < self.end
+    }
+}
+
+/// Puts a token over the pair that stands in the middle of `around`, whose right token begins at `middle`.
+pub fn replace<S: Slot>(around: &mut [S], middle: usize, joined: Code) {
+    let last = around.len() - 2;
+    around[1] = S::of(joined);
+    around[middle] = S::of(HOLE);
+    around[last] = S::of(joined);
+}
+
 /// Slots in a block, as a power of two.
 const BLOCK: u32 = 6;
 
 impl<S: Slot> Slots<S> {
     /// Places the words in groups of equal count, the most frequent first.
-    pub fn fill<W: Words>(layout: Layout, words: &W, tokens: &Tokens, pulse: &mut Pulse<'_>) -> Result<Self> {
+    pub fn fill<W: Words>(
+        layout: &Layout,
+        words: &W,
+        share: Share,
+        spans: &[u32],
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Self> {
         let mut starts = Vec::with_capacity(layout.groups.len() + 1);
         let mut end = 1;
         for &(_, slots) in &layout.groups {
@@ -129,11 +158,12 @@ impl<S: Slot> Slots<S> {
         }
 
         let mut slots = Vec::new();
-        slots
-            .try_reserve_exact(layout.slots)
-            .map_err(|_| Error::Memory(format!("no memory for {} slots of pretokens", layout.slots)))?;
-        slots.resize(layout.slots, S::of(BOUNDARY));
-        words.visit(&mut |word, count| {
+        let length = layout.slots as usize;
+        slots.try_reserve_exact(length).map_err(|_| {
+            Error::Memory(format!("no memory for the {length} bytes of the distinct pretokens"))
+        })?;
+        slots.resize(length, S::of(BOUNDARY));
+        words.visit(share, &mut |word, count| {
             pulse.work(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
@@ -145,10 +175,12 @@ impl<S: Slot> Slots<S> {
             let mut at = cursors[group];
             for &unit in word {
                 let code = words.symbol(unit) + FIRST;
-                let span = tokens.span(code) as usize;
-                slots[at..at + span].fill(S::of(HOLE));
+                let span = spans[code as usize] as usize;
+                if span > 1 {
+                    slots[at..at + span].fill(S::of(HOLE));
+                    slots[at + span - 1] = S::of(code);
+                }
                 slots[at] = S::of(code);
-                slots[at + span - 1] = S::of(code);
                 at += span;
             }
             cursors[group] = at + 1;
@@ -174,25 +206,23 @@ impl<S: Slot> Slots<S> {
         self.slots[at].code()
     }
 
-    /// Whether the pair stands at this position, `span` being that of its left token.
-    pub fn holds(&self, at: usize, left: Code, span: usize, right: Code) -> bool {
-        self.code(at) == left && self.code(at + span) == right
+    /// Tells that the slots around `at` will soon be looked at.
+    pub fn prefetch(&self, at: usize) {
+        prefetch(&self.slots, at);
     }
 
-    /// The count of the word that the position lies in.
-    pub fn count(&self, at: usize) -> u64 {
+    /// The slots from the one before `at` to the one behind `span`; `None` past the end, where no pair stands.
+    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
+        self.slots.get_mut(at - 1..=at + span)
+    }
+
+    /// The group of words that the position lies in.
+    pub fn group(&self, at: usize) -> Group {
         let mut group = self.group_of_block[at >> BLOCK] as usize;
         while self.starts[group + 1] as usize <= at {
             group += 1;
         }
-        self.counts[group]
-    }
-
-    /// Replaces the pair that stands at `at`: its right token begins at `middle`, its slots end before `end`.
-    pub fn replace(&mut self, at: usize, middle: usize, end: usize, joined: Code) {
-        self.slots[at] = S::of(joined);
-        self.slots[middle] = S::of(HOLE);
-        self.slots[end - 1] = S::of(joined);
+        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
     }
 
     /// Passes the range of every word's slots; `each` may merge inside it.
@@ -212,48 +242,82 @@ impl<S: Slot> Slots<S> {
         Ok(())
     }
 
-    /// Passes every pair that stands anywhere, in order: position, left, right, the word's count.
-    pub fn each_pair(
+    /// Passes every pair that stands anywhere, in order and many at a time, so that `each` can ask for memory
+    /// before it needs it.
+    pub fn each_batch(
         &self,
-        tokens: &Tokens,
+        spans: &[u32],
         pulse: &mut Pulse<'_>,
-        mut each: impl FnMut(usize, Code, Code, u64) -> Result<()>,
+        mut each: impl FnMut(&[Standing]) -> Result<()>,
     ) -> Result<()> {
+        // Where every token has one slot, the next one is found without looking.
+        if spans.iter().all(|&span| span == 1) {
+            self.each_batch_by(|_| 1, pulse, &mut each)
+        } else {
+            self.each_batch_by(|code| spans[code as usize] as usize, pulse, &mut each)
+        }
+    }
+
+    fn each_batch_by(
+        &self,
+        span: impl Fn(Code) -> usize,
+        pulse: &mut Pulse<'_>,
+        each: &mut impl FnMut(&[Standing]) -> Result<()>,
+    ) -> Result<()> {
+        let mut batch = [Standing::default(); BATCH];
+        let mut len = 0;
         for (group, &count) in self.counts.iter().enumerate() {
             let (mut at, end) = (self.starts[group] as usize, self.starts[group + 1] as usize);
-            pulse.work(end - at)?;
             let mut left = BOUNDARY;
             let mut left_at = at;
             while at < end {
                 let right = self.code(at);
                 if left != BOUNDARY && right != BOUNDARY {
-                    each(left_at, left, right, count)?;
+                    batch[len] = Standing { key: key_of(left, right), count, at: left_at as u32 };
+                    len += 1;
+                    if len == BATCH {
+                        each(&batch)?;
+                        pulse.work(BATCH)?;
+                        len = 0;
+                    }
                 }
                 (left, left_at) = (right, at);
-                at += tokens.span(right) as usize;
+                at += span(right);
             }
         }
-        Ok(())
+        each(&batch[..len])
+    }
+
+    /// The sum of all pairs' counts, and how many pairs stand in the words.
+    pub fn total(&self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(u64, usize)> {
+        let (mut total, mut standing) = (0u64, 0);
+        self.each_batch(spans, pulse, |batch| {
+            standing += batch.len();
+            total = batch.iter().fold(total, |sum, pair| sum.saturating_add(pair.count));
+            Ok(())
+        })?;
+        Ok((total, standing))
     }
 
     /// Drops the words that have become one token. Positions change.
-    pub fn compact(&mut self, tokens: &Tokens, pulse: &mut Pulse<'_>) -> Result<()> {
+    pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+        let next = |slots: &[S], at: usize| at + spans[slots[at].code() as usize] as usize;
         let (mut at, mut to) = (1, 1);
         for group in 0..self.counts.len() {
             let end = self.starts[group + 1] as usize;
             self.starts[group] = to as u32;
-            pulse.work(end - at)?;
             while at < end {
                 let begin = at;
-                at += tokens.span(self.code(at)) as usize;
+                at = next(&self.slots, at);
                 if self.code(at) == BOUNDARY {
                     at += 1;
                     continue;
                 }
                 while self.code(at) != BOUNDARY {
-                    at += tokens.span(self.code(at)) as usize;
+                    at = next(&self.slots, at);
                 }
                 at += 1;
+                pulse.work(at - begin)?;
                 self.slots.copy_within(begin..at, to);
                 to += at - begin;
             }
@@ -266,3 +330,6 @@ impl<S: Slot> Slots<S> {
         Ok(())
     }
 }
+
+/// How many pairs are passed at once: enough to hide the way to memory, few enough for the nearest cache.
+const BATCH: usize = 64;

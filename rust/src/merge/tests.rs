@@ -11,12 +11,17 @@ type Corpus = Vec<(Vec<u32>, u64)>;
 
 const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
 
-/// Paces that recount often or never, with small and wide slots.
-const PACES: [Pace; 4] = [
-    Pace { slack: 1, divisor: 2, growth: 0, wide: false },
-    Pace { slack: 0, divisor: 2, growth: 0, wide: true },
-    Pace { slack: 1 << 40, divisor: 2, growth: 100, wide: false },
-    Pace { slack: 64, divisor: 8, growth: 100, wide: true },
+/// Paces that recount often or never, with few or all positions listed, in small and wide slots.
+const PACES: [Pace; 3] = [
+    Pace { parts: 1, slack: 1, divisor: 2, listed: 0, together: 0, wide: false },
+    Pace { parts: 1, slack: 1 << 40, divisor: 2, listed: 100, together: 0, wide: true },
+    Pace { parts: 1, slack: 4, divisor: 2, listed: 30, together: 0, wide: false },
+];
+
+/// The same with threads, for all merges or some.
+const THREADED: [Pace; 2] = [
+    Pace { parts: 3, slack: 0, divisor: 2, listed: 0, together: 2, wide: true },
+    Pace { parts: 2, slack: 1 << 40, divisor: 8, listed: 100, together: 0, wide: false },
 ];
 
 fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
@@ -116,10 +121,14 @@ fn train_engine(
 }
 
 fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) {
+    check_at(&PACES, symbols, corpus, rules, prior);
+}
+
+fn check_at(paces: &[Pace], symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) {
     let expected = train_afresh(symbols, corpus, rules, prior);
-    for pace in PACES {
+    for &pace in paces {
         let merges = train_engine(symbols, corpus, rules, prior, pace).unwrap();
-        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} slack {}", pace.slack);
+        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} {pace:?}");
     }
 }
 
@@ -183,6 +192,17 @@ fn random_corpora_train_as_specified() {
         let letters = 2 + dice.below(3);
         let corpus = dice.corpus(letters, 12, 14, if round % 2 == 0 { 1 } else { 5 });
         check_all_rules(&ABCD[..letters as usize], &corpus);
+    }
+}
+
+#[test]
+fn threads_do_not_change_what_is_learned() {
+    let mut dice = Dice(7);
+    for _ in 0..60 {
+        let corpus = dice.corpus(4, 40, 14, 5);
+        for shared in [false, true] {
+            check_at(&THREADED, &ABCD, &corpus, &rules(TieBreak::SmallestIds, shared), &[]);
+        }
     }
 }
 
@@ -297,6 +317,6 @@ fn a_watcher_stops_training() {
     let symbols: Vec<u32> = vec![0; 4];
     let words = SymbolWords { symbols: &symbols, lengths: &[4], counts: &[1] };
     let all = rules(TieBreak::SmallestIds, false);
-    let stopped = train(AB.into_iter(), &words, &all, &[], &mut Impatient(HashMap::new()));
+    let stopped = train(AB.into_iter(), &words, &all, &[], 1, &mut Impatient(HashMap::new()));
     assert!(matches!(stopped, Err(Error::Value(message)) if message == "enough"));
 }

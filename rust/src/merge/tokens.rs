@@ -69,6 +69,11 @@ impl Tokens {
         self.spans[code as usize]
     }
 
+    /// The spans of all tokens.
+    pub fn spans(&self) -> &[u32] {
+        &self.spans
+    }
+
     /// The token's bytes, and the first eight of them as a number that sorts alike (padded with zeros).
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
         let start = self.ends[code as usize - 1];

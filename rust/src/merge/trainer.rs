@@ -1,47 +1,67 @@
 //! The merge loop: pick the best pair, replace it everywhere, bring the counts up to date.
 
-use super::neighbours::Neighbours;
-use super::pairs::{List, Pair, PairTable, add};
+use std::sync::MutexGuard;
+
+use super::census::{Census, Plan};
+use super::crew::{Crew, on_each};
+use super::neighbours::{Neighbours, Tally};
+use super::pairs::{PairTable, UNLISTED, add, key_of};
+use super::part::{Part, Side, Task};
 use super::prior::Prior;
 use super::pulse::Pulse;
 use super::queue::{Candidate, Queue, TieBreak};
 use super::slots::{Layout, Slot, Slots};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
-use super::{Merge, Rules, Words};
+use super::{Merge, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::watch::Watch;
 
 /// Learns merges from words whose units are `symbols`, after the merges in `prior`; returns the new ones.
 ///
-/// Every unit of a word must be the number of one of the symbols.
+/// Every unit of a word must be the number of one of the symbols. The answer does not depend on `threads`.
 pub fn train<'a, W: Words>(
     symbols: impl Iterator<Item = &'a [u8]> + Clone,
     words: &W,
     rules: &Rules,
     prior: &[Merge],
+    threads: usize,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Merge>> {
-    train_at_pace(symbols, words, rules, prior, Pace::default(), watch)
+    let useful = if words.len() < FEW_WORDS { 1 } else { threads.clamp(1, MOST_THREADS) };
+    train_at_pace(symbols, words, rules, prior, Pace { parts: useful, ..Pace::default() }, watch)
 }
 
-/// How fast the threshold falls. It changes how long training takes, never what is learned.
-#[derive(Clone, Copy)]
+/// Fewer words are not worth a second thread.
+const FEW_WORDS: usize = 1 << 15;
+/// With more threads, a merge's changes take longer to combine than to make.
+const MOST_THREADS: usize = 16;
+
+/// How the work is cut up. It changes how long training takes, never what is learned.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
+    /// Into how many parts the words are divided, each with a thread.
+    pub parts: usize,
     /// The first threshold leaves room for so many times the remaining merges.
     pub slack: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
-    /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
-    pub growth: usize,
+    /// How many of the positions that there are at first may be listed at a time, in percent; as many may be
+    /// added before a recount.
+    pub listed: usize,
+    /// Merges with at least so many positions are made by all threads.
+    pub together: usize,
     /// Use 32-bit slots even for few tokens.
     pub wide: bool,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { slack: 64, divisor: 8, growth: 100, wide: false }
+        Self { parts: 1, slack: 64, divisor: 8, listed: 100, together: 2048, wide: false }
     }
 }
+
+/// More slots in one part could need more positions than 32 bits can number.
+const MOST_SLOTS: u64 = 1 << 30;
 
 pub(super) fn train_at_pace<'a, W: Words>(
     symbols: impl Iterator<Item = &'a [u8]> + Clone,
@@ -56,95 +76,131 @@ pub(super) fn train_at_pace<'a, W: Words>(
     let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
     let mut tokens = Tokens::new(symbols, keep_bytes, rules.shared_tokens)?;
     let prior = Prior::new(prior, &mut tokens)?;
-    let layout = Layout::measure(words, &tokens, &mut pulse)?;
-    let new_tokens = rules.remaining(0, 0).map_or(layout.slots(), |most| layout.slots().min(most as usize));
-    let merges = if !pace.wide && tokens.len() + new_tokens <= u16::MOST {
-        let slots = Slots::<u16>::fill(layout, words, &tokens, &mut pulse)?;
-        Trainer::start(slots, tokens, rules, pace).run(&prior, &mut pulse)?
+    let of = pace.parts;
+    let shares = (0..of).map(|nth| Share { nth, of });
+    let spans = tokens.spans();
+    let layouts = on_each(shares, &mut pulse, |share, pulse| {
+        Ok((share, Layout::measure(words, share, spans, pulse)?))
+    })?;
+    let most = layouts.iter().map(|(_, layout)| layout.slots()).max().unwrap_or(0);
+    if most > MOST_SLOTS {
+        return Err(Error::Memory(format!(
+            "the distinct pretokens hold {most} bytes for each of {of} threads, which is more than {MOST_SLOTS}; \
+             use more threads or raise min_count"
+        )));
+    }
+    let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
+    let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
+    let merges = if !pace.wide && tokens.len() as u64 + new_tokens <= u64::from(u16::MAX) {
+        Trainer::<u16>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
     } else {
-        let slots = Slots::<u32>::fill(layout, words, &tokens, &mut pulse)?;
-        Trainer::start(slots, tokens, rules, pace).run(&prior, &mut pulse)?
+        Trainer::<u32>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
     };
     pulse.report()?;
     Ok(merges)
 }
 
-/// An occurrence that was merged: where, and what stood on both sides.
-#[derive(Clone, Copy)]
-struct Event {
-    at: u32,
-    before: Code,
-    after: Code,
+/// All parts, held by the calling thread.
+type Parts<'a, 'g, S> = &'a mut [MutexGuard<'g, Part<S>>];
+
+/// Why pairs are counted again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// Nothing was counted yet.
+    Start,
+    /// No followed pair is left at or above the threshold.
+    Exhausted,
+    /// The best pair may be one whose count has only an upper bound. The threshold falls by a factor, so that this
+    /// cannot happen often.
+    Unsure,
+    /// The lists of positions have outgrown their budget.
+    Full,
 }
 
 struct Trainer<'r, S> {
+    crew: &'r Crew<S>,
     rules: &'r Rules,
     pace: Pace,
-    slots: Slots<S>,
     tokens: Tokens,
     base_tokens: usize,
     merges: Vec<Merge>,
     /// A pair that is not in `pairs` occurs less often than this.
     threshold: u64,
     pairs: PairTable,
+    /// The threshold that should be low enough for all merges.
+    goal: u64,
+    /// How many positions may be listed at a time.
+    budget: usize,
     /// For every pair at or above the threshold, a candidate with at least the pair's count.
     queue: Queue,
-    /// Positions, list after list.
-    arena: Vec<u32>,
-    arena_limit: usize,
-    /// Tokens found left and right of the pair being merged.
+    /// How many lists of positions there are.
+    lists: u32,
+    /// What stood beside the pair that is being merged, in all parts.
     before: Neighbours,
     after: Neighbours,
-    events: Vec<Event>,
 }
 
 impl<'r, S: Slot> Trainer<'r, S> {
-    fn start(slots: Slots<S>, tokens: Tokens, rules: &'r Rules, pace: Pace) -> Self {
-        Self {
-            rules,
-            pace,
-            slots,
-            base_tokens: tokens.len(),
-            tokens,
-            merges: Vec::new(),
-            threshold: u64::MAX,
-            pairs: PairTable::new(),
-            queue: Queue::new(rules.tie_break),
-            arena: Vec::new(),
-            arena_limit: 0,
-            before: Neighbours::default(),
-            after: Neighbours::default(),
-            events: Vec::new(),
-        }
+    fn run<W: Words>(
+        layouts: &[(Share, Layout)],
+        words: &W,
+        tokens: Tokens,
+        rules: &'r Rules,
+        prior: &Prior,
+        pace: Pace,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Vec<Merge>> {
+        let spans = tokens.spans();
+        let parts = on_each(layouts, pulse, |(share, layout), pulse| {
+            let mut slots = Slots::<S>::fill(layout, words, *share, spans, pulse)?;
+            if !prior.is_empty() {
+                prior.apply(&mut slots, spans, pulse)?;
+            }
+            Ok(Part::new(slots, spans))
+        })?;
+        let crew = Crew::new(parts);
+        crew.together(|| {
+            let trainer = Trainer {
+                crew: &crew,
+                rules,
+                pace,
+                base_tokens: tokens.len(),
+                tokens,
+                merges: Vec::new(),
+                threshold: u64::MAX,
+                pairs: PairTable::with_capacity(0),
+                goal: 1,
+                budget: 0,
+                queue: Queue::new(rules.tie_break),
+                lists: 0,
+                before: Neighbours::default(),
+                after: Neighbours::default(),
+            };
+            trainer.learn(pulse)
+        })
     }
 
-    fn run(mut self, prior: &Prior, pulse: &mut Pulse<'_>) -> Result<Vec<Merge>> {
-        if !prior.is_empty() {
-            prior.apply(&mut self.slots, &self.tokens, pulse)?;
-        }
+    fn learn(mut self, pulse: &mut Pulse<'_>) -> Result<Vec<Merge>> {
         while self.remaining() != Some(0) {
             let Some(best) = self.queue.best() else {
-                if self.threshold == 1 || !self.recount(pulse)? {
+                let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
+                if self.threshold == 1 || !self.recount(reason, pulse)? {
                     break;
                 }
                 continue;
             };
-            let (count, list) = match self.pairs.get_mut(best.left, best.right) {
-                Some(pair) => (pair.count, pair.list),
-                None => (0, None),
-            };
+            let place = self.pairs.find(key_of(best.left, best.right));
+            let (count, list) =
+                place.map_or((0, UNLISTED), |place| (self.pairs.count(place), self.pairs.list(place)));
             if count < self.threshold {
                 self.queue.remove_best(&self.tokens);
             } else if count != best.count {
-                self.queue.lower_best(&self.tokens, count);
-            } else if let Some(list) = list {
+                self.queue.set_best(&self.tokens, count);
+            } else if list == UNLISTED {
+                self.recount(Reason::Unsure, pulse)?;
+            } else {
                 self.queue.remove_best(&self.tokens);
                 self.merge(best.left, best.right, list, pulse)?;
-                if self.arena.len() > self.arena_limit {
-                    self.follow(self.threshold, pulse)?;
-                }
-            } else {
-                self.recount(pulse)?;
             }
         }
         Ok(self.merges)
@@ -155,276 +211,274 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Merges the pair at all its positions.
-    fn merge(&mut self, left: Code, right: Code, list: List, pulse: &mut Pulse<'_>) -> Result<()> {
+    fn merge(&mut self, left: Code, right: Code, list: u32, pulse: &mut Pulse<'_>) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
-        self.before.widen(self.tokens.len());
-        self.after.widen(self.tokens.len());
-        self.replace(left, right, joined, list, pulse)?;
-        if let Some(pair) = self.pairs.get_mut(left, right) {
-            pair.count = 0;
-            pair.list = Some(List::default());
+        let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
+        let task = Task { left, right, joined, left_span, span, list };
+        let mut parts = self.crew.parts();
+        let positions: usize = parts.iter().map(|part| part.list_len(list)).sum();
+        if parts.len() > 1 && positions >= self.pace.together {
+            drop(parts);
+            self.crew.merge(task);
+            parts = self.crew.parts();
+        } else {
+            parts.iter_mut().for_each(|part| part.merge(task));
+        }
+        self.gather(&parts, left, right);
+        if let Some(place) = self.pairs.find(key_of(left, right)) {
+            *self.pairs.count_mut(place) = 0;
         }
         if is_new {
-            self.settle_new(left, right, joined);
+            self.settle_new(&mut parts, task);
         } else {
-            self.settle_known(left, right, joined)?;
+            self.settle_known(&mut parts, task)?;
         }
-        self.before.clear();
-        self.after.clear();
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
-        pulse.done = self.merges.len() as u64;
-        pulse.work(1)
+        pulse.merged(self.merges.len());
+        pulse.work(positions + 1)?;
+        if parts.iter().any(|part| part.is_full()) {
+            drop(parts);
+            self.recount(Reason::Full, pulse)?;
+        }
+        Ok(())
     }
 
-    /// Replaces the pair in the words, in order of position, and tallies what stood beside it.
-    ///
-    /// Each replacement changes four counts: (before, left) and (right, after) fall, (before, joined) and
-    /// (joined, after) rise, as the words are at that moment. So the sums are those of a recount, also where
-    /// occurrences touch each other.
-    fn replace(
-        &mut self,
-        left: Code,
-        right: Code,
-        joined: Code,
-        list: List,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<()> {
-        let left_span = self.tokens.span(left) as usize;
-        let span = left_span + self.tokens.span(right) as usize;
-        self.events.clear();
-        for &position in &self.arena[list.range()] {
-            let at = position as usize;
-            if !self.slots.holds(at, left, left_span, right) {
-                continue;
+    /// Sums up what the parts tallied.
+    fn gather(&mut self, parts: &[MutexGuard<'_, Part<S>>], left: Code, right: Code) {
+        self.before.clear();
+        self.after.clear();
+        self.before.widen(self.tokens.len());
+        self.after.widen(self.tokens.len());
+        for part in parts {
+            for &before in part.before.touched() {
+                let tally = part.before.get(before);
+                self.pairs.prefetch(key_of(before, left));
+                self.before.add(before, tally.weight, tally.number);
             }
-            let before = self.slots.code(at - 1);
-            let after = self.slots.code(at + span);
-            let count = self.slots.count(at);
-            self.slots.replace(at, at + left_span, at + span, joined);
-            self.before.add(before, count);
-            self.after.add(after, count);
-            self.events.push(Event { at: position, before, after });
+            for &after in part.after.touched() {
+                let tally = part.after.get(after);
+                self.pairs.prefetch(key_of(right, after));
+                self.after.add(after, tally.weight, tally.number);
+            }
         }
-        pulse.work(list.len as usize)
     }
 
     /// Brings the counts up to date after a merge into a new token: all its pairs are known exactly.
-    fn settle_new(&mut self, left: Code, right: Code, joined: Code) {
+    fn settle_new(&mut self, parts: Parts<'_, '_, S>, task: Task) {
+        let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
-        let repeated = *self.before.tally(joined);
-        for nth in 0..self.before.touched() {
-            let before = self.before.code(nth);
-            let tally = *self.before.tally(before);
+        let repeated = self.before.get(joined).weight;
+        for nth in 0..self.before.touched().len() {
+            let (before, tally) = neighbour(&self.before, nth);
             if before == BOUNDARY {
                 continue;
             }
             if before != joined {
                 self.lower(before, left, tally.weight);
             }
-            self.before.tally(before).cursor = self.follow_new(before, joined, tally.weight, tally.number);
+            if let Some(list) = self.follow_new(parts, before, joined, tally.weight) {
+                list_beside(parts, Side::Before, before, list);
+            }
         }
-        for nth in 0..self.after.touched() {
-            let after = self.after.code(nth);
-            let tally = *self.after.tally(after);
+        for nth in 0..self.after.touched().len() {
+            let (after, tally) = neighbour(&self.after, nth);
             if after == BOUNDARY {
                 continue;
             }
             if (right, after) != (left, right) {
                 self.lower(right, after, tally.weight);
             }
-            let undone = if after == left { repeated.weight } else { 0 };
-            let weight = tally.weight - undone;
-            self.after.tally(after).cursor = self.follow_new(joined, after, weight, tally.number);
+            let undone = if after == left { repeated } else { 0 };
+            if let Some(list) = self.follow_new(parts, joined, after, tally.weight - undone) {
+                list_beside(parts, Side::After, after, list);
+            }
         }
-        self.list_positions();
     }
 
-    /// Starts to follow a new pair, if it is frequent enough; returns where its positions go.
-    fn follow_new(&mut self, left: Code, right: Code, count: u64, number: u32) -> Option<usize> {
+    /// Starts to follow a new pair, if it is frequent enough; returns the number of its list.
+    fn follow_new(&mut self, parts: Parts<'_, '_, S>, left: Code, right: Code, count: u64) -> Option<u32> {
         if count < self.threshold || !self.rules.allow(&self.tokens, left, right) {
             return None;
         }
-        let list = self.new_list(number);
-        let pair = self.pairs.entry(left, right);
-        pair.count = count;
-        pair.list = Some(list);
+        let place = self.pairs.insert(key_of(left, right));
+        *self.pairs.count_mut(place) = count;
+        let list = self.lists;
+        *self.pairs.list_mut(place) = list;
+        self.add_list(parts);
         self.queue.push(&self.tokens, Candidate { count, left, right });
-        Some(list.start)
+        Some(list)
     }
 
     /// Brings the counts up to date after a merge into a token that existed before.
-    fn settle_known(&mut self, left: Code, right: Code, joined: Code) -> Result<()> {
+    fn settle_known(&mut self, parts: Parts<'_, '_, S>, task: Task) -> Result<()> {
+        let Task { left, right, joined, .. } = task;
         // Risen counts come first, so that none falls below zero on the way.
-        for nth in 0..self.before.touched() {
-            let before = self.before.code(nth);
-            let tally = *self.before.tally(before);
-            if before != BOUNDARY && before != joined {
-                self.before.tally(before).cursor = self.raise(before, joined, tally.weight, tally.number)?;
+        for nth in 0..self.before.touched().len() {
+            let (before, tally) = neighbour(&self.before, nth);
+            if before == BOUNDARY || before == joined {
+                continue;
+            }
+            if let Some(list) = self.raise(parts, before, joined, tally.weight)? {
+                list_beside(parts, Side::Before, before, list);
             }
         }
-        for nth in 0..self.after.touched() {
-            let after = self.after.code(nth);
-            let tally = *self.after.tally(after);
-            if after != BOUNDARY && after != joined {
-                self.after.tally(after).cursor = self.raise(joined, after, tally.weight, tally.number)?;
+        for nth in 0..self.after.touched().len() {
+            let (after, tally) = neighbour(&self.after, nth);
+            if after == BOUNDARY || after == joined {
+                continue;
+            }
+            if let Some(list) = self.raise(parts, joined, after, tally.weight)? {
+                list_beside(parts, Side::After, after, list);
             }
         }
-        let (ahead, behind) = (*self.before.tally(joined), *self.after.tally(joined));
-        if ahead.number + behind.number > 0 {
-            let mut weight = ahead.weight;
-            add(&mut weight, behind.weight)?;
-            let cursor = self.raise(joined, joined, weight, ahead.number + behind.number)?;
-            self.before.tally(joined).cursor = cursor;
-            self.after.tally(joined).cursor = cursor.map(|start| start + ahead.number as usize);
-        }
-        for nth in 0..self.before.touched() {
-            let before = self.before.code(nth);
-            let weight = self.before.tally(before).weight;
+        let doubled = self.raise_doubled(parts, joined)?;
+        for nth in 0..self.before.touched().len() {
+            let (before, tally) = neighbour(&self.before, nth);
             if (before, left) != (left, right) {
-                self.lower(before, left, weight);
+                self.lower(before, left, tally.weight);
             }
         }
-        for nth in 0..self.after.touched() {
-            let after = self.after.code(nth);
-            let weight = self.after.tally(after).weight;
+        for nth in 0..self.after.touched().len() {
+            let (after, tally) = neighbour(&self.after, nth);
             if (right, after) != (left, right) {
-                self.lower(right, after, weight);
+                self.lower(right, after, tally.weight);
             }
         }
-        self.list_positions();
-        // Occurrences of a token paired with itself overlap, so they must be met from left to right.
-        if let Some(list) = self.pairs.get_mut(joined, joined).and_then(|pair| pair.list) {
-            self.arena[list.range()].sort_unstable();
+        for part in parts {
+            part.list_positions();
+            // Occurrences of a token paired with itself overlap, so they must be met from left to right.
+            if let Some(list) = doubled {
+                part.sort(list);
+            }
         }
         Ok(())
     }
 
-    /// Adds to the count of a pair that may have existed before; returns where its new positions go.
-    fn raise(&mut self, left: Code, right: Code, weight: u64, number: u32) -> Result<Option<usize>> {
+    /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
+    fn raise_doubled(&mut self, parts: Parts<'_, '_, S>, joined: Code) -> Result<Option<u32>> {
+        let mut weight = self.before.get(joined).weight;
+        add(&mut weight, self.after.get(joined).weight)?;
+        if weight == 0 {
+            return Ok(None);
+        }
+        let list = self.raise(parts, joined, joined, weight)?;
+        if let Some(list) = list {
+            for part in parts {
+                let (before, after) = (part.before.get(joined).number, part.after.get(joined).number);
+                let start = part.lengthen(list, before + after);
+                part.before.set_cursor(joined, start);
+                part.after.set_cursor(joined, start + before);
+            }
+        }
+        Ok(list)
+    }
+
+    /// Adds to the count of a pair that may have existed before; returns the number of its list, if it has one.
+    fn raise(
+        &mut self,
+        parts: Parts<'_, '_, S>,
+        left: Code,
+        right: Code,
+        weight: u64,
+    ) -> Result<Option<u32>> {
         if !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
-        let unseen = self.threshold - 1;
-        let known = self.pairs.get_mut(left, right).map(|pair| (pair.count, pair.list));
-        let (mut count, list) = known.unwrap_or((unseen, (unseen == 0).then(List::default)));
-        match list {
-            Some(_) => add(&mut count, weight)?,
-            None => count = count.saturating_add(weight),
+        let key = key_of(left, right);
+        let place = match self.pairs.find(key) {
+            Some(place) => place,
+            None => {
+                let place = self.pairs.insert(key);
+                *self.pairs.count_mut(place) = self.threshold - 1;
+                *self.pairs.list_mut(place) = if self.threshold == 1 { self.lists } else { UNLISTED };
+                if self.threshold == 1 {
+                    self.add_list(parts);
+                }
+                place
+            }
+        };
+        let list = self.pairs.list(place);
+        let count = self.pairs.count_mut(place);
+        if list == UNLISTED {
+            *count = count.saturating_add(weight);
+        } else {
+            add(count, weight)?;
         }
-        let longer = list.map(|list| {
-            let longer = self.new_list(list.len + number);
-            self.arena.copy_within(list.range(), longer.start);
-            longer
-        });
-        let pair = self.pairs.entry(left, right);
-        pair.count = count;
-        pair.list = longer;
-        if count >= self.threshold {
-            self.queue.push(&self.tokens, Candidate { count, left, right });
+        if *count >= self.threshold {
+            self.queue.push(&self.tokens, Candidate { count: *count, left, right });
         }
-        Ok(longer.map(|longer| longer.start + (longer.len - number) as usize))
+        Ok((list != UNLISTED).then_some(list))
     }
 
     /// Takes from the count of a pair, if it is followed.
     fn lower(&mut self, left: Code, right: Code, weight: u64) {
-        if let Some(pair) = self.pairs.get_mut(left, right) {
-            pair.count -= weight;
+        if let Some(place) = self.pairs.find(key_of(left, right)) {
+            *self.pairs.count_mut(place) -= weight;
         }
     }
 
-    fn new_list(&mut self, number: u32) -> List {
-        let start = self.arena.len();
-        self.arena.resize(start + number as usize, 0);
-        List { start, len: number }
+    fn add_list(&mut self, parts: Parts<'_, '_, S>) {
+        parts.iter_mut().for_each(|part| part.add_list());
+        self.lists += 1;
     }
 
-    /// Writes the positions of the merged occurrences into the lists of the pairs beside them.
-    fn list_positions(&mut self) {
-        for event in &self.events {
-            if let Some(cursor) = &mut self.before.tally(event.before).cursor {
-                self.arena[*cursor] = event.at - self.tokens.span(event.before);
-                *cursor += 1;
-            }
-            if let Some(cursor) = &mut self.after.tally(event.after).cursor {
-                self.arena[*cursor] = event.at;
-                *cursor += 1;
-            }
+    /// Counts all pairs again and follows the frequent ones; false when no pair is left.
+    fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
+        let mut guards = self.crew.parts();
+        let mut parts: Vec<&mut Part<S>> = guards.iter_mut().map(|guard| &mut **guard).collect();
+        if reason != Reason::Start {
+            on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
         }
-    }
-
-    /// Counts all pairs again with a lower threshold; false when there are none.
-    fn recount(&mut self, pulse: &mut Pulse<'_>) -> Result<bool> {
-        let lower = self.threshold / self.pace.divisor.max(2);
-        self.follow(lower.max(1), pulse)
-    }
-
-    /// Follows all pairs that occur at least so often, or the most frequent ones if there are none.
-    fn follow(&mut self, threshold: u64, pulse: &mut Pulse<'_>) -> Result<bool> {
-        self.slots.compact(&self.tokens, pulse)?;
-        self.arena.clear();
-        let mut all = PairTable::new();
-        let mut instances = 0;
-        let mut total = 0u64;
-        self.slots.each_pair(&self.tokens, pulse, |_, left, right, count| {
-            let pair = all.entry(left, right);
-            add(&mut pair.count, count)?;
-            let list = pair.list.get_or_insert_default();
-            list.len += 1;
-            instances += 1;
-            total = total.saturating_add(count);
-            Ok(())
-        })?;
-        let (tokens, rules) = (&self.tokens, self.rules);
-        let may_join = |pair: &&Pair| {
-            let (left, right) = pair.codes();
-            rules.allow(tokens, left, right)
+        self.pairs = PairTable::with_capacity(0);
+        let divisor = self.pace.divisor.max(2);
+        let lower = (self.threshold / divisor).max(1);
+        let (threshold, budget) = match reason {
+            Reason::Start => (None, None),
+            Reason::Exhausted if self.threshold > self.goal => (Some(self.goal), Some(self.budget)),
+            Reason::Exhausted => (Some(lower), Some(self.budget)),
+            Reason::Unsure => (Some(lower), Some(usize::MAX)),
+            Reason::Full => (Some(self.threshold), Some(self.budget)),
         };
-        let Some(highest) = all.iter().filter(may_join).map(|pair| pair.count).max() else {
-            self.pairs = PairTable::new();
+        let room = self.remaining().map_or(u64::MAX, |merges| merges.saturating_mul(self.pace.slack));
+        let plan = Plan {
+            tokens: &self.tokens,
+            rules: self.rules,
+            threshold,
+            room,
+            budget,
+            listed: self.pace.listed,
+            divisor,
+        };
+        let Some(census) = Census::take(&mut parts, &plan, pulse)? else {
             self.queue.fill(&self.tokens, std::iter::empty());
             self.threshold = 1;
             return Ok(false);
         };
-        let needed =
-            self.remaining().map_or(1, |merges| total / merges.saturating_mul(self.pace.slack).max(1));
-        let first = self.threshold == u64::MAX;
-        let threshold = if first { needed } else { threshold };
-        self.threshold = threshold.clamp(1, highest);
-
-        let followed = all.iter().filter(may_join).filter(|pair| pair.count >= self.threshold).count();
-        let mut pairs = PairTable::with_capacity(followed);
-        let mut listed = 0;
-        for pair in all.iter().filter(may_join).filter(|pair| pair.count >= self.threshold) {
-            let (left, right) = pair.codes();
-            let len = pair.list.unwrap_or_default().len;
-            let entry = pairs.entry(left, right);
-            entry.count = pair.count;
-            entry.list = Some(List { start: listed, len: 0 });
-            listed += len as usize;
+        if reason == Reason::Start {
+            self.goal = census.wished;
+            self.budget = census.standing / 100 * self.pace.listed;
         }
-        drop(all);
-        self.arena
-            .try_reserve(listed)
-            .map_err(|_| Error::Memory(format!("no memory for the positions of {listed} pairs")))?;
-        self.arena.resize(listed, 0);
-        let arena = &mut self.arena;
-        self.slots.each_pair(&self.tokens, pulse, |at, left, right, _| {
-            if let Some(list) = pairs.get_mut(left, right).and_then(|pair| pair.list.as_mut()) {
-                arena[list.start + list.len as usize] = at as u32;
-                list.len += 1;
-            }
-            Ok(())
-        })?;
-        self.arena_limit = listed + instances / 100 * self.pace.growth + SPARE;
-        self.pairs = pairs;
-        let candidates = self.pairs.iter().map(|pair| {
-            let (left, right) = pair.codes();
-            Candidate { count: pair.count, left, right }
-        });
-        self.queue.fill(&self.tokens, candidates);
+        census.list(&mut parts, self.budget / self.pace.parts, pulse)?;
+        self.threshold = census.threshold;
+        self.lists = census.followed.len() as u32;
+        self.pairs = census.followed;
+        self.queue.fill(&self.tokens, self.pairs.iter().map(|(key, count, _)| Candidate::new(key, count)));
         Ok(true)
     }
 }
 
-/// Positions that may be added before a recount, however few pairs stand in the words.
-const SPARE: usize = 1 << 10;
+fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, Tally) {
+    let code = neighbours.touched()[nth];
+    (code, neighbours.get(code))
+}
+
+/// Makes room in a list for the occurrences that have a token on one side.
+fn list_beside<S: Slot>(parts: Parts<'_, '_, S>, side: Side, code: Code, list: u32) {
+    for part in parts {
+        let number = part.beside(side).get(code).number;
+        if number > 0 {
+            let start = part.lengthen(list, number);
+            part.beside(side).set_cursor(code, start);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use super::count::CountTable;
 use super::{PyWatch, thread_count};
 use crate::count::SortedCounts;
 use crate::error::Result;
-use crate::merge::{Merge, Rules, SymbolWords, TieBreak, Visit, Words, train};
+use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 
 /// Learns merges from words that are sequences of symbol numbers.
 #[pyfunction]
@@ -39,7 +39,7 @@ pub fn train_symbol_merges<'py>(
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
     let merges = py.detach(|| {
         let mut watch = PyWatch { progress: None };
-        train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], &mut watch)
+        train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], 1, &mut watch)
     })?;
     merge_array(py, merges)
 }
@@ -69,11 +69,14 @@ pub fn train_merges<'py>(
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
     let prior = prior_merges.map_or(Ok(Vec::new()), |rows| merge_rows(&rows))?;
     let symbol_of = symbols_of_bytes(base)?;
-    thread_count(num_threads)?;
+    let threads = match thread_count(num_threads)? {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let (table, mut watch) = (&counts.table, PyWatch { progress: progress.as_ref() });
     let merges = py.detach(|| {
         let words = Pretokens { sorted: table.sorted(min_count)?, symbol_of };
-        train(base.chunks(1), &words, &rules, &prior, &mut watch)
+        train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
     })?;
     merge_array(py, merges)
 }
@@ -91,11 +94,16 @@ impl Words for Pretokens {
         self.symbol_of[usize::from(unit)]
     }
 
-    fn visit(&self, each: &mut Visit<'_, u8>) -> Result<()> {
-        let mut start = 0;
-        for (&end, &count) in self.sorted.ends.iter().zip(&self.sorted.counts) {
-            each(&self.sorted.pretokens[start..end as usize], count)?;
-            start = end as usize;
+    fn len(&self) -> usize {
+        self.sorted.ends.len()
+    }
+
+    fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
+        let words = share.range(self.len());
+        let mut start = words.start.checked_sub(1).map_or(0, |before| self.sorted.ends[before]);
+        for (&end, &count) in self.sorted.ends[words.clone()].iter().zip(&self.sorted.counts[words]) {
+            each(&self.sorted.pretokens[start as usize..end as usize], count)?;
+            start = end;
         }
         Ok(())
     }

@@ -1,0 +1,273 @@
+//! The words' pairs, counted afresh: which pairs occur at least so often, and where.
+
+use std::cmp::Reverse;
+
+use super::Rules;
+use super::crew::on_each;
+use super::pairs::{PairTable, add, codes_of, hash, key_of};
+use super::part::Part;
+use super::pulse::Pulse;
+use super::slots::{Slot, Standing};
+use super::tokens::{Code, Tokens};
+use crate::error::Result;
+use crate::prefetch::prefetch;
+
+/// The pairs that a census found, with the numbers of their lists.
+pub struct Census {
+    /// Every pair that occurs this often, and may be merged, is followed.
+    pub threshold: u64,
+    /// The threshold that was wished for, before the budget was looked at.
+    pub wished: u64,
+    pub followed: PairTable,
+    /// How many pairs stand in the words.
+    pub standing: usize,
+    /// For each part and list, how many positions are listed.
+    numbers: Vec<Vec<u32>>,
+}
+
+/// A pair, its count, and at how many positions of each part it stands.
+struct Found {
+    key: u64,
+    count: u64,
+    numbers: Vec<u32>,
+}
+
+/// All parts, none of them at work.
+type Parts<'a, 'p, S> = &'a mut [&'p mut Part<S>];
+
+/// What decides which pairs are followed.
+pub struct Plan<'a> {
+    pub tokens: &'a Tokens,
+    pub rules: &'a Rules,
+    /// The threshold wished for; `None` for one that leaves room for so many pairs as `room` says, were all of
+    /// them equally frequent.
+    pub threshold: Option<u64>,
+    pub room: u64,
+    /// How many positions may be listed; `None` for a part of those that there are.
+    pub budget: Option<usize>,
+    /// That part, in percent.
+    pub listed: usize,
+    /// How fast a threshold that no pair reaches falls.
+    pub divisor: u64,
+}
+
+impl Plan<'_> {
+    fn threshold(&self, total: u64) -> u64 {
+        self.threshold.unwrap_or(total / self.room.max(1))
+    }
+
+    fn allows(&self, key: u64) -> bool {
+        let (left, right) = codes_of(key);
+        self.rules.max_token_length.is_none() || self.rules.allow(self.tokens, left, right)
+    }
+}
+
+/// Up to so many codes, every pair has a counter of its own.
+const DENSE: usize = 320;
+
+impl Census {
+    /// Counts the pairs; `None` when none may be merged.
+    pub fn take<S: Slot>(
+        parts: Parts<'_, '_, S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
+        if plan.tokens.len() <= DENSE {
+            Self::take_dense(parts, plan, pulse)
+        } else {
+            Self::take_sketched(parts, plan, pulse)
+        }
+    }
+
+    /// Puts the followed pairs' positions into the parts' lists, and leaves room for `growth` more in each part.
+    pub fn list<S: Slot>(&self, parts: Parts<'_, '_, S>, growth: usize, pulse: &mut Pulse<'_>) -> Result<()> {
+        on_each(parts.iter_mut().zip(&self.numbers), pulse, |(part, numbers), pulse| {
+            part.list_all(&self.followed, numbers, growth, pulse)
+        })?;
+        Ok(())
+    }
+
+    /// Follows the pairs that reach the threshold, or as many as the budget of positions allows, but at least
+    /// those with the highest count; `None` when no pair reaches the threshold.
+    fn follow(mut found: Vec<Found>, threshold: u64, standing: usize, plan: &Plan<'_>) -> Option<Self> {
+        found.retain(|pair| pair.count >= threshold);
+        found.sort_unstable_by_key(|pair| (Reverse(pair.count), pair.key));
+        let parts = found.first()?.numbers.len();
+        let budget = plan.budget.unwrap_or(standing / 100 * plan.listed);
+        let mut listed = 0;
+        let affordable = found.iter().take_while(|pair| {
+            listed += pair.numbers.iter().map(|&number| number as usize).sum::<usize>();
+            listed <= budget
+        });
+        let affordable = affordable.count();
+        let wished = threshold;
+        let threshold = match found.get(affordable) {
+            None => wished,
+            Some(first_left_out) => found[..affordable]
+                .iter()
+                .rev()
+                .map(|pair| pair.count)
+                .find(|&count| count > first_left_out.count)
+                .unwrap_or(found[0].count),
+        };
+        found.truncate(found.partition_point(|pair| pair.count >= threshold));
+        let mut followed = PairTable::with_capacity(found.len());
+        let mut numbers = vec![Vec::with_capacity(found.len()); parts];
+        for (list, pair) in found.iter().enumerate() {
+            let place = followed.insert(pair.key);
+            *followed.count_mut(place) = pair.count;
+            *followed.list_mut(place) = list as u32;
+            for (numbers, &number) in numbers.iter_mut().zip(&pair.numbers) {
+                numbers.push(number);
+            }
+        }
+        Some(Self { threshold, wished, followed, standing, numbers })
+    }
+
+    fn take_dense<S: Slot>(
+        parts: Parts<'_, '_, S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
+        let codes = plan.tokens.len();
+        let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
+            let mut counters = vec![(0u64, 0u32); codes * codes];
+            part.slots.each_batch(&part.spans, pulse, |batch| {
+                for pair in batch {
+                    let (left, right) = codes_of(pair.key);
+                    let counter = &mut counters[left as usize * codes + right as usize];
+                    counter.1 += 1;
+                    add(&mut counter.0, pair.count)?;
+                }
+                Ok(())
+            })?;
+            Ok(counters)
+        })?;
+        let mut standing = 0;
+        let mut total = 0u64;
+        let mut found = Vec::new();
+        for at in 0..codes * codes {
+            let numbers: Vec<u32> = counted.iter().map(|part| part[at].1).collect();
+            standing += numbers.iter().map(|&number| number as usize).sum::<usize>();
+            let mut count = 0;
+            for part in &counted {
+                add(&mut count, part[at].0)?;
+            }
+            total = total.saturating_add(count);
+            let key = key_of((at / codes) as Code, (at % codes) as Code);
+            if count > 0 && plan.allows(key) {
+                found.push(Found { key, count, numbers });
+            }
+        }
+        let Some(highest) = found.iter().map(|pair| pair.count).max() else { return Ok(None) };
+        Ok(Self::follow(found, plan.threshold(total).clamp(1, highest), standing, plan))
+    }
+
+    /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
+    /// only the pairs that may reach the threshold.
+    fn take_sketched<S: Slot>(
+        parts: Parts<'_, '_, S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
+        let totals = on_each(parts.iter_mut(), pulse, |part, pulse| part.slots.total(&part.spans, pulse))?;
+        let total = totals.iter().fold(0u64, |sum, &(total, _)| sum.saturating_add(total));
+        let standing = totals.iter().map(|&(_, standing)| standing).sum();
+        let mut threshold = plan.threshold(total).max(1);
+        let size = Sketch::size(total, threshold);
+        let sketches = on_each(parts.iter_mut(), pulse, |part, pulse| Sketch::draw(part, size, plan, pulse))?;
+        let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else { return Ok(None) };
+        let Some(highest) = sketch.highest() else { return Ok(None) };
+        threshold = threshold.min(highest);
+        loop {
+            let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
+                let mut pairs = PairTable::with_capacity(0);
+                let mut likely: Vec<Standing> = Vec::new();
+                part.slots.each_batch(&part.spans, pulse, |batch| {
+                    likely.clear();
+                    likely.extend(batch.iter().filter(|pair| sketch.may_reach(pair.key, threshold)).copied());
+                    likely.iter().for_each(|pair| pairs.prefetch(pair.key));
+                    for pair in &likely {
+                        let place = pairs.insert(pair.key);
+                        *pairs.list_mut(place) += 1;
+                        add(pairs.count_mut(place), pair.count)?;
+                    }
+                    Ok(())
+                })?;
+                Ok(pairs)
+            })?;
+            let census = Self::follow(add_up(&counted, plan)?, threshold, standing, plan);
+            if census.is_some() || threshold == 1 {
+                return Ok(census);
+            }
+            threshold = (threshold / plan.divisor).max(1);
+        }
+    }
+}
+
+/// Adds up what the parts counted.
+fn add_up(counted: &[PairTable], plan: &Plan<'_>) -> Result<Vec<Found>> {
+    let mut all = PairTable::with_capacity(counted.iter().map(PairTable::len).max().unwrap_or(0));
+    for (key, count, _) in counted.iter().flat_map(PairTable::iter) {
+        let place = all.insert(key);
+        add(all.count_mut(place), count)?;
+    }
+    let number = |part: &PairTable, key| part.find(key).map_or(0, |place| part.list(place));
+    let numbers = |key| counted.iter().map(|part| number(part, key)).collect();
+    let allowed = all.iter().filter(|&(key, ..)| plan.allows(key));
+    Ok(allowed.map(|(key, count, _)| Found { key, count, numbers: numbers(key) }).collect())
+}
+
+/// Upper bounds of pairs' counts; a counter that is full stays full.
+struct Sketch {
+    counters: Vec<u16>,
+}
+
+/// The least and the largest size of a sketch, as powers of two.
+const SIZES: std::ops::RangeInclusive<u32> = 12..=21;
+
+impl Sketch {
+    /// How many counters (as a power of two) make it unlikely that pairs below the threshold reach it together.
+    fn size(total: u64, threshold: u64) -> u32 {
+        let wanted = (total / threshold).saturating_mul(4).max(1).ilog2();
+        wanted.clamp(*SIZES.start(), *SIZES.end())
+    }
+
+    fn draw<S: Slot>(part: &Part<S>, size: u32, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let mut sketch = Self { counters: vec![0; 1 << size] };
+        part.slots.each_batch(&part.spans, pulse, |batch| {
+            batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
+            for pair in batch.iter().filter(|pair| plan.allows(pair.key)) {
+                let place = sketch.place(pair.key);
+                let counter = &mut sketch.counters[place];
+                *counter = counter.saturating_add(pair.count.min(u64::from(u16::MAX)) as u16);
+            }
+            Ok(())
+        })?;
+        Ok(sketch)
+    }
+
+    fn combine(mut self, other: Self) -> Self {
+        for (counter, more) in self.counters.iter_mut().zip(other.counters) {
+            *counter = counter.saturating_add(more);
+        }
+        self
+    }
+
+    /// No pair occurs more often; `None` when there is no pair.
+    fn highest(&self) -> Option<u64> {
+        match self.counters.iter().copied().max() {
+            None | Some(0) => None,
+            Some(u16::MAX) => Some(u64::MAX),
+            Some(highest) => Some(u64::from(highest)),
+        }
+    }
+
+    fn may_reach(&self, key: u64, threshold: u64) -> bool {
+        u64::from(self.counters[self.place(key)]) >= threshold.min(u64::from(u16::MAX))
+    }
+
+    fn place(&self, key: u64) -> usize {
+        (hash(key) >> (64 - self.counters.len().trailing_zeros())) as usize
+    }
+}

@@ -1,0 +1,183 @@
+//! Threads that work on the parts of the words at the same time.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+
+use super::part::{Part, Task};
+use super::pulse::Pulse;
+use super::slots::Slot;
+use crate::error::Result;
+
+/// Does a job on every item, each in a thread of its own and the first in the calling one.
+pub fn on_each<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    pulse: &mut Pulse<'_>,
+    job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let ended = AtomicBool::new(false);
+    let (job, stop) = (&job, &ended);
+    thread::scope(|scope| {
+        let mut items = items.into_iter();
+        let first = items.next();
+        let others: Vec<_> =
+            items.map(|item| scope.spawn(move || job(item, &mut Pulse::helping(stop)))).collect();
+        let mut results: Vec<Result<R>> = first.into_iter().map(|item| job(item, pulse)).collect();
+        let mut watched = Ok(());
+        while watched.is_ok()
+            && results.iter().all(Result::is_ok)
+            && others.iter().any(|other| !other.is_finished())
+        {
+            thread::yield_now();
+            watched = pulse.look();
+        }
+        ended.store(true, Ordering::Relaxed);
+        results.extend(
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))),
+        );
+        watched?;
+        results.into_iter().collect()
+    })
+}
+
+/// The parts, and helpers who take part in merges that are worth it.
+///
+/// A merge is a round: the calling thread publishes the task, and whoever claims a part first does it, so that a
+/// helper who is late is not waited for. All parts are free whenever no round is under way.
+pub struct Crew<S> {
+    parts: Vec<Mutex<Part<S>>>,
+    round: AtomicU32,
+    task: Mutex<Task>,
+    /// For each part, the last round in which it was claimed.
+    claims: Vec<AtomicU32>,
+    unfinished: AtomicUsize,
+    helpers: Vec<Helper>,
+    over: AtomicBool,
+}
+
+#[derive(Default)]
+struct Helper {
+    thread: OnceLock<Thread>,
+    asleep: AtomicBool,
+}
+
+/// How often a helper looks for a new round before it sleeps: some twenty microseconds.
+const LOOKS: u32 = 500;
+
+impl<S: Slot> Crew<S> {
+    pub fn new(parts: Vec<Part<S>>) -> Self {
+        Self {
+            round: AtomicU32::new(0),
+            task: Mutex::new(Task::default()),
+            claims: parts.iter().map(|_| AtomicU32::new(0)).collect(),
+            unfinished: AtomicUsize::new(0),
+            helpers: parts.iter().skip(1).map(|_| Helper::default()).collect(),
+            over: AtomicBool::new(false),
+            parts: parts.into_iter().map(Mutex::new).collect(),
+        }
+    }
+
+    /// Runs `work` while the helpers stand by.
+    pub fn together<R>(&self, work: impl FnOnce() -> R) -> R {
+        thread::scope(|scope| {
+            for nth in 0..self.helpers.len() {
+                scope.spawn(move || self.help(nth));
+            }
+            let _dismissal = Dismissal(self);
+            work()
+        })
+    }
+
+    /// All parts, between rounds.
+    pub fn parts(&self) -> Vec<MutexGuard<'_, Part<S>>> {
+        self.parts.iter().map(lock).collect()
+    }
+
+    /// Merges in all parts at the same time.
+    pub fn merge(&self, task: Task) {
+        *lock(&self.task) = task;
+        self.unfinished.store(self.parts.len(), Ordering::Relaxed);
+        let round = self.round.load(Ordering::Relaxed).wrapping_add(1);
+        self.round.store(round, Ordering::SeqCst);
+        self.wake();
+        for part in 0..self.parts.len() {
+            self.claim(part, round);
+        }
+        let mut looks = 0u32;
+        while self.unfinished.load(Ordering::Acquire) > 0 {
+            looks += 1;
+            if looks < LOOKS { std::hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+
+    /// Merges in a part, unless someone else does.
+    fn claim(&self, part: usize, round: u32) {
+        let before = round.wrapping_sub(1);
+        if self.claims[part].compare_exchange(before, round, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            let _finish = Finish(&self.unfinished);
+            let task = *lock(&self.task);
+            lock(&self.parts[part]).merge(task);
+        }
+    }
+
+    fn wake(&self) {
+        for helper in &self.helpers {
+            if helper.asleep.swap(false, Ordering::SeqCst)
+                && let Some(thread) = helper.thread.get()
+            {
+                thread.unpark();
+            }
+        }
+    }
+
+    /// What a helper does until the work is over: its own part first.
+    fn help(&self, nth: usize) {
+        let helper = &self.helpers[nth];
+        helper.thread.get_or_init(thread::current);
+        let mut seen = 0;
+        while !self.over.load(Ordering::SeqCst) {
+            let round = self.round.load(Ordering::SeqCst);
+            if round != seen {
+                seen = round;
+                self.claim(nth + 1, round);
+                continue;
+            }
+            let unchanged = || self.round.load(Ordering::SeqCst) == seen && !self.over.load(Ordering::SeqCst);
+            if (0..LOOKS).all(|_| {
+                std::hint::spin_loop();
+                unchanged()
+            }) {
+                helper.asleep.store(true, Ordering::SeqCst);
+                if unchanged() {
+                    thread::park();
+                }
+                helper.asleep.store(false, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+/// Counts a part as finished, whatever becomes of it.
+struct Finish<'a>(&'a AtomicUsize);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Sends the helpers home, whatever becomes of the work.
+struct Dismissal<'a, S: Slot>(&'a Crew<S>);
+
+impl<S: Slot> Drop for Dismissal<'_, S> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::SeqCst);
+        self.0.wake();
+    }
+}
+
+/// A thread that panicked ends the whole call, so what it left behind is not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

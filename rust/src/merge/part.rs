@@ -1,0 +1,239 @@
+//! A part of the words, with everything that a thread needs to merge in it without asking others.
+
+use super::neighbours::Neighbours;
+use super::pairs::PairTable;
+use super::pulse::Pulse;
+use super::slots::{Group, Slot, Slots, replace};
+use super::tokens::Code;
+use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
+
+/// A pair to be merged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Task {
+    pub left: Code,
+    pub right: Code,
+    pub joined: Code,
+    /// How many slots the left token takes, and both.
+    pub left_span: u32,
+    pub span: u32,
+    /// The number of the list of the pair's positions.
+    pub list: u32,
+}
+
+/// On which side of a merged pair a token stood.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    Before,
+    After,
+}
+
+/// A stretch of the arena.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    start: u32,
+    len: u32,
+}
+
+impl List {
+    fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// An occurrence that was merged: where, and what stood on both sides.
+#[derive(Clone, Copy)]
+struct Event {
+    at: u32,
+    before: Code,
+    after: Code,
+}
+
+/// A part of the words and the lists of positions in it.
+pub struct Part<S> {
+    pub slots: Slots<S>,
+    /// The span of every token.
+    pub spans: Vec<u32>,
+    /// By list number.
+    lists: Vec<List>,
+    /// Positions, list after list.
+    arena: Vec<u32>,
+    arena_limit: usize,
+    /// A stretch of the arena that no list uses any more.
+    free: List,
+    /// Tokens found left and right of the pair that is being merged.
+    pub before: Neighbours,
+    pub after: Neighbours,
+    /// Occurrences of the last merge whose neighbours' lists are not yet written.
+    events: Vec<Event>,
+}
+
+/// How many positions ahead slots are asked for.
+const AHEAD: usize = 16;
+/// Positions that may be added before a recount, however few pairs stand in the words.
+const SPARE: usize = 1 << 10;
+
+impl<S: Slot> Part<S> {
+    pub fn new(slots: Slots<S>, spans: &[u32]) -> Self {
+        Self {
+            slots,
+            spans: spans.to_vec(),
+            lists: Vec::new(),
+            arena: Vec::new(),
+            arena_limit: 0,
+            free: List::default(),
+            before: Neighbours::default(),
+            after: Neighbours::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// How many positions a list has, of which some may no longer hold.
+    pub fn list_len(&self, list: u32) -> usize {
+        self.lists[list as usize].len as usize
+    }
+
+    /// Whether so many positions were added that a recount pays.
+    pub fn is_full(&self) -> bool {
+        self.arena.len() > self.arena_limit
+    }
+
+    /// Replaces the pair in the words, in order of position, and tallies what stood beside it.
+    ///
+    /// Each replacement changes four counts: (before, left) and (right, after) fall, (before, joined) and
+    /// (joined, after) rise, as the words are at that moment. So the sums are those of a recount, also where
+    /// occurrences touch each other.
+    pub fn merge(&mut self, task: Task) {
+        self.list_positions();
+        if task.joined as usize == self.spans.len() {
+            self.spans.push(task.span);
+        }
+        self.before.widen(self.spans.len());
+        self.after.widen(self.spans.len());
+        let list = std::mem::take(&mut self.lists[task.list as usize]);
+        let (left, right) = (S::of(task.left), S::of(task.right));
+        let (middle, span) = (1 + task.left_span as usize, task.span as usize);
+        let positions = &self.arena[list.range()];
+        let mut group = Group::default();
+        for (nth, &at) in positions.iter().enumerate() {
+            if let Some(&later) = positions.get(nth + AHEAD) {
+                self.slots.prefetch(later as usize);
+            }
+            let Some(around) = self.slots.around(at as usize, span) else { continue };
+            if around[1] != left || around[middle] != right {
+                continue;
+            }
+            let (before, after) = (around[0].code(), around[span + 1].code());
+            replace(around, middle, task.joined);
+            if !group.contains(at) {
+                group = self.slots.group(at as usize);
+            }
+            self.before.add(before, group.count, 1);
+            self.after.add(after, group.count, 1);
+            self.events.push(Event { at, before, after });
+        }
+        if list.len > self.free.len {
+            self.free = list;
+        }
+    }
+
+    /// What stood on a side of the pair that was merged.
+    pub fn beside(&mut self, side: Side) -> &mut Neighbours {
+        match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        }
+    }
+
+    /// Makes an empty list.
+    pub fn add_list(&mut self) {
+        self.lists.push(List::default());
+    }
+
+    /// Makes a list longer; returns where its new positions go.
+    pub fn lengthen(&mut self, list: u32, by: u32) -> u32 {
+        let old = self.lists[list as usize];
+        let len = old.len + by;
+        let start = if len <= self.free.len {
+            let start = self.free.start;
+            self.free = List { start: start + len, len: self.free.len - len };
+            start
+        } else {
+            let start = self.arena.len();
+            self.arena.resize(start + len as usize, 0);
+            start as u32
+        };
+        self.arena.copy_within(old.range(), start as usize);
+        self.lists[list as usize] = List { start, len };
+        start + old.len
+    }
+
+    /// Writes the positions of merged occurrences into the lists of the pairs beside them.
+    pub fn list_positions(&mut self) {
+        for event in &self.events {
+            if let Some(place) = self.before.next_place(event.before) {
+                self.arena[place] = event.at - self.spans[event.before as usize];
+            }
+            if let Some(place) = self.after.next_place(event.after) {
+                self.arena[place] = event.at;
+            }
+        }
+        self.events.clear();
+        self.before.clear();
+        self.after.clear();
+    }
+
+    /// Puts the positions of a list in order.
+    pub fn sort(&mut self, list: u32) {
+        self.arena[self.lists[list as usize].range()].sort_unstable();
+    }
+
+    /// Forgets all positions, and the words that have become one token.
+    pub fn compact(&mut self, pulse: &mut Pulse<'_>) -> Result<()> {
+        self.events.clear();
+        self.before.clear();
+        self.after.clear();
+        self.lists = Vec::new();
+        self.arena = Vec::new();
+        self.free = List::default();
+        self.slots.compact(&self.spans, pulse)
+    }
+
+    /// Lists the positions of all followed pairs; `numbers` says how many each list has.
+    pub fn list_all(
+        &mut self,
+        followed: &PairTable,
+        numbers: &[u32],
+        growth: usize,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
+        let mut ends = Vec::with_capacity(numbers.len());
+        let mut listed = 0;
+        for &len in numbers {
+            self.lists.push(List { start: listed, len });
+            ends.push(listed);
+            listed += len;
+        }
+        self.arena
+            .try_reserve_exact(listed as usize)
+            .map_err(|_| Error::Memory(format!("no memory for the positions of {listed} pairs")))?;
+        self.arena.resize(listed as usize, 0);
+        self.arena_limit = listed as usize + growth + SPARE;
+
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        self.slots.each_batch(&self.spans, pulse, |batch| {
+            batch.iter().for_each(|pair| followed.prefetch(pair.key));
+            found.clear();
+            found.extend(
+                batch.iter().filter_map(|pair| Some((followed.list(followed.find(pair.key)?), pair.at))),
+            );
+            found.iter().for_each(|&(list, _)| prefetch(&self.arena, ends[list as usize] as usize));
+            for &(list, at) in &found {
+                let end = &mut ends[list as usize];
+                self.arena[*end as usize] = at;
+                *end += 1;
+            }
+            Ok(())
+        })
+    }
+}
