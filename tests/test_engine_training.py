@@ -2,14 +2,28 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import _engine
+from bpetite import Counts, _engine
+from bpetite._trainer import train_bpe
+from bpetite.dialect import DIALECTS, BaseIds, Dialect, EqualTokens, TieBreak
+from bpetite.training import train_vocabulary
+
+ALL_RULES = [
+    *DIALECTS.values(),
+    *(
+        Dialect(tie_break=tie_break, equal_tokens=equal_tokens, base_ids=base_ids)
+        for tie_break, equal_tokens, base_ids in product(
+            get_args(TieBreak), get_args(EqualTokens), get_args(BaseIds)
+        )
+    ),
+]
 
 Pair = tuple[str, str]
 
@@ -54,6 +68,48 @@ def engine_strings(corpus: Sequence[Sequence[str]], num_merges: int) -> list[Pai
         pairs.append((symbols[left], symbols[right]))
         symbols[result:] = symbols[result:] or ["".join(pairs[-1])]
     return pairs
+
+
+def check_against_the_specification(
+    corpus: str, vocab_size: int, rules: Dialect, pattern: str, max_token_length: int | None = None
+) -> None:
+    specials = ["<|x|>"]
+    expected = train_bpe(
+        corpus,
+        vocab_size,
+        dialect=rules,
+        pattern=pattern,
+        special_tokens=specials,
+        max_token_length=max_token_length,
+    )
+    counts = Counts.from_iterator([corpus], pattern=pattern, dialect=rules, special_tokens=specials)
+    learned = train_vocabulary(
+        counts, vocab_size, dialect=rules, special_tokens=specials, max_token_length=max_token_length
+    )
+    assert learned.merges == expected.merges
+    assert {**learned.tokens, **{i: text.encode() for text, i in learned.special_tokens.items()}} == dict(
+        expected.vocab
+    )
+
+
+@pytest.mark.parametrize("rules", ALL_RULES)
+def test_every_string_of_two_letters_trains_as_specified(rules: Dialect) -> None:
+    for length in range(9):
+        for letters in product("ab", repeat=length):
+            check_against_the_specification("".join(letters), 300, rules, r"[ab]+")
+
+
+@given(
+    st.text(st.sampled_from("abcé \n"), max_size=120) | st.text(max_size=40),
+    st.sampled_from(ALL_RULES),
+    st.sampled_from([r"\w+|\s", r"(?s:.+)", r"[a-z]+"]),
+    st.integers(257, 330),
+    st.none() | st.integers(1, 6),
+)
+def test_any_corpus_trains_as_specified(
+    corpus: str, rules: Dialect, pattern: str, vocab_size: int, max_token_length: int | None
+) -> None:
+    check_against_the_specification(corpus, vocab_size, rules, pattern, max_token_length)
 
 
 words_of_strings = st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "é"]), max_size=10), max_size=6)
