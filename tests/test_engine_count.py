@@ -1,5 +1,6 @@
 """The engine counts what the specification's pretokens, counted one by one, come to."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -209,3 +210,17 @@ def test_any_number_of_threads_gives_the_same_counts() -> None:
 def test_an_empty_boundary_is_an_error() -> None:
     with pytest.raises(ValueError, match="boundaries"):
         _engine.CountTable(GPT2, [""])
+
+
+def test_a_file_of_several_chunks_counts_like_its_text(tmp_path: Path) -> None:
+    path = tmp_path / "library.txt"
+    text = "<|end|>".join(
+        source.read_text("utf-8") for source in sorted(Path(os.__file__).parent.glob("*.py"))[:90]
+    )
+    path.write_text(text, "utf-8")
+    assert path.stat().st_size > 2**21
+    for num_threads in (1, 3):
+        table = _engine.CountTable(GPT2, ["<|end|>"])
+        table.add_files([path], num_threads=num_threads)
+        assert counted(table) == expected([text], GPT2, ("<|end|>",))
+        assert table.documents == 90

@@ -61,10 +61,20 @@ impl Pattern {
     /// where there is no proof. The proof needs only the characters on both sides of the cut: it holds for
     /// every text in which they stand side by side.
     pub fn safe_cut(&self, text: &str, from: usize) -> Option<usize> {
+        self.safe_cut_of_bytes(text.as_bytes(), from)
+    }
+
+    /// The same for a part of a text, of which the first and the last character need not be whole.
+    pub fn safe_cut_of_bytes(&self, text: &[u8], from: usize) -> Option<usize> {
         match &self.kind {
             Kind::Named(named) => named.safe_cut(text, from),
             Kind::Custom(_) => None,
         }
+    }
+
+    /// Whether there is any proof that a text may be cut.
+    pub fn can_cut(&self) -> bool {
+        matches!(self.kind, Kind::Named(named) if named != Named::Whole)
     }
 }
 

@@ -102,8 +102,8 @@ impl Named {
     /// cut; and the text before it is, if the last match before the cut neither took nor looked at what follows.
     /// A run of letters ends where no letter follows, whatever matched it, and nothing looks past its end but
     /// the contractions and marks that o200k may add; digits likewise.
-    pub fn safe_cut(self, text: &str, from: usize) -> Option<usize> {
-        let text = Text { bytes: text.as_bytes(), classes: class_table() };
+    pub fn safe_cut(self, text: &[u8], from: usize) -> Option<usize> {
+        let text = Text { bytes: text, classes: class_table() };
         let mut position = from;
         while position > 0 && position < text.bytes.len() && text.bytes[position] & 0xC0 == 0x80 {
             position += 1;
@@ -162,8 +162,9 @@ impl Text<'_> {
 
     /// The class of the character that ends at `position`; no class at the start.
     fn class_before(&self, position: usize) -> u8 {
-        let start = self.bytes[..position].iter().rposition(|byte| byte & 0xC0 != 0x80);
-        start.map_or(0, |start| self.at(start).0)
+        let longest = position.saturating_sub(4);
+        let start = self.bytes[longest..position].iter().rposition(|byte| byte & 0xC0 != 0x80);
+        start.map_or(0, |start| self.at(longest + start).0)
     }
 
     /// The end of the run of characters with any of these classes.

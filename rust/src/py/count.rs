@@ -10,7 +10,6 @@ use pyo3::types::{PyBytes, PyInt, PyString};
 
 use super::{PyWatch, thread_count};
 use crate::count::{self, Means};
-use crate::watch::{Stage, Watch};
 
 /// How many bytes of documents are gathered from Python before they are counted with the GIL released.
 const GATHERED: usize = 4 << 20;
@@ -79,10 +78,10 @@ impl CountTable {
                 let table = &mut self.table;
                 py.detach(|| {
                     let borrowed: Vec<&[u8]> = gathered.iter().map(Document::bytes).collect();
-                    table.add_documents(&borrowed, means, &|index| format!("document {}", first + index))
+                    let named = |index| format!("document {}", first + index);
+                    table.add_documents(&borrowed, means, &named, &mut watch, done)
                 })?;
                 done += size as u64;
-                watch.report(Stage::Counting, done, 0)?;
                 first += gathered.len();
                 gathered.clear();
                 size = 0;

@@ -1,0 +1,183 @@
+//! Special tokens that bound documents: text in, the stretches between them out; and places where text may be cut.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::error::{Error, Result};
+use crate::pretokenize::Pattern;
+
+/// Texts that end one document and begin the next.
+pub struct Boundaries {
+    finder: AhoCorasick,
+    texts: Vec<Vec<u8>>,
+}
+
+impl Boundaries {
+    /// `None` if there are no texts.
+    pub fn new(texts: &[String]) -> Result<Option<Self>> {
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        if texts.iter().any(String::is_empty) {
+            return Err(Error::Value("boundaries: an empty text bounds nothing".into()));
+        }
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(texts);
+        let finder = finder.map_err(|reason| Error::Value(format!("boundaries: {reason}")))?;
+        Ok(Some(Self { finder, texts: texts.iter().map(|text| text.as_bytes().to_vec()).collect() }))
+    }
+
+    /// The stretches of text before, between and behind the leftmost-longest boundaries; some may be empty.
+    pub fn stretches<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let mut start = 0;
+        let found = self.finder.find_iter(text).map(|found| (found.start(), found.end()));
+        let bounds = found.chain(std::iter::once((text.len(), text.len())));
+        bounds.map(move |(end, next)| &text[std::mem::replace(&mut start, next)..end])
+    }
+
+    fn longest(&self) -> usize {
+        self.texts.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Whether some boundary's text, matched or not, begins in `starts` and `is_meant` says so of its range.
+    fn any_text(
+        &self,
+        bytes: &[u8],
+        first: usize,
+        last: usize,
+        is_meant: impl Fn(usize, usize) -> bool,
+    ) -> bool {
+        (first..=last.min(bytes.len())).any(|start| {
+            self.texts
+                .iter()
+                .any(|text| is_meant(start, start + text.len()) && bytes[start..].starts_with(text))
+        })
+    }
+
+    /// Whether some boundary's text reaches over, up to or from this place.
+    fn touches(&self, bytes: &[u8], place: usize) -> bool {
+        self.any_text(bytes, place.saturating_sub(self.longest()), place, |_, end| end >= place)
+    }
+
+    /// The first place at or behind `from` where a boundary ends that no other boundary's text overlaps: it is one of
+    /// the leftmost-longest, whatever comes before it and wherever the search begins.
+    fn next_end(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let begin = from.saturating_sub(self.longest());
+        let found = self.finder.find_iter(&bytes[begin..]);
+        let found = found.map(|found| (begin + found.start(), begin + found.end()));
+        let mut alone = found.filter(|&(start, end)| {
+            if end < from {
+                return false;
+            }
+            let first = start.saturating_sub(self.longest());
+            !self.any_text(bytes, first, end - 1, |other_start, other_end| {
+                other_end > start && (other_start < start || other_end > end)
+            })
+        });
+        alone.next().map(|(_, end)| end)
+    }
+}
+
+/// Finds places where a text may be cut in two without any change to its pretokens.
+///
+/// A place is decided by [`Cutter::context`] bytes on both sides alone, so that whoever looks for the first one at or
+/// behind some offset finds the same, however much of the text they see.
+#[derive(Clone, Copy)]
+pub struct Cutter<'a> {
+    pub pattern: &'a Pattern,
+    pub boundaries: Option<&'a Boundaries>,
+}
+
+impl Cutter<'_> {
+    /// Whether there can be such places at all.
+    pub fn can_cut(self) -> bool {
+        self.pattern.can_cut() || self.boundaries.is_some()
+    }
+
+    /// Whether the text behind a cut belongs to the same document as the text before it.
+    pub fn cuts_inside_documents(self) -> bool {
+        self.pattern.can_cut()
+    }
+
+    /// How many bytes on each side decide whether a place will do: a character's, or those of the longest boundary and
+    /// of another that overlaps it.
+    pub fn context(self) -> usize {
+        self.boundaries.map_or(0, |boundaries| 2 * boundaries.longest()).max(4)
+    }
+
+    /// The first such place at or behind `from`.
+    pub fn next(self, bytes: &[u8], from: usize) -> Option<usize> {
+        if !self.pattern.can_cut() {
+            return self.boundaries?.next_end(bytes, from);
+        }
+        let mut place = self.pattern.safe_cut_of_bytes(bytes, from)?;
+        while self.boundaries.is_some_and(|boundaries| boundaries.touches(bytes, place)) {
+            place = self.pattern.safe_cut_of_bytes(bytes, place + 1)?;
+        }
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pretokenize::pretokenize;
+
+    const GPT2: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+    const CL100K: &str = concat!(
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+",
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    );
+    const O200K: &str = concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    );
+
+    fn pieces<'t>(text: &'t str, pattern: &Pattern, boundaries: Option<&Boundaries>) -> Vec<&'t str> {
+        let stretches: Vec<&str> = boundaries.map_or(vec![text], |some| some.stretches(text).collect());
+        stretches.into_iter().flat_map(|stretch| pretokenize(stretch, pattern).unwrap()).collect()
+    }
+
+    /// Every text over the letters, cut wherever the cutter would, has the pieces of the whole.
+    fn every_cut_is_safe(letters: &[&str], length: u32, source: &str, boundaries: &[&str]) {
+        let pattern = Pattern::new(source).unwrap();
+        let texts: Vec<String> = boundaries.iter().map(ToString::to_string).collect();
+        let boundaries = Boundaries::new(&texts).unwrap();
+        let cutter = Cutter { pattern: &pattern, boundaries: boundaries.as_ref() };
+        let mut cuts = 0;
+        for number in 0..letters.len().pow(length) {
+            let letter = |place| letters[number / letters.len().pow(place) % letters.len()];
+            let text: String = (0..length).map(letter).collect();
+            let whole = pieces(&text, &pattern, boundaries.as_ref());
+            for from in 0..text.len() {
+                let Some(cut) = cutter.next(text.as_bytes(), from) else { continue };
+                assert!(cut >= from);
+                let (before, behind) = text.split_at(cut);
+                let mut halves = pieces(before, &pattern, boundaries.as_ref());
+                halves.extend(pieces(behind, &pattern, boundaries.as_ref()));
+                assert_eq!(halves, whole, "{text:?} cut at {cut} with {source}");
+                cuts += 1;
+                let context = cutter.context();
+                let seen = from.saturating_sub(context)..(cut + context).min(text.len());
+                let found = cutter.next(&text.as_bytes()[seen.clone()], from - seen.start);
+                assert_eq!(found, Some(cut - seen.start), "{text:?} seen at {seen:?}");
+            }
+        }
+        assert!(cuts > 0);
+    }
+
+    #[test]
+    fn cuts_change_no_pretoken() {
+        for source in [GPT2, CL100K, O200K, r"\S+|\s+"] {
+            every_cut_is_safe(&[" ", "\n", "a", "'", "s", "1", "!", "A", "\u{301}"], 5, source, &[]);
+            every_cut_is_safe(&[" ", "\n", "l", "é", "\u{3000}", "'", "/"], 5, source, &[]);
+        }
+    }
+
+    #[test]
+    fn cuts_keep_clear_of_boundaries() {
+        for source in [GPT2, r"\w+", r"(?s:.+)"] {
+            every_cut_is_safe(&["a", "b", " "], 8, source, &["aba", "a b", "b b a"]);
+            every_cut_is_safe(&["a", " ", "<"], 8, source, &["< ", " a <", "<a"]);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! One part of all counts: pretokens of a range of hashes in, their sums out.
+//!
+//! Two open-addressing tables: short pretokens are their own keys, of longer ones the bytes lie in one arena. Slots are
+//! taken in the order of hashes, so that growing moves entries in order.
+
+use super::key::{Key, LONGEST, hash_bytes};
+use crate::error::{Error, Result};
+
+/// A short pretoken and its count.
+#[derive(Clone, Copy, Default)]
+pub struct Short {
+    pub key: Key,
+    pub count: u64,
+}
+
+/// A longer pretoken: where its bytes are, and its count. A length of zero is no pretoken.
+#[derive(Clone, Copy, Default)]
+struct Long {
+    hash: u64,
+    start: usize,
+    length: usize,
+    count: u64,
+}
+
+/// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
+#[derive(Default)]
+pub struct Shard {
+    short: Vec<Short>,
+    short_len: usize,
+    long: Vec<Long>,
+    long_len: usize,
+    arena: Vec<u8>,
+}
+
+/// How many of a hash's first bits choose the shard.
+pub const SHARD_BITS: u32 = 4;
+/// How many shards there are.
+pub const SHARDS: usize = 1 << SHARD_BITS;
+
+/// The shard that a hash belongs to.
+#[inline(always)]
+pub fn shard_of(hash: u64) -> usize {
+    (hash >> (64 - SHARD_BITS)) as usize
+}
+
+/// Where the search for a hash begins in a table of `slots`, a power of two.
+#[inline(always)]
+fn home(hash: u64, slots: usize) -> usize {
+    ((hash << SHARD_BITS) >> (64 - slots.trailing_zeros())) as usize
+}
+
+/// How many additions ahead a slot is asked for.
+const AHEAD: usize = 8;
+
+const FEWEST_SLOTS: usize = 256;
+
+/// Whether a table is too full for one more entry: above three quarters, searches grow long.
+fn is_full(len: usize, slots: usize) -> bool {
+    len * 4 >= slots * 3
+}
+
+fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
+    *sum = sum.checked_add(count).ok_or_else(|| {
+        let pretoken = String::from_utf8_lossy(pretoken);
+        Error::Overflow(format!("the count of {pretoken:?} does not fit 64 bits"))
+    })?;
+    Ok(())
+}
+
+impl Shard {
+    /// How many distinct pretokens there are.
+    pub fn len(&self) -> usize {
+        self.short_len + self.long_len
+    }
+
+    /// How many bytes the tables and the arena take.
+    pub fn memory(&self) -> usize {
+        self.short.capacity() * size_of::<Short>()
+            + self.long.capacity() * size_of::<Long>()
+            + self.arena.capacity()
+    }
+
+    /// Add many short pretokens.
+    pub fn add_short(&mut self, entries: &[Short]) -> Result<()> {
+        for (index, entry) in entries.iter().enumerate() {
+            if is_full(self.short_len, self.short.len()) {
+                self.resize_short(self.short.len() * 2);
+            }
+            if let Some(later) = entries.get(index + AHEAD) {
+                prefetch(&self.short, home(later.key.hash(), self.short.len()));
+            }
+            self.add_one_short(*entry)?;
+        }
+        Ok(())
+    }
+
+    fn add_one_short(&mut self, entry: Short) -> Result<()> {
+        let mut place = home(entry.key.hash(), self.short.len());
+        loop {
+            let slot = &mut self.short[place];
+            if slot.key == entry.key {
+                return add_checked(&mut slot.count, entry.count, &entry.key.bytes()[..entry.key.length()]);
+            }
+            if slot.key.is_none() {
+                *slot = entry;
+                self.short_len += 1;
+                return Ok(());
+            }
+            place = (place + 1) & (self.short.len() - 1);
+        }
+    }
+
+    fn resize_short(&mut self, slots: usize) {
+        let slots = slots.max(FEWEST_SLOTS);
+        let old = std::mem::replace(&mut self.short, vec![Short::default(); slots]);
+        for entry in old {
+            if !entry.key.is_none() {
+                let mut place = home(entry.key.hash(), slots);
+                while !self.short[place].key.is_none() {
+                    place = (place + 1) & (slots - 1);
+                }
+                self.short[place] = entry;
+            }
+        }
+    }
+
+    /// Add many pretokens that are too long to be keys, each with its hash.
+    pub fn add_long(&mut self, entries: &[(u64, &[u8], u64)]) -> Result<()> {
+        for (index, &(hash, pretoken, count)) in entries.iter().enumerate() {
+            if is_full(self.long_len, self.long.len()) {
+                self.resize_long(self.long.len() * 2);
+            }
+            if let Some((later, ..)) = entries.get(index + AHEAD) {
+                prefetch(&self.long, home(*later, self.long.len()));
+            }
+            self.add_one_long(hash, pretoken, count)?;
+        }
+        Ok(())
+    }
+
+    fn add_one_long(&mut self, hash: u64, pretoken: &[u8], count: u64) -> Result<()> {
+        let mut place = home(hash, self.long.len());
+        loop {
+            let slot = &mut self.long[place];
+            if slot.hash == hash
+                && slot.length == pretoken.len()
+                && self.arena[slot.start..][..slot.length] == *pretoken
+            {
+                return add_checked(&mut slot.count, count, pretoken);
+            }
+            if slot.length == 0 {
+                *slot = Long { hash, start: self.arena.len(), length: pretoken.len(), count };
+                self.arena.extend_from_slice(pretoken);
+                self.long_len += 1;
+                return Ok(());
+            }
+            place = (place + 1) & (self.long.len() - 1);
+        }
+    }
+
+    fn resize_long(&mut self, slots: usize) {
+        let slots = slots.max(FEWEST_SLOTS);
+        let old = std::mem::replace(&mut self.long, vec![Long::default(); slots]);
+        for entry in old {
+            if entry.length > 0 {
+                let mut place = home(entry.hash, slots);
+                while self.long[place].length > 0 {
+                    place = (place + 1) & (slots - 1);
+                }
+                self.long[place] = entry;
+            }
+        }
+    }
+
+    /// Add one pretoken of any length.
+    pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
+        if pretoken.len() <= LONGEST {
+            self.add_short(&[Short { key: Key::new(pretoken, 0, pretoken.len()), count }])
+        } else {
+            self.add_long(&[(hash_bytes(pretoken), pretoken, count)])
+        }
+    }
+
+    /// Add everything that the same shard of another table holds.
+    pub fn absorb(&mut self, other: &Self) -> Result<()> {
+        // The other's slots are in the order of hashes: a table that is still small would take the first of them all in
+        // one corner and look through that for each of the others. So there is room for all before the first comes.
+        let slots = |len: usize| (len * 4 / 3 + 1).next_power_of_two();
+        if slots(self.short_len + other.short_len) > self.short.len() {
+            self.resize_short(slots(self.short_len + other.short_len));
+        }
+        if slots(self.long_len + other.long_len) > self.long.len() {
+            self.resize_long(slots(self.long_len + other.long_len));
+        }
+        for entry in other.short.iter().filter(|entry| !entry.key.is_none()) {
+            self.add_one_short(*entry)?;
+        }
+        for entry in other.long.iter().filter(|entry| entry.length > 0) {
+            self.add_one_long(entry.hash, &other.arena[entry.start..][..entry.length], entry.count)?;
+        }
+        Ok(())
+    }
+
+    /// Show every pretoken and its count, in the order of the tables.
+    pub fn visit(&self, mut visitor: impl FnMut(&[u8], u64)) {
+        for slot in &self.short {
+            if !slot.key.is_none() {
+                visitor(&slot.key.bytes()[..slot.key.length()], slot.count);
+            }
+        }
+        for slot in &self.long {
+            if slot.length > 0 {
+                visitor(&self.arena[slot.start..][..slot.length], slot.count);
+            }
+        }
+    }
+}
+
+/// Ask for the cache line of a slot that will be looked at soon.
+#[inline(always)]
+fn prefetch<T>(slots: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(slot) = slots.get(place) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing that the program sees, and the address is that of a slot.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (slots, place);
+}
+
+/// The shard that a pretoken of any length belongs to.
+pub fn shard_of_bytes(pretoken: &[u8]) -> usize {
+    if pretoken.len() <= LONGEST {
+        shard_of(Key::new(pretoken, 0, pretoken.len()).hash())
+    } else {
+        shard_of(hash_bytes(pretoken))
+    }
+}

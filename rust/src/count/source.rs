@@ -1,0 +1,181 @@
+//! Where text comes from: files and documents in, chunks that can be counted on their own out.
+//!
+//! A file's chunk is what lies between the first cut at or behind its nominal start and the first cut at or behind its
+//! nominal end. Both neighbours find the same cut, so every byte is in one chunk, and no chunk needs another.
+
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::boundary::Cutter;
+use crate::error::{Error, Result};
+
+/// The nominal size of a chunk: large enough that nothing done once for each matters, small enough for a cache.
+/// In tests it is tiny, so that small files have many.
+pub const CHUNK: u64 = if cfg!(test) { 48 } else { 1 << 20 };
+
+/// How much is read beyond a chunk's nominal end: nearly always enough to find the cut behind it.
+const BEYOND: u64 = if cfg!(test) { 2 } else { 1024 };
+
+/// A file, as it was when counting began.
+pub struct Source {
+    pub path: PathBuf,
+    pub size: u64,
+    /// Whether it is an ordinary file, which can be read from any offset.
+    ordinary: bool,
+    modified: Option<SystemTime>,
+}
+
+impl Source {
+    pub fn new(path: &Path) -> Result<Self> {
+        let metadata = fs::metadata(path).map_err(|source| io_error(path, source))?;
+        let ordinary = metadata.is_file();
+        let size = if ordinary { metadata.len() } else { 0 };
+        Ok(Self { path: path.to_owned(), size, ordinary, modified: metadata.modified().ok() })
+    }
+
+    /// How many chunks the file is read in.
+    pub fn chunks(&self, cutter: Cutter) -> u64 {
+        if cutter.can_cut() { self.size.div_ceil(CHUNK).max(1) } else { 1 }
+    }
+
+    fn is_unchanged(&self, now: &Metadata) -> bool {
+        now.len() == self.size && now.modified().ok() == self.modified
+    }
+
+    fn changed(&self) -> Error {
+        Error::Value(format!("{}: the file changed while it was read", self.path.display()))
+    }
+}
+
+fn io_error(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.to_owned(), source }
+}
+
+/// A part of a file: its bytes, and their offset.
+pub struct Chunk<'a> {
+    pub offset: u64,
+    pub bytes: &'a [u8],
+}
+
+/// Reads chunks into one buffer, which is used again for each.
+#[derive(Default)]
+pub struct Reader {
+    buffer: Vec<u8>,
+    /// The file that was read last, by its place among the sources.
+    open: Option<(usize, File)>,
+}
+
+impl Reader {
+    /// Read one chunk of the source that is the `index`-th; `None` if no cut lies in it, so that it is all a part of
+    /// an earlier chunk.
+    pub fn read(
+        &mut self,
+        index: usize,
+        source: &Source,
+        chunk: u64,
+        cutter: Cutter,
+    ) -> Result<Option<Chunk<'_>>> {
+        if !source.ordinary {
+            self.buffer.clear();
+            let mut file = File::open(&source.path).map_err(|error| io_error(&source.path, error))?;
+            file.read_to_end(&mut self.buffer).map_err(|error| io_error(&source.path, error))?;
+            return Ok(Some(Chunk { offset: 0, bytes: &self.buffer }));
+        }
+        let file = match self.open.take() {
+            Some((opened, file)) if opened == index => file,
+            _ => File::open(&source.path).map_err(|error| io_error(&source.path, error))?,
+        };
+        let found = Window { source, file: &file, cutter, buffer: &mut self.buffer, start: 0 }.chunk(chunk);
+        let now = file.metadata().map_err(|error| io_error(&source.path, error))?;
+        self.open = Some((index, file));
+        if !source.is_unchanged(&now) {
+            return Err(source.changed());
+        }
+        let Some((from, to, offset)) = found? else { return Ok(None) };
+        Ok(Some(Chunk { offset, bytes: &self.buffer[from..to] }))
+    }
+}
+
+/// The part of a file that is in the buffer.
+struct Window<'a> {
+    source: &'a Source,
+    file: &'a File,
+    cutter: Cutter<'a>,
+    buffer: &'a mut Vec<u8>,
+    /// The offset of the buffer's first byte.
+    start: u64,
+}
+
+impl Window<'_> {
+    /// Where a chunk begins and ends in the buffer, and its offset in the file.
+    fn chunk(mut self, chunk: u64) -> Result<Option<(usize, usize, u64)>> {
+        let size = self.source.size;
+        let (nominal_start, nominal_end) = match self.cutter.can_cut() {
+            true => (chunk * CHUNK, ((chunk + 1) * CHUNK).min(size)),
+            false => (0, size),
+        };
+        let context = self.cutter.context() as u64;
+        self.start = nominal_start.saturating_sub(context);
+        self.buffer.clear();
+        self.read_to(nominal_end + context.max(BEYOND))?;
+        let from = match nominal_start {
+            0 => Some(0),
+            _ => self
+                .next_cut(nominal_start, nominal_end)?
+                .filter(|cut| self.start + (*cut as u64) < nominal_end),
+        };
+        let Some(from) = from else { return Ok(None) };
+        let to = if nominal_end == size { None } else { self.next_cut(nominal_end, size)? };
+        let to = to.unwrap_or((size - self.start) as usize);
+        Ok(Some((from, to, self.start + from as u64)))
+    }
+
+    /// The first cut at or behind an offset, as a place in the buffer; it need not be looked for behind `until`.
+    fn next_cut(&mut self, offset: u64, until: u64) -> Result<Option<usize>> {
+        let context = self.cutter.context();
+        let from = (offset - self.start) as usize;
+        loop {
+            let end = self.start + self.buffer.len() as u64;
+            match self.cutter.next(self.buffer, from) {
+                Some(cut) if end == self.source.size || cut + context <= self.buffer.len() => {
+                    return Ok(Some(cut));
+                }
+                _ if end == self.source.size || end >= until.saturating_add(context as u64) => {
+                    return Ok(None);
+                }
+                // Twice as much each time: what is searched again stays in proportion.
+                _ => self.read_to(end + self.buffer.len() as u64)?,
+            }
+        }
+    }
+
+    /// Read on up to an offset or the end of the file.
+    fn read_to(&mut self, offset: u64) -> Result<()> {
+        let filled = self.buffer.len();
+        let wanted = (offset.min(self.source.size) - self.start) as usize;
+        let more = wanted.saturating_sub(filled);
+        self.buffer.try_reserve(more).map_err(|_| {
+            Error::Memory(format!("{}: no memory for {wanted} bytes of text", self.source.path.display()))
+        })?;
+        self.buffer.resize(filled + more, 0);
+        match read_exact_at(self.file, &mut self.buffer[filled..], self.start + filled as u64) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.source.changed()),
+            Err(error) => Err(io_error(&self.source.path, error)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+#[cfg(not(unix))]
+fn read_exact_at(mut file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(buffer)
+}

@@ -1,0 +1,216 @@
+//! Counting in parts, on threads and from files equals counting one piece after the other.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::pretokenize::{Batch, pretokenize};
+use crate::watch::Unwatched;
+
+const GPT2: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+const PATTERNS: [&str; 4] = [GPT2, r"\S+|\s+", r"(?s:.+)", r"\w+"];
+const BOUNDARIES: [&[&str]; 3] = [&[], &["<|end|>"], &["<|", "<|end|>", "a a", "end"]];
+
+type Counts = BTreeMap<Vec<u8>, u64>;
+
+fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+fn counted(table: &CountTable) -> Counts {
+    let mut counts = Counts::new();
+    table.visit(1, |pretoken, count| assert!(counts.insert(pretoken.to_vec(), count).is_none()));
+    counts
+}
+
+/// Leftmost-longest, by looking at every place.
+fn plain_stretches<'t>(text: &'t str, boundaries: &[&str]) -> Vec<&'t str> {
+    let (mut stretches, mut start, mut place) = (vec![], 0, 0);
+    while place < text.len() {
+        let found =
+            boundaries.iter().filter(|boundary| text.as_bytes()[place..].starts_with(boundary.as_bytes()));
+        match found.map(|boundary| boundary.len()).max() {
+            Some(length) => {
+                stretches.push(&text[start..place]);
+                place += length;
+                start = place;
+            }
+            None => place += 1,
+        }
+    }
+    stretches.push(&text[start..]);
+    stretches
+}
+
+/// Counts and documents, one piece after the other.
+fn expected(texts: &[String], pattern: &str, boundaries: &[&str]) -> (Counts, u64) {
+    let pattern = Pattern::new(pattern).unwrap();
+    let (mut counts, mut documents) = (Counts::new(), 0);
+    for stretch in texts.iter().flat_map(|text| plain_stretches(text, boundaries)) {
+        documents += u64::from(!stretch.is_empty());
+        for piece in pretokenize(stretch, &pattern).unwrap() {
+            *counts.entry(piece.into()).or_default() += 1;
+        }
+    }
+    (counts, documents)
+}
+
+/// The same numbers every time.
+fn random(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 33) as usize
+}
+
+fn random_text(state: &mut u64) -> String {
+    let pieces =
+        ["a", " a", " ", "\n", "end", "<|", "<|end|>", "é", "中文", "1", "'s", "word after word", "\u{3000}"];
+    let kinds = 1 + random(state) % pieces.len();
+    let offset = random(state);
+    let count = random(state) % 120;
+    (0..count).map(|_| pieces[(offset + random(state) % kinds) % pieces.len()]).collect()
+}
+
+fn threads(count: usize) -> Means {
+    Means { threads: Some(count), memory_limit: None }
+}
+
+/// A folder that is gone when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bpetite-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn chunks_of_files_and_documents_count_like_the_whole() {
+    let folder = Folder::new("chunks");
+    let mut state = 7;
+    for round in 0..192 {
+        let pattern = PATTERNS[round % PATTERNS.len()];
+        let boundaries = BOUNDARIES[round / PATTERNS.len() % BOUNDARIES.len()];
+        let texts: Vec<String> = (0..1 + round % 4).map(|_| random_text(&mut state)).collect();
+        let (counts, documents) = expected(&texts, pattern, boundaries);
+        let table = || CountTable::new(pattern, &strings(boundaries), true).unwrap();
+
+        let mut from_files = table();
+        let name = |index| format!("{index}.txt");
+        let paths: Vec<PathBuf> =
+            (0..).zip(&texts).map(|(index, text)| folder.write(&name(index), text)).collect();
+        from_files.add_files(&paths, threads(1 + round % 3), &mut Unwatched).unwrap();
+        let mut from_memory = table();
+        let borrowed: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+        let named = |_| String::new();
+        from_memory.add_documents(&borrowed, threads(1 + round % 3), &named, &mut Unwatched, 0).unwrap();
+
+        for table in [from_files, from_memory] {
+            assert_eq!(counted(&table), counts, "{texts:?} {pattern} {boundaries:?}");
+            assert_eq!(table.documents(), documents, "{texts:?} {pattern} {boundaries:?}");
+            assert_eq!(table.total(), u128::from(counts.values().sum::<u64>()));
+            assert_eq!(table.len(), counts.len());
+            assert_eq!(table.bytes(), borrowed.iter().map(|text| text.len() as u64).sum::<u64>());
+        }
+    }
+}
+
+#[test]
+fn many_pretokens_outgrow_every_table() {
+    let words: String = (0..30_000).map(|n| format!(" word{n} {}", "x".repeat(n % 40))).collect();
+    let mut table = CountTable::new(GPT2, &[], true).unwrap();
+    table.add_documents(&[words.as_bytes()], threads(2), &|_| String::new(), &mut Unwatched, 0).unwrap();
+    assert_eq!(counted(&table), expected(&[words], GPT2, &[]).0);
+}
+
+#[test]
+fn the_first_bad_byte_of_a_file_is_told_whatever_the_threads_do() {
+    let folder = Folder::new("bad");
+    for offset in [0, 5, 47, 48, 49, 100, 333, 499] {
+        for bad in [b"\xff".as_slice(), b"\xe4\xb8", b"\xc0\x80"] {
+            let mut content = b"some words ".repeat(50);
+            content.splice(offset..offset + 1, bad.iter().copied());
+            content.extend(b"\xff and more");
+            let first = str::from_utf8(&content).unwrap_err().valid_up_to() as u64;
+            let path = folder.write("bad.txt", &content);
+            for count in [1, 3] {
+                let mut table = CountTable::new(GPT2, &[], true).unwrap();
+                match table.add_files(std::slice::from_ref(&path), threads(count), &mut Unwatched) {
+                    Err(Error::NotUtf8 { input, offset }) => {
+                        assert_eq!((Path::new(&input), offset), (path.as_path(), first));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_an_error() {
+    let folder = Folder::new("changed");
+    let pattern = Pattern::new(GPT2).unwrap();
+    let cutter = Cutter { pattern: &pattern, boundaries: None };
+    for changed in ["short", "a text that is much longer than the one that was here when it all began"] {
+        let path = folder.write("changing.txt", "a text of some length");
+        let source = Source::new(&path).unwrap();
+        fs::write(&path, changed).unwrap();
+        let error = Reader::default().read(0, &source, 0, cutter).err().unwrap();
+        assert!(error.to_string().contains("changed while it was read"), "{error}");
+    }
+}
+
+#[test]
+fn a_watch_that_says_stop_stops() {
+    struct Stop;
+    impl Watch for Stop {
+        fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
+            Err(Error::Value("stop".into()))
+        }
+    }
+    let mut table = CountTable::new(GPT2, &[], true).unwrap();
+    let text = "word ".repeat(1000);
+    let documents = [text.as_bytes()];
+    let error = table.add_documents(&documents, threads(2), &|_| String::new(), &mut Stop, 0).unwrap_err();
+    assert_eq!(error.to_string(), "stop");
+}
+
+#[test]
+fn a_batch_of_gaps_is_left_out_when_it_should_be() {
+    let mut table = CountTable::new(r"\d", &[], false).unwrap();
+    let text = "ab1 ".repeat(2 * Batch::default().ends().len().max(600));
+    table.add_documents(&[text.as_bytes()], threads(1), &|_| String::new(), &mut Unwatched, 0).unwrap();
+    assert_eq!(counted(&table), Counts::from([(b"1".to_vec(), 1200)]));
+}
+
+#[test]
+fn tables_add_up_and_quickly() {
+    let words: Vec<String> = (0..200_000).map(|n| format!(" w{n} {}", "y".repeat(n % 30))).collect();
+    let count = |words: &[String]| {
+        let mut table = CountTable::new(r"\S+|\s+", &[], true).unwrap();
+        let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+        table.add_documents(&documents, threads(1), &|_| String::new(), &mut Unwatched, 0).unwrap();
+        table
+    };
+    let mut sum = CountTable::new(r"\S+|\s+", &[], true).unwrap();
+    sum.merge(&count(&words[..150_000])).unwrap();
+    sum.merge(&count(&words[100_000..])).unwrap();
+    let mut both = words[..150_000].to_vec();
+    both.extend_from_slice(&words[100_000..]);
+    assert_eq!(counted(&sum), counted(&count(&both)));
+    assert_eq!((sum.documents(), sum.total()), (250_000, count(&both).total()));
+}
