@@ -7,11 +7,13 @@ the same bytes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -27,8 +29,7 @@ from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary
 Path = str | os.PathLike[str]
 Json = dict[str, Any]
 
-MOST_TOKEN_BYTES = 2**28
-"""What the merges of an artifact may spell in all: a small file must not be able to ask for all memory."""
+_CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
 
 _SCHEMA_1_KEYS = (
     "mergeable_vocab_size",
@@ -194,12 +195,10 @@ def _integers(path: Path, field: str, value: object, largest: int, length: int |
 
 def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
     """Read ids that stand as the keys of an object; each must be written in the one canonical way."""
-    ids = []
     for key in keys:
-        if not (key.isascii() and key.isdecimal() and len(key) <= 10 and str(int(key)) == key):
-            _refuse(path, f"{field}: {key!r} is not an id")
-        ids.append(int(key))
-    return ids
+        if not _CANONICAL_ID(key):
+            _refuse(path, f"{field}: {key!r:.80} is not an id")
+    return list(map(int, keys))
 
 
 # Schema 1: the default dialect and pattern ---------------------------------------------------------------
@@ -250,23 +249,28 @@ def _from_schema_1(path: Path, document: Json) -> Vocabulary:
     if type(specials[END_OF_TEXT_TOKEN]) is not int or specials[END_OF_TEXT_TOKEN] != size:
         _refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
     tokens = _schema_1_tokens(path, _object(path, document, "vocab"), merges)
-    return Vocabulary(tokens, merges, specials)
+    try:
+        return Vocabulary(tokens, merges, specials, merge_ids=range(BASE_VOCAB_SIZE, size))
+    except ValueError as error:
+        _refuse(path, f"vocab: {error}")
 
 
 def _schema_1_merges(path: Path, merges: object) -> list[Pair]:
+    """Check that every merge is two ids that exist before it."""
     if not isinstance(merges, list):
         _refuse(path, f"merges must be a list, not {_type_name(merges)}")
-    checked: list[Pair] = []
     for rank, pair in enumerate(merges):
         if type(pair) is not list or len(pair) != 2:
             _refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
-        left, right = pair
-        if type(left) is not int or type(right) is not int:
-            _refuse(path, f"merges[{rank}] must hold integers, not {pair!r:.80}")
-        if not (0 <= left < BASE_VOCAB_SIZE + rank and 0 <= right < BASE_VOCAB_SIZE + rank):
-            _refuse(path, f"merges[{rank}]: {pair!r:.80} refers to an id that does not exist yet")
-        checked.append((left, right))
-    return checked
+    flat = list(chain.from_iterable(merges))
+    if not set(map(type, flat)) <= {int}:
+        rank = next(place for place, part in enumerate(flat) if type(part) is not int) // 2
+        _refuse(path, f"merges[{rank}] must hold integers, not {merges[rank]!r:.80}")
+    for rank, (left, right) in enumerate(merges, BASE_VOCAB_SIZE):
+        if not (0 <= left < rank and 0 <= right < rank):
+            place = rank - BASE_VOCAB_SIZE
+            _refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
+    return list(map(tuple, merges))
 
 
 def _schema_1_tokens(path: Path, vocab: Json, merges: Sequence[Pair]) -> dict[int, bytes]:
@@ -275,20 +279,29 @@ def _schema_1_tokens(path: Path, vocab: Json, merges: Sequence[Pair]) -> dict[in
     ids = _ids(path, "vocab", vocab)
     if len(ids) != size + 1 or set(ids) != set(range(size + 1)):
         _refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
-    tokens = {
-        token_id: bytes(_integers(path, f"vocab[{token_id}]", token, 255))
-        for token_id, token in zip(ids, vocab.values(), strict=True)
-    }
+    tokens = _byte_strings(path, "vocab", dict(zip(ids, vocab.values(), strict=True)))
     special = tokens.pop(size)
     if special != END_OF_TEXT_TOKEN.encode("utf-8"):
         _refuse(path, f"vocab[{size}] is {special!r:.80}, but must spell {END_OF_TEXT_TOKEN!r}")
     for byte in range(BASE_VOCAB_SIZE):
         if tokens[byte] != bytes([byte]):
             _refuse(path, f"vocab[{byte}] is {tokens[byte]!r:.80}, but must be the byte {byte}")
-    for token_id, (left, right) in enumerate(merges, BASE_VOCAB_SIZE):
-        if tokens[token_id] != tokens[left] + tokens[right]:
-            _refuse(path, f"vocab[{token_id}] is {tokens[token_id]!r:.80}, not what its merge spells")
     return tokens
+
+
+def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[int, bytes]:
+    """Turn lists of byte values into bytes; what is wrong is looked for only where something is."""
+    if set(map(type, lists.values())) <= {list} and set(
+        map(type, chain.from_iterable(cast("Iterable[list[int]]", lists.values())))
+    ) <= {int}:
+        with contextlib.suppress(ValueError):
+            return {
+                token_id: bytes(token) for token_id, token in cast("Mapping[int, list[int]]", lists).items()
+            }
+    return {
+        token_id: bytes(_integers(path, f"{field}[{token_id}]", token, 255))
+        for token_id, token in lists.items()
+    }
 
 
 # Schema 2: any vocabulary ----------------------------------------------------------------------------------
@@ -332,21 +345,25 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
     if not set(trained_with) <= {"min_count", "max_token_length"}:
         _refuse(path, f"trained_with: {', '.join(trained_with)} are not all known")
+    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
+    if len(set(base_ids)) != BASE_VOCAB_SIZE:
+        _refuse(path, "base_ids: an id stands twice")
     merges = _schema_2_merges(path, document)
+    merge_ids = _integers(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
+    unmerged = _unmerged(path, document, {*base_ids, *merge_ids})
     try:
         return Vocabulary(
-            _schema_2_tokens(path, document, merges),
+            {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged},
             merges,
             specials,
             document["pattern"],
             _schema_2_dialect(path, document),
             document["whole_pretoken_first"],
             trained_with,
+            merge_ids,
         )
     except ValueError as error:
-        if str(error).startswith(os.fspath(path)):
-            raise
-        _refuse(path, str(error))
+        _refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 def _schema_2_dialect(path: Path, document: Json) -> Dialect:
@@ -365,26 +382,12 @@ def _schema_2_merges(path: Path, document: Json) -> list[Pair]:
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _schema_2_tokens(path: Path, document: Json, merges: Sequence[Pair]) -> dict[int, bytes]:
-    """Spell the tokens: base tokens, then what each merge makes, then those that nothing makes."""
-    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
-    merge_ids = _integers(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
-    tokens = {token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}
-    if len(tokens) != BASE_VOCAB_SIZE:
-        _refuse(path, "base_ids: an id stands twice")
-    spelled = 0
-    for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
-        if left not in tokens or right not in tokens:
-            _refuse(path, f"merges: merge {rank} is made of an id that no earlier merge makes")
-        spelled += len(tokens[left]) + len(tokens[right])
-        if spelled > MOST_TOKEN_BYTES:
-            _refuse(path, f"merges: up to merge {rank} they spell more than {MOST_TOKEN_BYTES} bytes")
-        token = tokens[left] + tokens[right]
-        if tokens.setdefault(token_id, token) != token:
-            _refuse(path, f"merge_ids[{rank}]: id {token_id} is {tokens[token_id]!r:.80} already")
+def _unmerged(path: Path, document: Json, taken: set[int]) -> dict[int, bytes]:
+    """Read the tokens that are neither bytes nor made by a merge."""
     unmerged = _object(path, document, "unmerged")
+    tokens = {}
     for token_id, token in zip(_ids(path, "unmerged", unmerged), unmerged.values(), strict=True):
-        if token_id in tokens:
-            _refuse(path, f"unmerged: id {token_id} is made by a merge")
+        if token_id in taken:
+            _refuse(path, f"unmerged: id {token_id} is a byte's or made by a merge")
         tokens[token_id] = bytes(_integers(path, f"unmerged[{token_id}]", token, 255))
     return tokens

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -420,16 +421,15 @@ def _from_artifact(artifact: bytes) -> Tokenizer:
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder:
-    tokens, ids = list(vocabulary.tokens.values()), list(vocabulary.tokens)
-    merges = np.empty((len(vocabulary.merges), 3), np.uint32)
-    if len(merges):
-        merges[:, :2] = vocabulary.merges
-        merges[:, 2] = vocabulary.merge_ids
+    tokens, count = vocabulary.tokens, len(vocabulary.merges)
+    merges = np.empty((count, 3), np.uint32)
+    merges[:, :2] = np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32, 2 * count).reshape(-1, 2)
+    merges[:, 2] = vocabulary.merge_ids
     return Encoder(
         pattern=vocabulary.pattern,
-        tokens=b"".join(tokens),
-        ends=np.cumsum([len(token) for token in tokens], dtype=np.uint64),
-        ids=np.array(ids, np.uint32),
+        tokens=b"".join(tokens.values()),
+        ends=np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64),
+        ids=np.fromiter(tokens, np.uint32, len(tokens)),
         merges=merges,
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,

@@ -5,7 +5,7 @@ can rely on all of them:
 
 - all 256 bytes are base tokens, at whatever ids;
 - every merge's parents are base tokens or were made by an earlier merge, and no pair is merged twice;
-- a merge's token is the bytes of its parents, and has an id;
+- a merge's token is the bytes of its parents, and has an id; all together they stay below a bound;
 - ids are unique, special tokens included, and fit 32 bits; there may be gaps;
 - special tokens are non-empty, different strings.
 
@@ -14,13 +14,16 @@ A merge's *rank* is its place in the order; its token's *id* is another thing, k
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import lt
 from types import MappingProxyType
+from typing import cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN
 from bpetite.dialect import Dialect
@@ -29,6 +32,9 @@ Pair = tuple[int, int]
 
 LARGEST_ID = 2**32 - 2
 """Ids are 32 bits wide in arrays; the last value is kept for the engine."""
+
+MOST_TOKEN_BYTES = 2**28
+"""What merges may spell in all: a small file of merges must not be able to ask for all memory."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,8 @@ class Vocabulary:
     """
 
     tokens: Mapping[int, bytes]
-    """The bytes of every token but the special ones, by id, in the order of ids."""
+    """The bytes of every token but the special ones, by id, in the order of ids. (When a vocabulary is made
+    with `merge_ids`, what merges make may be left out; it is here afterwards.)"""
 
     merges: Sequence[Pair]
     """Pairs of ids, in the order of rank."""
@@ -61,18 +68,17 @@ class Vocabulary:
     trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: tuple[int, ...] = field(init=False, compare=False)
-    """The id of every merge's token."""
+    merge_ids: Sequence[int] = ()
+    """The id of every merge's token; found by its bytes where it is not given."""
 
     def __post_init__(self) -> None:
-        tokens = dict(sorted(self.tokens.items()))
-        merges = tuple((left, right) for left, right in self.merges)
+        merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
+        _check_distinct("pair", merges)
+        merge_ids = tuple(self.merge_ids or _find_merge_ids(self.tokens, merges))
+        tokens = _replay(self.tokens, merges, merge_ids)
         specials = dict(self.special_tokens)
         _check_ids([*tokens, *specials.values()])
         _check_specials(specials)
-        base = _base_ids(tokens)
-        merge_ids = _merge_ids(tokens, merges)
-        _check_parents(base, merges, merge_ids)
         for name, value in (
             ("tokens", MappingProxyType(tokens)),
             ("merges", merges),
@@ -100,7 +106,7 @@ class Vocabulary:
         tokens = dialect.base_vocabulary(len(special_tokens))
         pairs = _add_merges(tokens, list(tokens), dialect.first_merge_id(len(special_tokens)), merges)
         specials = dialect.special_token_ids(special_tokens, len(tokens))
-        _check_distinct(special_tokens)
+        _check_distinct("special token", special_tokens)
         return Vocabulary(tokens, pairs, specials, pattern, dialect, trained_with=trained_with or {})
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
@@ -111,7 +117,7 @@ class Vocabulary:
         tokens = dict(self.tokens)
         next_id = max(*self.tokens, *self.special_tokens.values()) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
-        return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])))
+        return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
     @property
     def mergeable_vocab_size(self) -> int:
@@ -174,7 +180,7 @@ class Vocabulary:
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             specials = self.dialect.special_token_ids(list(specials), len(tokens))
-        return replace(self, tokens=tokens, merges=merges, special_tokens=specials)
+        return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
 
 
 def _add_merges(
@@ -196,13 +202,12 @@ def _add_merges(
 
 
 def _check_ids(ids: Sequence[int]) -> None:
-    if any(type(token_id) is not int for token_id in ids):
+    if not set(map(type, ids)) <= {int}:
         wrong = next(token_id for token_id in ids if type(token_id) is not int)
         raise ValueError(f"ids must be integers, not {wrong!r}")
-    if min(ids, default=0) < 0 or max(ids, default=0) > LARGEST_ID:
+    if min(ids) < 0 or max(ids) > LARGEST_ID:
         raise ValueError(f"ids must lie between 0 and {LARGEST_ID}: {min(ids)} to {max(ids)} were given")
-    if len(set(ids)) != len(ids):
-        raise ValueError(f"id {_first_twice(ids)} is given to two tokens")
+    _check_distinct("id", ids)
 
 
 def _check_specials(special_tokens: Mapping[str, int]) -> None:
@@ -212,63 +217,84 @@ def _check_specials(special_tokens: Mapping[str, int]) -> None:
         text.encode("utf-8")
 
 
-def _check_distinct(special_tokens: Sequence[str]) -> None:
-    if len(set(special_tokens)) != len(special_tokens):
-        raise ValueError(f"special token {_first_twice(special_tokens)!r} is given twice")
-
-
-def _first_twice(values: Iterable[Hashable]) -> Hashable:
-    """Return the first value that an earlier one equals (there must be one)."""
-    seen: set[Hashable] = set()
-    for value in values:
-        if value in seen:
-            break
-        seen.add(value)
-    return value
+def _check_distinct(what: str, values: Sequence[Hashable]) -> None:
+    if len(set(values)) != len(values):
+        seen: set[Hashable] = set()
+        for value in values:
+            if value in seen:
+                raise ValueError(f"{what} {value!r} is given twice")
+            seen.add(value)
 
 
 def _base_ids(tokens: Mapping[int, bytes]) -> tuple[int, ...]:
     ids: dict[int, int] = {}
-    for token_id, token in tokens.items():
-        if len(token) == 1:
-            if token[0] in ids:
-                raise ValueError(f"byte {token[0]} has two ids, {ids[token[0]]} and {token_id}")
-            ids[token[0]] = token_id
-        elif not token:
+    for token_id, token in [item for item in tokens.items() if len(item[1]) < 2]:
+        if not token:
             raise ValueError(f"token {token_id} is empty")
+        if token[0] in ids:
+            raise ValueError(f"byte {token[0]} has two ids, {ids[token[0]]} and {token_id}")
+        ids[token[0]] = token_id
     missing = [byte for byte in range(BASE_VOCAB_SIZE) if byte not in ids]
     if missing:
         raise ValueError(f"the base tokens lack byte {missing[0]}")
     return tuple(ids[byte] for byte in range(BASE_VOCAB_SIZE))
 
 
-def _merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> tuple[int, ...]:
+def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list[int]:
     """The id of a merge is the smallest with its bytes that no earlier merge took, or else the first."""
-    if len(set(merges)) != len(merges):
-        raise ValueError(f"pair {_first_twice(merges)} is merged twice")
-    try:
-        spelled = [tokens[left] + tokens[right] for left, right in merges]
-    except KeyError as unknown:
-        rank = next(rank for rank, pair in enumerate(merges) if unknown.args[0] in pair)
-        raise ValueError(f"merge {rank} is made of id {unknown.args[0]}, which no token has") from None
     id_of = {token: token_id for token_id, token in tokens.items()}
+    if len(id_of) == len(tokens):
+        with contextlib.suppress(KeyError):  # what is wrong is looked for below
+            return [id_of[tokens[left] + tokens[right]] for left, right in merges]
+    ids_of: defaultdict[bytes, list[int]] = defaultdict(list)
+    for token_id in sorted(tokens):
+        ids_of[tokens[token_id]].append(token_id)
+    free = {token: iter(ids) for token, ids in ids_of.items() if len(ids) > 1}
+    merge_ids = []
+    for rank, (left, right) in enumerate(merges):
+        try:
+            token = tokens[left] + tokens[right]
+        except KeyError as unknown:
+            raise ValueError(f"merge {rank} is made of id {unknown.args[0]}, which no token has") from None
+        if token not in ids_of:
+            raise ValueError(f"merge {rank} makes {token!r:.80}, which no token is")
+        first = ids_of[token][0]
+        merge_ids.append(next(free[token], first) if token in free else first)
+    return merge_ids
+
+
+def _replay(
+    tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]
+) -> dict[int, bytes]:
+    """Make every merge's token from its parents, in the order of rank; return all tokens, in that of ids."""
+    if len(merge_ids) != len(merges):
+        raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of what they make")
+    made = {token_id: tokens[token_id] for token_id in sorted(_base_ids(tokens))}
+    spelled = 0
+    waiting = iter(merges)
     try:
-        if len(id_of) == len(tokens):
-            return tuple([id_of[token] for token in spelled])
-        ids_of: defaultdict[bytes, list[int]] = defaultdict(list)
-        for token_id, token in tokens.items():
-            ids_of[token].append(token_id)
-        queues = {token: iter(ids) for token, ids in ids_of.items()}
-        return tuple(next(queues[token], ids_of[token][0]) for token in spelled)
-    except KeyError as unknown:
-        rank = spelled.index(unknown.args[0])
-        raise ValueError(f"merge {rank} makes {unknown.args[0]!r}, which no token is") from None
+        for (left, right), token_id in zip(waiting, merge_ids, strict=True):
+            made[token_id] = token = made[left] + made[right]
+            spelled += len(token)
+            if spelled > MOST_TOKEN_BYTES:
+                raise ValueError(f"merges spell more than {MOST_TOKEN_BYTES} bytes in all")
+    except KeyError as late:
+        rank = len(merges) - 1 - sum(1 for _ in waiting)
+        message = f"merge {rank} is made of id {late.args[0]}, which no earlier merge makes"
+        raise ValueError(message) from None
+    if len(made) != BASE_VOCAB_SIZE + len(merges):
+        _check_shared(tokens, merges, merge_ids)
+    for token_id, token in tokens.items():
+        if made.setdefault(token_id, token) != token:
+            raise ValueError(f"token {token_id} is {token!r:.80}, but its merge makes {made[token_id]!r:.80}")
+    ids = list(made)
+    return made if all(map(lt, ids, ids[1:])) else dict(sorted(made.items()))
 
 
-def _check_parents(base: Sequence[int], merges: Sequence[Pair], merge_ids: Sequence[int]) -> None:
-    made = set(base)
+def _check_shared(tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]) -> None:
+    """Where ids are made more than once: check that they are made of the same bytes each time."""
+    made = {token_id: tokens[token_id] for token_id in _base_ids(tokens)}
     for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
-        if left not in made or right not in made:
-            late = left if left not in made else right
-            raise ValueError(f"merge {rank} is made of id {late}, which no earlier merge makes")
-        made.add(token_id)
+        token = made[left] + made[right]
+        if made.setdefault(token_id, token) != token:
+            raise ValueError(f"merge {rank} makes {token!r:.80}, but id {token_id} is {made[token_id]!r:.80}")
