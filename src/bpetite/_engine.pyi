@@ -16,6 +16,7 @@ __all__ = [
     "character_classes",
     "check_pattern",
     "pretokenize",
+    "safe_cut",
     "train_merges",
     "train_symbol_merges",
 ]
@@ -29,6 +30,7 @@ UNICODE_VERSION: str
 
 def pretokenize(text: str, pattern: str) -> list[bytes]: ...
 def check_pattern(pattern: str) -> None: ...
+def safe_cut(text: bytes, pattern: str) -> int | None: ...
 def character_classes() -> bytes: ...
 
 @final

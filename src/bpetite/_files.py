@@ -33,7 +33,7 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
@@ -49,7 +49,7 @@ def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
         os.rename(temporary, target)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name durable, where the platform lets a folder be opened."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)

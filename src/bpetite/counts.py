@@ -1,4 +1,4 @@
-"""Documents in, counts out: how often each pretoken occurs, as a value that can be added up.
+"""Documents in, counts out: how often each pretoken occurs, as a value that is added up, saved and loaded.
 
 Counting is the only stage that sees the corpus. Counts do not depend on the order of documents or on how the
 corpus was divided, so threads, machines and days can each count a part.
@@ -6,9 +6,17 @@ corpus was divided, so threads, machines and days can each count a part.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+from bpetite import _counts_file
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._engine import CountTable
 from bpetite.dialect import Dialect
@@ -18,6 +26,46 @@ Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), what is done, and the total (0 where it is not known)."""
 
 Path = str | os.PathLike[str]
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
+
+
+def memory_bytes(size: int | str | None) -> int | None:
+    """Return a size in bytes that may be written with a unit.
+
+    >>> memory_bytes("2GB"), memory_bytes("1.5 GiB"), memory_bytes(4096)
+    (2000000000, 1610612736, 4096)
+    """
+    if isinstance(size, str):
+        match = _SIZE.fullmatch(size.strip())
+        if match is None or (match[3] and not match[2]):
+            raise ValueError(f"memory_limit: {size!r} is no size such as 4096, 500MB, 2GB or 1.5GiB")
+        unit = 1024 if match[3] else 1000
+        size = int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))
+    if size is not None and (type(size) is not int or size < 1):
+        raise ValueError(f"memory_limit must be a number of bytes above 0, not {size!r}")
+    return size
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What was read."""
+
+    documents: int = 0
+    bytes: int = 0
+    replaced: int = 0
+    """Documents that were not text and had what is wrong in them replaced, as was asked for."""
+    skipped: int = 0
+    """Documents that were not text and were left out, as was asked for."""
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.documents + other.documents,
+            self.bytes + other.bytes,
+            self.replaced + other.replaced,
+            self.skipped + other.skipped,
+        )
 
 
 class Counts:
@@ -42,6 +90,12 @@ class Counts:
         self.pattern = named_pattern(pattern)
         self.boundaries = rules.boundaries(default_specials(special_tokens))
         self.unmatched_text = rules.unmatched_text
+        self.scale = 1
+        """How many of these counts make one occurrence (more than 1 after weights such as 3/2)."""
+        self.weights: dict[str, str] = {}
+        """The weights other than 1 that sources were given."""
+        self.beside = Tally()
+        """What was read on top of what the engine's table knows of."""
         self._table = CountTable(self.pattern, self.boundaries, rules.unmatched_text == "counted")
 
     @classmethod
@@ -53,7 +107,7 @@ class Counts:
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         num_threads: int | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Counts:
         """Count UTF-8 text files, each of which is a document."""
@@ -62,7 +116,7 @@ class Counts:
         counts._table.add_files(
             [os.fspath(name) for name in names],
             num_threads=num_threads,
-            memory_limit=memory_limit,
+            memory_limit=memory_bytes(memory_limit),
             progress=progress,
         )
         return counts
@@ -76,7 +130,7 @@ class Counts:
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
         num_threads: int | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Counts:
         """Count documents from any iterable of `str` or UTF-8 `bytes`."""
@@ -84,30 +138,73 @@ class Counts:
             raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         counts._table.add_documents(
-            documents, num_threads=num_threads, memory_limit=memory_limit, progress=progress
+            documents, num_threads=num_threads, memory_limit=memory_bytes(memory_limit), progress=progress
         )
         return counts
 
     @staticmethod
     def merge(parts: Iterable[Counts]) -> Counts:
-        """Add up counts that were made by the same rules."""
+        """Add up counts that were made by the same rules; what is added to is always a new value."""
         total: Counts | None = None
         for part in parts:
             if total is None:
-                total = part._empty()
+                total = part.empty()
             total._check_same_rules(part)
-            total._table.merge(part._table)
+            total._add(part)
         if total is None:
             raise ValueError("there are no counts to merge")
         return total
 
-    def _empty(self) -> Counts:
+    def weighted(self, weight: Fraction | int, source: str | None = None) -> Counts:
+        """Return the counts of a corpus that holds this one `weight` times.
+
+        Counts stay integers and nothing is rounded: by 3/2, each is tripled, and `scale` doubled, which says
+        how many of these counts make one. `source` is the name under which `weights` records it.
+
+        >>> Counts.from_iterator(["ab", "ab"]).weighted(Fraction(3, 2)).scale
+        2
+        """
+        factor = Fraction(weight)
+        if factor <= 0:
+            raise ValueError(f"weight must be above 0, not {weight}")
+        result = self.empty()
+        result.scale = self.scale * factor.denominator
+        result._accumulate(self, factor.numerator)
+        result.weights = dict(self.weights)
+        if source is not None and factor != 1:
+            result.weights[source] = str(factor)
+        return result
+
+    def _add(self, other: Counts) -> None:
+        """Add counts, having brought both to a common scale."""
+        common = math.lcm(self.scale, other.scale)
+        if common != self.scale:
+            raised = self.empty()
+            raised._accumulate(self, common // self.scale)
+            self._table, self.scale = raised._table, common
+            self.beside = raised.beside
+        self._accumulate(other, common // other.scale)
+        self.weights = {**self.weights, **other.weights}
+
+    def _accumulate(self, other: Counts, factor: int) -> None:
+        """Add each of another's counts so many times, but what it counted of documents and bytes once."""
+        if factor == 1:
+            self._table.merge(other._table)
+        else:
+            joined, ends, counts = other._table.sorted()
+            if len(counts) and int(counts.max()) * factor >= 2**64:
+                raise OverflowError(f"a count times {factor} does not fit 64 bits")
+            self._table.add_counts(joined, ends, counts * np.uint64(factor))
+            self.beside += Tally(other._table.documents, other._table.bytes)
+        self.beside += other.beside
+
+    def empty(self) -> Counts:
+        """Return counts by the same rules, with nothing counted."""
         empty = object.__new__(Counts)
-        empty.pattern, empty.boundaries, empty.unmatched_text = (
-            self.pattern,
-            self.boundaries,
-            self.unmatched_text,
-        )
+        empty.pattern, empty.boundaries = self.pattern, self.boundaries
+        empty.unmatched_text = self.unmatched_text
+        empty.scale, empty.weights = 1, {}
+        empty.beside = Tally()
         empty._table = CountTable(self.pattern, self.boundaries, self.unmatched_text == "counted")
         return empty
 
@@ -117,6 +214,36 @@ class Counts:
             if ours != theirs:
                 raise ValueError(f"counts differ in their {rule}: {ours!r} and {theirs!r}")
 
+    def save(self, path: Path, overwrite: bool = False) -> None:
+        """Save as a Parquet file with the columns `pretoken` and `count`: all of it or nothing."""
+        rules = _counts_file.Rules(
+            pattern=self.pattern,
+            boundaries=self.boundaries,
+            unmatched_text=self.unmatched_text,
+            documents=self.documents,
+            bytes=self.bytes,
+            replaced=self.beside.replaced,
+            skipped=self.beside.skipped,
+            total=self.total,
+            scale=self.scale,
+            weights=dict(self.weights),
+        )
+        _counts_file.write_counts(path, rules, [self._table.sorted()], overwrite)
+
+    @classmethod
+    def load(cls, path: Path) -> Counts:
+        """Load a file of counts, checking everything in it."""
+        rules, parts = _counts_file.read_counts(path)
+        counts = object.__new__(cls)
+        counts.pattern, counts.boundaries = rules.pattern, rules.boundaries
+        counts.unmatched_text = rules.unmatched_text
+        counts.scale, counts.weights = rules.scale, rules.weights
+        counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
+        counts._table = CountTable(rules.pattern, rules.boundaries, rules.unmatched_text == "counted")
+        for part in parts:
+            counts._table.add_counts(*part)
+        return counts
+
     def items(self) -> Iterator[tuple[bytes, int]]:
         """Yield each pretoken and its count, in the order of bytes."""
         joined, ends, counts = self._table.sorted()
@@ -124,6 +251,15 @@ class Counts:
         for end, count in zip(ends.tolist(), counts.tolist(), strict=True):
             yield joined[start:end], count
             start = end
+
+    def __getstate__(self) -> dict[str, Any]:
+        read = self.beside + Tally(self._table.documents, self._table.bytes)
+        return {**self.__dict__, "beside": read, "_table": self._table.sorted()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._table = CountTable(self.pattern, self.boundaries, self.unmatched_text == "counted")
+        self._table.add_counts(*state["_table"])
 
     def __len__(self) -> int:
         """Return how many distinct pretokens there are."""
@@ -137,12 +273,12 @@ class Counts:
     @property
     def documents(self) -> int:
         """How many documents were counted."""
-        return self._table.documents
+        return self._table.documents + self.beside.documents
 
     @property
     def bytes(self) -> int:
         """How many bytes of text were read."""
-        return self._table.bytes
+        return self._table.bytes + self.beside.bytes
 
     def __repr__(self) -> str:
         return (

@@ -67,7 +67,7 @@ class Tokenizer:
         min_count: int = 1,
         max_token_length: int | None = None,
         num_threads: int | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Tokenizer:
         """Train on UTF-8 text files, each of which is a document."""
@@ -104,7 +104,7 @@ class Tokenizer:
         min_count: int = 1,
         max_token_length: int | None = None,
         num_threads: int | None = None,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`.

@@ -41,7 +41,7 @@ def train_vocabulary(
         shared_tokens=rules.equal_tokens == "shared",
         max_tokens=planned,
         max_merges=None,
-        min_count=min_count,
+        min_count=_least_count(min_count, counts),
         max_token_length=max_token_length,
         num_threads=num_threads,
         progress=progress,
@@ -95,13 +95,18 @@ def extend_vocabulary(
         shared_tokens=rules.equal_tokens == "shared",
         max_tokens=add,
         max_merges=None,
-        min_count=min_count,
+        min_count=_least_count(min_count, counts),
         max_token_length=max_token_length,
         prior_merges=np.array(rows, np.uint32).reshape(-1, 3),
         num_threads=num_threads,
         progress=progress,
     )
     return vocabulary.extended(ids, learned.tolist())
+
+
+def _least_count(min_count: int, counts: Counts) -> int:
+    """Return `min_count` on the scale of the counts; 1 leaves out nothing, not even what is weighted low."""
+    return 1 if min_count == 1 else min_count * counts.scale
 
 
 def _check_options(min_count: int, max_token_length: int | None) -> None:

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::error::Error;
 use crate::pretokenize as scan;
 use crate::unicode::{UNICODE_VERSION, class_table};
 
@@ -10,6 +11,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", UNICODE_VERSION)?;
     module.add_function(wrap_pyfunction!(pretokenize, module)?)?;
     module.add_function(wrap_pyfunction!(check_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(safe_cut, module)?)?;
     module.add_function(wrap_pyfunction!(character_classes, module)?)
 }
 
@@ -25,6 +27,15 @@ fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<
 fn check_pattern(pattern: &str) -> PyResult<()> {
     scan::Pattern::new(pattern)?;
     Ok(())
+}
+
+/// The first place after the beginning of UTF-8 text where cutting it provably changes no piece; `None` where
+/// there is no proof. It holds for every text in which these characters stand side by side.
+#[pyfunction]
+fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>> {
+    let text = std::str::from_utf8(text.as_bytes())
+        .map_err(|bad| Error::NotUtf8 { input: "text".into(), offset: bad.valid_up_to() as u64 })?;
+    Ok(scan::Pattern::new(pattern)?.safe_cut(text, 1))
 }
 
 /// One byte for each code point: the classes that the named patterns tell apart.

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from bpetite.cli import demo, encode, train
+from bpetite.cli import corpus, counting, demo, encode, stats, train
 
-_COMMANDS = (train, encode, demo)
+_COMMANDS = (train, encode, counting, corpus, stats, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

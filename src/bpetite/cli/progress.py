@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 EVERY = 100
 """A plain line is written at every hundredth merge."""
+
+EVERY_SECONDS = 10
+"""Or, where bytes are counted, so many seconds after the last one."""
 
 
 class TrainingProgress:
@@ -65,6 +78,68 @@ class TrainingProgress:
         while not self._live and self._merges_told + EVERY <= done:
             self._merges_told += EVERY
             self._say(f"Training merges: completed={self._merges_told} planned={self._planned}")
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            print(line, file=sys.stderr, flush=True)
+
+
+class BytesProgress:
+    """Called with `(stage, done, total)` in bytes while a corpus is read; a context manager around it.
+
+    A terminal gets a bar with bytes, speed and time left; a file gets a line every ten seconds.
+    """
+
+    def __init__(self, verb: str, *, quiet: bool = False) -> None:
+        self._verb = verb
+        self._quiet = quiet
+        self._live = not quiet and sys.stderr.isatty()
+        self._bars = Progress(
+            TextColumn("{task.description:>9}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not self._live,
+        )
+        self._task: TaskID | None = None
+        self._started = self._told = time.monotonic()
+
+    def __enter__(self) -> BytesProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far the reading has come."""
+        if self._live:
+            if self._task is None:
+                self._task = self._bars.add_task(self._verb, total=total or None)
+            self._bars.update(self._task, completed=done, total=total or None)
+        elif not self._quiet and time.monotonic() - self._told >= EVERY_SECONDS:
+            self._told = time.monotonic()
+            speed = done / (self._told - self._started)
+            left = f", {(total - done) / speed:.0f} s left" if total > done and speed else ""
+            of = f" of {total / 1e6:,.0f}" if total else ""
+            self._say(f"{self._verb}: {done / 1e6:,.0f}{of} MB, {speed / 1e6:,.0f} MB/s{left}")
+
+    def complete(self, what: str, size: int) -> None:
+        """Tell what came of it."""
+        self._bars.stop()
+        elapsed = time.monotonic() - self._started
+        self._say(
+            f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
+            f" ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
+        )
 
     def _say(self, line: str) -> None:
         if not self._quiet:

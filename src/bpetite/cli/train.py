@@ -1,21 +1,25 @@
-"""`bpetite train`: text files in, an artifact out, one line of JSON on stdout."""
+"""`bpetite train`: a corpus or its counts in, an artifact out, one line of JSON on stdout."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from typing import Any
 
+from bpetite import corpus
+from bpetite.cli.counting import add_means, add_output, add_rules, load_counts, refuse_existing
 from bpetite.cli.progress import TrainingProgress
-from bpetite.dialect import DIALECTS, Dialect
-from bpetite.patterns import PATTERNS
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.counts import Counts
+from bpetite.dialect import Dialect
+from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """examples:
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
   bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
+  bpetite train --counts monday.parquet tuesday.parquet --vocab-size 32000 --output tok.json
 """
 
 
@@ -23,49 +27,38 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     """Declare the command."""
     command = commands.add_parser(
         "train",
-        help="learn a vocabulary from text files",
-        description="Learn a vocabulary from UTF-8 text files and save it as an artifact.",
+        help="learn a vocabulary from a corpus or from counts",
+        description="Learn a vocabulary from a corpus, or from counts, and save it as an artifact.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = command.add_argument
-    add("--input", nargs="+", required=True, metavar="PATH", help="text files, each a document")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it")
+    source.add_argument("--counts", nargs="+", metavar="PATH", help="files that `bpetite count` made")
     add("--vocab-size", type=int, required=True, metavar="N", help="how large the vocabulary may get")
-    add("--output", required=True, metavar="FILE", help="where the artifact goes")
-    add("--force", action="store_true", help="overwrite the output if it exists")
-    add("--dialect", choices=list(DIALECTS), default="bpetite", help="the rules (default: %(default)s)")
-    add(
-        "--pattern",
-        default="gpt2",
-        help=f"what a pretoken is: {', '.join(PATTERNS)}, or a regular expression (default: %(default)s)",
-    )
-    add(
-        "--special-token",
-        action="append",
-        metavar="TEXT",
-        help="a special token; repeat for more (default: <|endoftext|>)",
-    )
+    add_output(command, "where the artifact goes")
+    add_rules(command)
     add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=int, metavar="N", help="make no token longer than this many bytes")
-    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
-    add("--quiet", action="store_true", help="no progress on stderr")
+    add_means(command)
+    add_reading(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Train, save, and return the line of JSON."""
     started = time.perf_counter()
-    if os.path.lexists(options.output) and not options.force:
-        raise FileExistsError(f"{options.output} exists already; --force overwrites it")
+    refuse_existing(options)
     rules = Dialect.named(options.dialect)
     specials = 1 if options.special_token is None else len(options.special_token)
     planned = rules.planned_tokens(options.vocab_size, specials)
     with TrainingProgress(planned, quiet=options.quiet) as progress:
-        tokenizer = Tokenizer.train_from_files(
-            options.input,
+        counts = _counts(options, rules, progress)
+        tokenizer = Tokenizer.train_from_counts(
+            counts,
             options.vocab_size,
             dialect=rules,
-            pattern=options.pattern,
             special_tokens=options.special_token,
             min_count=options.min_count,
             max_token_length=options.max_token_length,
@@ -76,10 +69,28 @@ def run(options: argparse.Namespace) -> bytes:
         elapsed_ms = (time.perf_counter() - started) * 1000
         progress.complete(len(tokenizer.merges), elapsed_ms)
     summary: dict[str, Any] = {
-        "corpus_bytes": sum(os.path.getsize(path) for path in options.input),
+        "corpus_bytes": counts.bytes,
         "requested_vocab_size": options.vocab_size,
         "actual_mergeable_vocab_size": tokenizer.mergeable_vocab_size,
         "special_token_count": len(tokenizer.special_tokens),
         "elapsed_ms": elapsed_ms,
     }
     return json.dumps(summary).encode("ascii") + b"\n"
+
+
+def _counts(options: argparse.Namespace, rules: Dialect, progress: TrainingProgress) -> Counts:
+    if options.counts is None:
+        return corpus.count(
+            options.input,
+            pattern=options.pattern or "gpt2",
+            dialect=rules,
+            special_tokens=options.special_token,
+            reading=reading_of(options),
+            num_threads=options.num_threads,
+            memory_limit=options.memory_limit,
+            progress=progress,
+        )
+    counts = load_counts(options.counts)
+    if options.pattern is not None and named_pattern(options.pattern) != counts.pattern:
+        raise ValueError(f"the counts were made with the pattern {counts.pattern}, not {options.pattern}")
+    return counts

@@ -1,0 +1,236 @@
+"""Counts in, a Parquet file out, and back: every check of a counts file stands here.
+
+A counts file has the columns `pretoken` (binary) and `count` (unsigned 64-bit), strictly ascending in the
+bytes of the pretokens, and under the metadata key `bpetite` a JSON object: by which rules was counted, and
+how much. `docs/scale.md` is normative. Files are written and read a row group at a time; equal counts are
+equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._constants import UNICODE_VERSION
+from bpetite._files import write_whole
+from bpetite.dialect import UnmatchedText
+
+Path = str | os.PathLike[str]
+
+Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
+"""Joined pretokens, the end of each, and the count of each."""
+
+FORMAT_VERSION = 1
+METADATA_KEY = b"bpetite"
+
+ROWS = 1 << 17
+"""How many rows make a row group, unless their pretokens reach `GROUP_BYTES` before."""
+
+GROUP_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Rules:
+    """By which rules was counted, and how much."""
+
+    pattern: str
+    boundaries: tuple[str, ...]
+    unmatched_text: UnmatchedText
+    documents: int
+    bytes: int
+    replaced: int
+    skipped: int
+    total: int
+    scale: int = 1
+    weights: dict[str, str] = field(default_factory=dict)
+    unicode_version: str = UNICODE_VERSION
+    format_version: int = FORMAT_VERSION
+
+
+def write_counts(path: Path, rules: Rules, parts: Iterable[Rows], overwrite: bool = False) -> None:
+    """Write sorted rows, in however many parts they come, as one file."""
+    arrow, parquet = _arrow()
+    metadata = {METADATA_KEY: json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True).encode("utf-8")}
+    schema = arrow.schema(
+        [
+            arrow.field("pretoken", arrow.binary(), nullable=False),
+            arrow.field("count", arrow.uint64(), nullable=False),
+        ],
+        metadata=metadata,
+    )
+    with (
+        write_whole(path, overwrite=overwrite) as file,
+        parquet.ParquetWriter(
+            file,
+            schema,
+            compression="zstd",
+            use_dictionary=False,
+            sorting_columns=[parquet.SortingColumn(0)],
+        ) as writer,
+    ):
+        for joined, ends, counts in _row_groups(parts):
+            offsets = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
+            pretokens = arrow.Array.from_buffers(
+                arrow.binary(), len(ends), [None, arrow.py_buffer(offsets), arrow.py_buffer(joined)]
+            )
+            writer.write_table(arrow.table([pretokens, arrow.array(counts)], schema=schema), ROWS)
+
+
+def _row_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
+    """Cut rows into groups by their number and size alone, so that it does not matter how they came."""
+    joined, ends, counts = b"", np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+    for more, more_ends, more_counts in parts:
+        ends = np.concatenate((ends, more_ends + np.uint64(len(joined))))
+        counts = np.concatenate((counts, more_counts))
+        joined += more
+        first = start = 0
+        while (after := _group_end(ends, first, start)) is not None:
+            stop = int(ends[after - 1])
+            yield joined[start:stop], ends[first:after] - np.uint64(start), counts[first:after]
+            first, start = after, stop
+        joined, ends, counts = joined[start:], ends[first:] - np.uint64(start), counts[first:]
+    if len(ends):
+        yield joined, ends, counts
+
+
+def _group_end(ends: NDArray[np.uint64], first: int, start: int) -> int | None:
+    """Return the row after a whole group that begins with row `first`, if all of it is there."""
+    full = first + int(np.searchsorted(ends[first : first + ROWS], np.uint64(start + GROUP_BYTES))) + 1
+    after = min(full, first + ROWS)
+    return after if after <= len(ends) else None
+
+
+def read_rules(path: Path) -> Rules:
+    """Read by which rules a file was counted, without its rows."""
+    return _rules(path, _open(path))
+
+
+def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:
+    """Read the rules of a file, and its rows as they are asked for; whatever is wrong is a `ValueError`."""
+    file = _open(path)
+    rules = _rules(path, file)
+    return rules, _checked_rows(path, file, rules)
+
+
+def _open(path: Path) -> Any:
+    arrow, parquet = _arrow()
+    with open(path, "rb"):  # its own errors for a file that is missing or may not be read
+        pass
+    try:
+        return parquet.ParquetFile(path, pre_buffer=False)
+    except (arrow.ArrowException, OSError) as error:
+        _refuse(path, f"no whole Parquet file: {error}")
+
+
+def _rules(path: Path, file: Any) -> Rules:
+    """Read and check the metadata and the columns."""
+    arrow, _ = _arrow()
+    schema = file.schema_arrow
+    stored = (file.schema_arrow.metadata or {}).get(METADATA_KEY)
+    if stored is None:
+        _refuse(path, "no counts file: there is no metadata 'bpetite'")
+    if schema.names != ["pretoken", "count"]:
+        _refuse(path, f"the columns must be pretoken and count, not {', '.join(schema.names)}")
+    if schema.field("pretoken").type not in (arrow.binary(), arrow.large_binary()):
+        _refuse(path, f"column pretoken must be binary, not {schema.field('pretoken').type}")
+    if schema.field("count").type not in (arrow.uint64(), arrow.int64()):
+        _refuse(path, f"column count must be uint64 or int64, not {schema.field('count').type}")
+    try:
+        document = json.loads(stored)
+    except ValueError as error:
+        _refuse(path, f"metadata: no JSON: {error}")
+    return _rules_of(path, document)
+
+
+def _rules_of(path: Path, document: Any) -> Rules:
+    expected = {
+        "pattern": str,
+        "boundaries": list,
+        "unmatched_text": str,
+        "documents": int,
+        "bytes": int,
+        "replaced": int,
+        "skipped": int,
+        "total": int,
+        "scale": int,
+        "weights": dict,
+        "unicode_version": str,
+        "format_version": int,
+    }
+    if type(document) is not dict or sorted(document) != sorted(expected):
+        _refuse(path, f"metadata: must hold exactly {', '.join(sorted(expected))}")
+    for name, kind in expected.items():
+        if type(document[name]) is not kind or (kind is int and document[name] < 0):
+            _refuse(path, f"metadata: {name} is {document[name]!r:.80}")
+    if document["format_version"] != FORMAT_VERSION:
+        _refuse(path, f"metadata: format_version {document['format_version']} is not {FORMAT_VERSION}")
+    if document["unicode_version"] != UNICODE_VERSION:
+        _refuse(
+            path,
+            f"counted by Unicode {document['unicode_version']}, but this is Unicode {UNICODE_VERSION}; "
+            "count again, or use the version of bpetite that counted",
+        )
+    if document["unmatched_text"] not in ("counted", "skipped"):
+        _refuse(path, f"metadata: unmatched_text is {document['unmatched_text']!r:.80}")
+    if not all(type(text) is str and text for text in document["boundaries"]) or document["scale"] < 1:
+        _refuse(path, "metadata: boundaries must be strings, and scale above 0")
+    document["boundaries"] = tuple(document["boundaries"])
+    return Rules(**{rule.name: document[rule.name] for rule in fields(Rules)})
+
+
+def _checked_rows(path: Path, file: Any, rules: Rules) -> Iterator[Rows]:
+    """Yield the rows of a file: none twice, none out of order, none of count 0, and all that were counted."""
+    arrow, _ = _arrow()
+    import pyarrow.compute
+
+    last: bytes | None = None
+    total = 0
+    try:
+        for batch in file.iter_batches(ROWS):
+            pretokens, counts = batch.column(0).cast(arrow.large_binary()), batch.column(1)
+            if not len(batch):
+                continue
+            if pretokens.null_count or counts.null_count:
+                _refuse(path, "there is a row without a value")
+            ascending = pyarrow.compute.all(pyarrow.compute.less(pretokens[:-1], pretokens[1:])).as_py()
+            first = pretokens[0].as_py()
+            if ascending is False or (last is not None and first <= last):
+                _refuse(path, "the pretokens are not in strictly ascending order of bytes")
+            last = pretokens[-1].as_py()
+            numbers = counts.to_numpy()
+            if int(numbers.min()) < 1:
+                _refuse(path, "there is a count below 1")
+            total += sum(map(int, np.add.reduceat(numbers.astype(object), [0])))
+            yield (*_joined(pretokens), numbers.astype(np.uint64))
+    except (arrow.ArrowException, OSError) as error:
+        _refuse(path, f"broken Parquet: {error}")
+    if total != rules.total:
+        _refuse(path, f"the counts add up to {total}, not to the total of {rules.total} in the metadata")
+
+
+def _joined(pretokens: Any) -> tuple[bytes, NDArray[np.uint64]]:
+    _, offsets, content = pretokens.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[pretokens.offset : pretokens.offset + len(pretokens) + 1]
+    joined = (
+        b"" if content is None else content.slice(int(bounds[0]), int(bounds[-1] - bounds[0])).to_pybytes()
+    )
+    return joined, (bounds[1:] - bounds[0]).astype(np.uint64)
+
+
+def _refuse(path: Path, what: str) -> NoReturn:
+    raise ValueError(f"{os.fspath(path)}: {what}")
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("counts files need pyarrow: pip install 'bpetite[corpus]'") from error
+    return pyarrow, pyarrow.parquet

@@ -1,0 +1,142 @@
+"""`bpetite encode-corpus` and `bpetite verify`: text into shards, shards checked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from bpetite import corpus
+from bpetite.cli.counting import add_cluster
+from bpetite.cli.progress import BytesProgress
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.tokenizer import Tokenizer
+
+_ENCODE_EXAMPLES = """examples:
+  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
+  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
+  bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
+
+a shard in Python:
+  ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the two commands."""
+    encode = commands.add_parser(
+        "encode-corpus",
+        help="encode a corpus into a folder of token files",
+        description="Encode a corpus into a folder of token files; what was stopped goes on with --resume.",
+        epilog=_ENCODE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = encode.add_argument
+    add("--model", required=True, metavar="FILE", help="an artifact")
+    add("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
+    add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
+    add("--resume", action="store_true", help="go on where a stopped run was (or begin)")
+    add(
+        "--format",
+        choices=("npy", "bin", "megatron"),
+        default="npy",
+        help="of the shards: NumPy arrays, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)",
+    )
+    add(
+        "--dtype",
+        choices=("auto", "uint16", "uint32", "int32"),
+        default="auto",
+        help="of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)",
+    )
+    add(
+        "--shard-size",
+        type=int,
+        default=100_000_000,
+        metavar="TOKENS",
+        help="a shard ends with the document that brings it to this many tokens (default: %(default)s)",
+    )
+    add("--append-special", metavar="TEXT", help="a special token that ends every document")
+    add(
+        "--special",
+        choices=("parse", "text", "error"),
+        default="parse",
+        help="special tokens in the text become their ids (the default), are ordinary text, or are refused",
+    )
+    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
+    add("--quiet", action="store_true", help="no progress on stderr")
+    add_reading(encode)
+    add_cluster(encode)
+    encode.set_defaults(run=run_encode)
+
+    verify = commands.add_parser(
+        "verify",
+        help="check a folder of token files",
+        description="Hash every file that encode-corpus made, and decode samples of the documents.",
+        epilog="example:\n  bpetite verify ids/",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.add_argument("folder", metavar="DIR", help="what encode-corpus made")
+    verify.add_argument(
+        "--samples", type=int, default=16, metavar="N", help="documents of each shard to decode"
+    )
+    verify.add_argument("--inputs", action="store_true", help="hash the inputs again too")
+    verify.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    verify.set_defaults(run=run_verify)
+
+
+def run_encode(options: argparse.Namespace) -> bytes:
+    """Encode, and return a line of JSON."""
+    tokenizer = Tokenizer.load(options.model)
+    layout = corpus.Options(
+        format=options.format,
+        dtype=options.dtype,
+        shard_size=options.shard_size,
+        append_special=options.append_special,
+        special=options.special,
+        reading=reading_of(options),
+    )
+    with BytesProgress("encoding", quiet=options.quiet) as progress:
+        if options.cluster is None:
+            manifest = corpus.encode(
+                tokenizer,
+                options.input,
+                options.output,
+                options=layout,
+                resume=options.resume,
+                num_threads=options.num_threads,
+                progress=progress,
+            )
+        else:
+            from bpetite.corpus import cluster
+
+            manifest = cluster.encode(
+                tokenizer,
+                options.input,
+                options.output,
+                address=options.cluster,
+                options=layout,
+                resume=options.resume,
+                progress=progress,
+            )
+        read = sum(source.bytes for source in manifest.inputs)
+        progress.complete(f"{manifest.documents:,} documents, {manifest.tokens:,} tokens", read)
+    summary = {
+        "documents": manifest.documents,
+        "tokens": manifest.tokens,
+        "bytes": read,
+        "dtype": manifest.options["dtype"],
+        "shards": len(manifest.shards),
+        "affected_documents": sum(source.affected for source in manifest.inputs),
+    }
+    return json.dumps(summary).encode("ascii") + b"\n"
+
+
+def run_verify(options: argparse.Namespace) -> bytes:
+    """Check, and return a line of JSON."""
+    with BytesProgress("verifying", quiet=options.quiet) as progress:
+        manifest = corpus.verify(
+            options.folder, samples=options.samples, inputs=options.inputs, progress=progress
+        )
+        size = sum(file.bytes for shard in manifest.shards for file in shard.files)
+        progress.complete("everything is as it was written", size)
+    summary = {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
+    return json.dumps(summary).encode("ascii") + b"\n"

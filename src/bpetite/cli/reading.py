@@ -1,0 +1,41 @@
+"""The options that say how inputs become documents, shared by all commands that read a corpus."""
+
+from __future__ import annotations
+
+import argparse
+
+from bpetite.corpus.documents import Reading
+
+INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    reading = command.add_argument_group("how inputs become documents")
+    add = reading.add_argument
+    add("--separator", metavar="S", help="what stands between the documents of a text file (default: none)")
+    add("--text-field", default="text", metavar="F", help="the field of JSON lines (default: %(default)s)")
+    add("--text-column", default="text", metavar="C", help="the column of Parquet (default: %(default)s)")
+    add(
+        "--invalid",
+        choices=("error", "replace", "skip"),
+        default="error",
+        help="a document that is not text is an error (the default), mended with U+FFFD, or left out",
+    )
+    add(
+        "--input-format",
+        choices=("auto", "text", "jsonl", "parquet"),
+        default="auto",
+        help="what the inputs are (default: what the name and the content of each say)",
+    )
+
+
+def reading_of(options: argparse.Namespace) -> Reading:
+    """Return what the options say."""
+    return Reading(
+        separator=options.separator,
+        text_field=options.text_field,
+        text_column=options.text_column,
+        invalid=options.invalid,
+        format=options.input_format,
+    )

@@ -1,0 +1,72 @@
+"""`bpetite stats`: how well a vocabulary fits a corpus, source by source, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from bpetite import corpus
+from bpetite.cli.progress import BytesProgress
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.tokenizer import Tokenizer
+
+_EXAMPLES = """examples:
+  bpetite stats --model tok.json --input english.txt code.jsonl
+  bpetite stats --model tok.json --input wiki/ web/ --json
+"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = commands.add_parser(
+        "stats",
+        help="tell how well a vocabulary fits a corpus",
+        description="Tell bytes per token, tokens per word and the share of the vocabulary used, by source.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = command.add_argument
+    add("--model", required=True, metavar="FILE", help="an artifact")
+    add("--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source")
+    add("--json", action="store_true", help="a JSON object instead of a table")
+    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
+    add("--quiet", action="store_true", help="no progress on stderr")
+    add_reading(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Return the table, or the JSON."""
+    tokenizer = Tokenizer.load(options.model)
+    with BytesProgress("encoding", quiet=options.quiet) as progress:
+        sources = corpus.stats(
+            tokenizer,
+            options.input,
+            reading=reading_of(options),
+            num_threads=options.num_threads,
+            progress=progress,
+        )
+    if options.json:
+        return json.dumps({source.name: source.to_dict() for source in sources}, indent=1).encode() + b"\n"
+    rows = [("source", "documents", "bytes", "tokens", "bytes/token", "tokens/word", "vocabulary used")]
+    rows += [
+        (
+            source.name,
+            f"{source.documents:,}",
+            f"{source.bytes:,}",
+            f"{source.tokens:,}",
+            f"{source.bytes_per_token:.3f}",
+            f"{source.tokens_per_word:.3f}",
+            f"{source.vocabulary_used:.1%}",
+        )
+        for source in sources
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return "\n".join(lines).encode("utf-8") + b"\n"

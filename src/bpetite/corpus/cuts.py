@@ -1,0 +1,56 @@
+"""A pattern and special tokens in, a function out that finds where a long text may be cut.
+
+Cutting there changes neither pretokens nor special tokens, so that a document of any size can be read in
+constant memory. For a pattern without such a proof there is no place, and a document is held whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from bpetite._engine import safe_cut
+
+_WINDOW = 1 << 14
+_WINDOWS = 16
+
+Cut = Callable[[bytes], int | None]
+
+
+def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
+    """Return a function that gives a place near the end of a text, or None."""
+    specials = [token.encode("utf-8") for token in special_tokens]
+    margin = max(map(len, specials), default=0) + 256
+
+    def cut(text: bytes) -> int | None:
+        end = len(text) - margin
+        for _ in range(_WINDOWS):
+            start = end - _WINDOW
+            if start < 0:
+                break
+            place = _cut_within(text, start, end, pattern)
+            if place is not None:
+                around = text[place - margin : place + margin]
+                if not any(_straddles(around, special, margin) for special in specials):
+                    return place
+            end = start
+        return None
+
+    return cut
+
+
+def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
+    """Return the first safe place between two positions, of which neither need begin a character."""
+    while start < end and text[start] & 0xC0 == 0x80:
+        start += 1
+    while end > start and text[end] & 0xC0 == 0x80:
+        end -= 1
+    try:
+        place = safe_cut(text[start:end], pattern)
+    except ValueError:
+        return None
+    return None if place is None else start + place
+
+
+def _straddles(around: bytes, special: bytes, middle: int) -> bool:
+    """Whether a special token begins before the middle and ends behind it."""
+    return special in around[max(0, middle - len(special) + 1) : middle + len(special) - 1]

@@ -1,0 +1,595 @@
+"""An input in, its documents out, in order and in batches of a few megabytes.
+
+An input is plain text, JSON lines or Parquet, each but the last also in gzip or zstd; which of them it is,
+its name and its first bytes must agree on. A document is a whole text file, what stands between separators in
+one, the text field of a line, or the text column of a row. Memory is bounded by the largest document, or by a
+few megabytes where the pattern lets documents be cut (`Reading.cut`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import queue
+import re
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Literal, TypeVar
+
+from bpetite.corpus.sources import Input
+
+Format = Literal["auto", "text", "jsonl", "parquet"]
+Invalid = Literal["error", "replace", "skip"]
+
+BLOCK = 1 << 22
+"""How many bytes are read at a time, and how much text makes a batch."""
+
+_COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_FORMATS = {
+    ".json": "json",
+    ".txt": "text",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_UNREADABLE = {".bz2": "bzip2", ".xz": "xz", ".zip": "zip", ".lz4": "lz4", ".7z": "7-Zip", ".br": "brotli"}
+_MAGIC = (
+    ("gzip", re.compile(rb"\x1f\x8b\x08")),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
+    ("bzip2", re.compile(rb"BZh[1-9]1AY&SY")),
+    ("xz", re.compile(rb"\xfd7zXZ\x00")),
+    ("zip", re.compile(rb"PK\x03\x04")),
+)
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How inputs become documents."""
+
+    separator: str | None = None
+    """What stands between the documents of a text file; without one, the file is a document."""
+
+    text_field: str = "text"
+    """The field of a JSON line that holds the text."""
+
+    text_column: str = "text"
+    """The column of a Parquet file that holds the text."""
+
+    invalid: Invalid = "error"
+    """What happens to a document that is not text: an error, U+FFFD for what is wrong, or no document."""
+
+    format: Format = "auto"
+    """What the inputs are; `auto` looks at the name and the content of each."""
+
+    cut: Callable[[bytes], int | None] | None = field(default=None, compare=False)
+    """Finds where a long document may be cut without a change to its pretokens; None is nowhere."""
+
+    def __post_init__(self) -> None:
+        if self.separator == "":
+            raise ValueError("separator must not be empty")
+        if self.invalid not in ("error", "replace", "skip"):
+            raise ValueError(f"invalid must be error, replace or skip, not {self.invalid!r}")
+        if self.format not in ("auto", "text", "jsonl", "parquet"):
+            raise ValueError(f"format must be auto, text, jsonl or parquet, not {self.format!r}")
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Return the choices, as manifests record them."""
+        return {
+            "separator": self.separator,
+            "text_field": self.text_field,
+            "text_column": self.text_column,
+            "invalid": self.invalid,
+            "input_format": self.format,
+        }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents of one input, in order."""
+
+    texts: list[str | bytes]
+    """Text, or bytes that have yet to be checked as UTF-8."""
+
+    first: int = 0
+    """How many documents of the input stand before these."""
+
+    goes_on: bool = False
+    """Whether the last text is only the beginning of a document, which the next batch goes on with."""
+
+    affected: int = 0
+    """How many documents were replaced or skipped on the way to this batch, since the last one."""
+
+    read: int = 0
+    """How many bytes of the input have been read so far."""
+
+
+class Raw:
+    """The bytes of an input, counted and (if asked) hashed as they are read."""
+
+    def __init__(self, source: Input, hashed: bool = False) -> None:
+        self.name = source.name
+        self._file = source.open()
+        self._expected = source.size()
+        self._left: int | None = None
+        if source.span is not None:
+            self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
+            self._file.seek(source.span[0])
+            self._left = source.span[1] - source.span[0]
+        self._digest = hashlib.sha256() if hashed else None
+        self._head = b""
+        self.size = 0
+
+    def head(self) -> bytes:
+        """Return the first bytes without taking them."""
+        while len(self._head) < 64 and (more := self._next(4096)):
+            self._head += more
+        return self._head
+
+    def read(self, size: int) -> bytes:
+        """Return at least one byte unless the input is at its end, which must be where it was at first."""
+        block, self._head = self._head or self._next(size), b""
+        self.size += len(block)
+        if self._digest is not None:
+            self._digest.update(block)
+        if not block and self._expected not in (None, self.size):
+            raise ValueError(
+                f"{self.name}: changed while it was read ({self._expected} to {self.size} bytes)"
+            )
+        return block
+
+    def _next(self, size: int) -> bytes:
+        block = self._file.read(size if self._left is None else min(size, self._left)) or b""
+        if self._left is not None:
+            self._left -= len(block)
+        return block
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what was read, in hexadecimal."""
+        return "" if self._digest is None else self._digest.hexdigest()
+
+    def file(self) -> BinaryIO:
+        """Return the file, for a reader that goes its own ways in it."""
+        self._head = b""
+        self._file.seek(0)
+        return self._file
+
+    def read_all(self) -> None:
+        """Read to the end for the sake of the hash and the size."""
+        self.file()
+        self.size = 0
+        while self.read(BLOCK):
+            pass
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Iterator[Batch]:
+    """Yield the documents of an input; give `raw` to have its bytes hashed."""
+    raw = Raw(source) if raw is None else raw
+    try:
+        form, compression = _recognise(source.name, raw, reading.format)
+        if form == "parquet":
+            yield from _parquet_rows(raw, reading)
+            return
+        read = _unpacked(raw, compression)
+        if form == "json":
+            form, read = _text_or_lines(raw.name, read)
+        yield from _json_lines(_Lines(read), raw, reading) if form == "jsonl" else _texts(read, raw, reading)
+    finally:
+        raw.close()
+
+
+def is_plain_text(source: Input, reading: Reading) -> bool:
+    """Whether an input is a local file that is, as it stands, a document of text."""
+    whole = source.is_local and source.span is None and os.path.isfile(source.name)
+    as_it_is = reading.separator is None and reading.invalid == "error"
+    return whole and as_it_is and format_of(source, reading) == ("text", None)
+
+
+def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
+    """Return what an input is (text, jsonl, parquet, or json, which may be either) and how compressed."""
+    raw = Raw(source)
+    try:
+        return _recognise(source.name, raw, reading.format)
+    finally:
+        raw.close()
+
+
+def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Iterator[Batch]:
+    """Yield the documents of an iterable."""
+    if isinstance(documents, str | bytes):
+        raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
+    gathered = _Gathered("documents", invalid)
+    read = 0
+    for document in documents:
+        if not isinstance(document, str | bytes):
+            raise ValueError(f"a document must be str or bytes, not {type(document).__name__}")
+        gathered.add(document)
+        read += len(document)
+        if gathered.full:
+            yield gathered.take(read)
+    yield gathered.take(read)
+
+
+def decoded(name: str, batch: Batch) -> list[str]:
+    """Return the texts of a batch, of which one that is not UTF-8 is an error."""
+    try:
+        return [text.decode("utf-8") if isinstance(text, bytes) else text for text in batch.texts]
+    except UnicodeDecodeError:
+        refuse_invalid(name, batch)
+        raise
+
+
+def refuse_invalid(name: str, batch: Batch) -> None:
+    """Raise the error of the first document of a batch that is not UTF-8, if there is one."""
+    for place, text in enumerate(batch.texts):
+        _check(name, batch.first + place, text)
+
+
+# What an input holds -------------------------------------------------------------------------------------
+
+
+def _text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
+    """Tell JSON lines from a JSON text by the first line: an object of its own, or not."""
+    first = read(BLOCK)
+    line, newline, _ = first.partition(b"\n")
+    if not newline and len(first) >= BLOCK:
+        raise ValueError(f"{name}: may be JSON lines or a text; the input format says which (jsonl or text)")
+    try:
+        form = "jsonl" if type(json.loads(line)) is dict else "text"
+    except ValueError:
+        form = "text"
+    blocks = iter([first])
+    return form, lambda size: next(blocks, None) or read(size)
+
+
+def _recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
+    """Return an input's format and compression; a name that says other than the content is refused."""
+    head = raw.head()
+    stem, suffix = os.path.splitext(name.lower())
+    named_compression = _COMPRESSED.get(suffix)
+    if named_compression is not None:
+        suffix = os.path.splitext(stem)[1]
+    held = next((kind for kind, magic in _MAGIC if magic.match(head)), None)
+    unreadable = held if held in ("bzip2", "xz", "zip") else _UNREADABLE.get(suffix)
+    if unreadable is not None:
+        raise ValueError(f"{name}: {unreadable} is not read; unpack it, or pack it with gzip or zstd")
+    named = _FORMATS.get(suffix)
+    if named_compression != held and (named_compression or named):
+        claim = named_compression or suffix
+        raise ValueError(f"{name}: named as {claim}, but it holds {held or f'no {named_compression}'}")
+    if held is not None:
+        if named == "parquet" or asked == "parquet":
+            raise ValueError(f"{name}: Parquet inside {held} is not read; unpack it")
+        return (named or "text" if asked == "auto" else asked), held
+    is_parquet = head.startswith(_PARQUET) and _ends_as_parquet(raw)
+    form = named if asked == "auto" else asked
+    if form == "parquet" and not is_parquet:
+        raise ValueError(f"{name}: not a whole Parquet file (no {_PARQUET.decode()} at both ends)")
+    if form in ("text", "jsonl") and is_parquet:
+        raise ValueError(f"{name}: taken for {form}, but it holds Parquet")
+    return form or ("parquet" if is_parquet else "text"), None
+
+
+def _ends_as_parquet(raw: Raw) -> bool:
+    file = raw._file
+    if not file.seekable():
+        return False
+    here = file.tell()
+    file.seek(-len(_PARQUET), os.SEEK_END)
+    tail = file.read(len(_PARQUET))
+    file.seek(here)
+    return tail == _PARQUET
+
+
+def _unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
+    """Return a function that reads the content; a compressed input that breaks off is an error."""
+    if compression is None:
+        return raw.read
+    arrow = _pyarrow(f"reading {compression}")
+    stream = arrow.CompressedInputStream(arrow.PythonFile(_Readable(raw), mode="r"), compression)
+
+    def read(size: int) -> bytes:
+        try:
+            block: bytes = stream.read(size)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise ValueError(f"{raw.name}: not whole {compression}: {error}") from None
+        return block
+
+    if not raw.head():
+        raise ValueError(f"{raw.name}: not whole {compression}: it is empty")
+    return read
+
+
+class _Readable:
+    """`Raw` as the file object that pyarrow wants."""
+
+    closed = False
+
+    def __init__(self, raw: Raw) -> None:
+        self.read = raw.read
+
+    def close(self) -> None:
+        """Leave closing to whoever opened."""
+
+
+# Documents of each format --------------------------------------------------------------------------------
+
+
+class _Gathered:
+    """Documents on their way into a batch; what is no text meets its fate here."""
+
+    def __init__(self, name: str, invalid: Invalid) -> None:
+        self._name = name
+        self._invalid = invalid
+        self._texts: list[Any] = []
+        self._size = 0
+        self._first = 0
+        self._affected = 0
+        self.number = 0
+
+    @property
+    def full(self) -> bool:
+        return self._size >= BLOCK
+
+    def add(self, text: str | bytes, *, checked: bool = False) -> None:
+        """Take the next document. Bytes that must be UTF-8 are left for whoever uses them to check."""
+        self.number += 1
+        self._size += len(text)
+        if not checked and (self._invalid != "error" or isinstance(text, str)):
+            whole = _text_or_none(text)
+            if whole is None:
+                if self._invalid == "error":
+                    _check(self._name, self.number - 1, text)
+                self._affected += 1
+                if self._invalid == "skip":
+                    return
+                whole = _replaced(text)
+            text = whole
+        self._texts.append(text)
+
+    def add_replaced(self, text: str) -> None:
+        """Take a document that has been mended already."""
+        self._affected += 1
+        self.add(text, checked=True)
+
+    def lack(self, why: str) -> None:
+        """Take note of a record without any text, which can only be an error or be left out."""
+        self.number += 1
+        if self._invalid != "skip":
+            raise ValueError(f"{self._name}: {why}")
+        self._affected += 1
+
+    def take(self, read: int, *, goes_on: bool = False) -> Batch:
+        """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
+        self.number -= goes_on
+        batch = Batch(self._texts, self._first, goes_on, self._affected, read)
+        self._first = self.number
+        self._texts, self._size, self._affected = [], 0, 0
+        return batch
+
+
+def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+    """Yield the whole, or what separators end; nothing after the last of them is no document."""
+    separator = None if reading.separator is None else reading.separator.encode("utf-8")
+    cut = None if reading.invalid == "skip" else reading.cut
+    gathered = _Gathered(raw.name, reading.invalid)
+    rest, goes_on = b"", False
+    while block := read(max(BLOCK, len(rest))):
+        rest += block
+        if separator is not None:
+            *whole, rest = rest.split(separator)
+            for document in whole:
+                gathered.add(document)
+                goes_on = False
+        if cut is not None and len(rest) >= 2 * BLOCK and (place := cut(rest)):
+            gathered.add(rest[:place])
+            rest, goes_on = rest[place:], True
+            yield gathered.take(raw.size, goes_on=True)
+        elif gathered.full:
+            yield gathered.take(raw.size)
+    if rest or goes_on or separator is None:
+        gathered.add(rest)
+    yield gathered.take(raw.size)
+
+
+class _Lines:
+    """Lines of a stream, a list of whole ones at a time."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        rest = b""
+        while block := self._read(max(BLOCK, len(rest))):
+            *lines, rest = (rest + block).split(b"\n")
+            yield lines
+        if rest:
+            yield [rest]
+
+
+def _json_lines(blocks: Iterable[list[bytes]], raw: Raw, reading: Reading) -> Iterator[Batch]:
+    """Yield the text field of every line; a line of white space alone holds no document."""
+    gathered = _Gathered(raw.name, reading.invalid)
+    name, number = reading.text_field, 0
+    for lines in blocks:
+        for line in lines:
+            number += 1
+            try:
+                record = json.loads(line.decode("utf-8"))
+            except ValueError as error:
+                if line.strip():
+                    _add_broken_line(gathered, number, line, error, reading)
+                continue
+            text = record.get(name) if type(record) is dict else None
+            if type(text) is str:
+                gathered.add(text, checked=b"\\u" not in line)
+            else:
+                gathered.lack(f"line {number}: {_lacking(record, name)}")
+        if gathered.full:
+            yield gathered.take(raw.size)
+    yield gathered.take(raw.size)
+
+
+def _add_broken_line(
+    gathered: _Gathered, number: int, line: bytes, error: ValueError, reading: Reading
+) -> None:
+    """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be mended."""
+    if isinstance(error, UnicodeDecodeError):
+        if reading.invalid == "replace":
+            record = json.loads(line.decode("utf-8", "replace"))
+            if type(record) is dict and type(record.get(reading.text_field)) is str:
+                return gathered.add_replaced(_replaced(record[reading.text_field]))
+        return gathered.lack(f"line {number}: not valid UTF-8 at byte {error.start} of the line")
+    return gathered.lack(f"line {number}: not JSON: {error}")
+
+
+def _lacking(record: Any, name: str) -> str:
+    if type(record) is not dict:
+        return f"not a JSON object but {type(record).__name__}"
+    if name not in record:
+        return f"no field {name!r} (there is {', '.join(map(repr, record)) or 'none'})"
+    return f"field {name!r} is not a string but {type(record[name]).__name__}"
+
+
+def _parquet_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
+    """Yield the text column of every row."""
+    arrow = _pyarrow("reading Parquet")
+    import pyarrow.parquet
+
+    if raw._digest is not None:
+        raw.read_all()
+    gathered = _Gathered(raw.name, reading.invalid)
+    name, row = reading.text_column, 0
+    try:
+        file = pyarrow.parquet.ParquetFile(raw.file(), pre_buffer=False, buffer_size=BLOCK)
+        column = _text_column(arrow, raw.name, file.schema_arrow, name)
+        size = raw._expected or 0
+        for number in range(file.num_row_groups):
+            for rows in file.iter_batches(1 << 12, row_groups=[number], columns=[column]):
+                for text in _as_binary(arrow, rows.column(0)).to_pylist():
+                    row += 1
+                    if text is None:
+                        gathered.lack(f"row {row}: column {name!r} is null")
+                    else:
+                        gathered.add(text)
+                if gathered.full:
+                    yield gathered.take(size * (number + 1) // file.num_row_groups)
+        yield gathered.take(size)
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+
+
+def _as_binary(arrow: Any, column: Any) -> Any:
+    """Return text as the bytes it is stored as, which nobody has checked yet."""
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(arrow.large_binary())
+
+
+def _text_column(arrow: Any, path: str, schema: Any, name: str) -> str:
+    if name not in schema.names:
+        raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
+    kind = schema.field(name).type
+    if arrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    if kind not in (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary()):
+        raise ValueError(f"{path}: column {name!r} is not text but {kind}")
+    return name
+
+
+# Text that is none ---------------------------------------------------------------------------------------
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _text_or_none(text: str | bytes) -> str | None:
+    """Return a document's text, None if it has none: bytes that are not UTF-8, or lone surrogates."""
+    try:
+        if isinstance(text, bytes):
+            return text.decode("utf-8")
+        text.encode("utf-8")
+    except UnicodeError:
+        return None
+    return text
+
+
+def _replaced(text: str | bytes) -> str:
+    """Put U+FFFD in the place of what is not text."""
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "replace")
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _check(name: str, number: int, text: str | bytes) -> None:
+    """Refuse a document that is not text, by file, document and place."""
+    try:
+        if isinstance(text, bytes):
+            text.decode("utf-8")
+        else:
+            text.encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: document {number}: not valid UTF-8 at byte {error.start}") from None
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{name}: document {number}: lone surrogate {text[error.start]!r} at character {error.start}"
+        ) from None
+
+
+# Reading ahead -------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def read_ahead(items: Iterator[T], depth: int = 2) -> Generator[T, None, None]:
+    """Yield the items, made in a thread of their own while the caller works on those before."""
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
+    left = threading.Event()
+
+    def put(item: T | None, error: BaseException | None) -> None:
+        while not left.is_set():
+            with contextlib.suppress(queue.Full):
+                made.put((item, error), timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            for item in items:
+                put(item, None)
+                if left.is_set():
+                    return
+            put(None, None)
+        except BaseException as error:
+            put(None, error)
+
+    maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
+    maker.start()
+    try:
+        while True:
+            item, error = made.get()
+            if error is not None:
+                raise error
+            if item is None:
+                return
+            yield item
+    finally:
+        left.set()
+        maker.join()
+
+
+def _pyarrow(purpose: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs pyarrow: pip install 'bpetite[corpus]'") from error
+    return pyarrow

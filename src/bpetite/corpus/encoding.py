@@ -1,0 +1,486 @@
+"""Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
+
+A shard ends with the document that brings it to `shard_size` tokens. Documents are read ahead in one thread,
+encoded in the caller's (the engine brings its own threads) and written in another; memory does not depend on
+the size of the corpus.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._persistence import artifact_bytes
+from bpetite.corpus.cuts import cutter
+from bpetite.corpus.documents import Batch, Raw, Reading, batches_of, decoded, read_ahead, read_batches
+from bpetite.corpus.manifest import (
+    JOURNAL,
+    MANIFEST,
+    TOKENIZER,
+    Journal,
+    Json,
+    Manifest,
+    Position,
+    Progress,
+    ReadInput,
+)
+from bpetite.corpus.shards import (
+    FORMATS,
+    Ids,
+    ShardFormat,
+    ShardWriter,
+    choose_dtype,
+    hash_file,
+    remove_parts,
+)
+from bpetite.corpus.sources import Input, find_inputs
+from bpetite.corpus.sources import Path as AnyPath
+from bpetite.tokenizer import Tokenizer
+
+Special = Literal["parse", "text", "error"]
+Width = Literal["uint16", "uint32"]
+Told = Callable[[str, int, int], object]
+
+SHARD_SIZE = 100_000_000
+_WAITING = 3
+"""How many batches of ids may wait to be written."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How ids are to be laid out."""
+
+    format: ShardFormat = "npy"
+    dtype: str = "auto"
+    shard_size: int = SHARD_SIZE
+    append_special: str | None = None
+    special: Special = "parse"
+    reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
+        if type(self.shard_size) is not int or self.shard_size < 1:
+            raise ValueError(f"shard_size must be a number of tokens above 0, not {self.shard_size!r}")
+
+    def to_dict(self, dtype: str) -> Json:
+        """Return the choices, as manifests record them."""
+        return {
+            "format": self.format,
+            "dtype": dtype,
+            "shard_size": self.shard_size,
+            "append_special": self.append_special,
+            "special": self.special,
+            **self.reading.to_dict(),
+        }
+
+
+def encode(
+    tokenizer: Tokenizer,
+    corpus: AnyPath | Iterable[AnyPath] | Documents,
+    output: AnyPath,
+    *,
+    options: Options | None = None,
+    resume: bool = False,
+    num_threads: int | None = None,
+    progress: Told | None = None,
+) -> Manifest:
+    """Encode files (or `Documents`, an iterable of them) into a folder of shards.
+
+    `resume` goes on where a stopped run was, and ends with the same bytes as an undisturbed one; it refuses
+    if the tokenizer, an option or an input is another than then.
+    """
+    job = Job.make(tokenizer, corpus, options or Options())
+    folder = Path(output)
+    done = finished(folder, job, resume)
+    if done is not None:
+        return done
+    journal = Journal(folder)
+    try:
+        reached = _begin(folder, journal, job, resume)
+        with _Run(folder, journal, job, reached, num_threads, progress) as run:
+            return run.finish()
+    finally:
+        journal.close()
+
+
+class Documents:
+    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise."""
+
+    def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
+        self.name = name
+        self._documents = documents
+
+    weight = 1
+    is_local = False
+
+    def size(self) -> int | None:
+        """Return None: nobody knows."""
+        return None
+
+    def batches(self, reading: Reading) -> Iterator[Batch]:
+        """Yield the documents."""
+        return batches_of(self._documents, reading.invalid)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides the bytes of the shards."""
+
+    tokenizer: Tokenizer
+    inputs: list[Input | Documents]
+    options: Options
+    dtype: str
+    appended: int | None
+
+    @staticmethod
+    def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
+        """Check that everything fits together."""
+        found: list[Input | Documents] = [corpus] if isinstance(corpus, Documents) else [*find_inputs(corpus)]
+        for source in found:
+            if source.weight != 1:
+                raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
+        vocabulary = tokenizer.vocabulary
+        largest = max(max(vocabulary.tokens), *vocabulary.special_tokens.values(), 0)
+        dtype = choose_dtype(options.dtype, largest, options.format)
+        appended = None
+        if options.append_special is not None:
+            if options.append_special not in tokenizer.special_tokens:
+                known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+                raise ValueError(f"append_special: {options.append_special!r} is no special token ({known})")
+            appended = tokenizer.special_tokens[options.append_special]
+        specials = tokenizer.special_tokens if options.special != "text" else ()
+        reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
+        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
+
+    def identity(self) -> Json:
+        """Return what a run that goes on must have in common with the one that was stopped."""
+        return {
+            "fingerprint": self.tokenizer.fingerprint,
+            "options": self.options.to_dict(self.dtype),
+            "inputs": [[source.name, source.size(), stamp_of(source)] for source in self.inputs],
+        }
+
+    def manifest(self, progress: Progress) -> Manifest:
+        """Return the manifest of what was made."""
+        return Manifest(
+            tokenizer={
+                "fingerprint": self.tokenizer.fingerprint,
+                "vocab_size": self.tokenizer.vocab_size,
+                "file": TOKENIZER,
+                "sha256": hashlib.sha256(artifact_bytes(self.tokenizer.vocabulary)).hexdigest(),
+            },
+            options=self.options.to_dict(self.dtype),
+            inputs=tuple(progress.inputs),
+            shards=tuple(progress.shards),
+        )
+
+    def ids_of(self, name: str, batch: Batch, num_threads: int | None) -> tuple[Ids, NDArray[np.uint64]]:
+        """Encode a batch: the ids, and where each document ends in them."""
+        width: Width = "uint16" if self.dtype == "uint16" else "uint32"
+        ids, ends = ids_of(self.tokenizer, name, batch, self.options.special, width, num_threads)
+        return (ids, ends) if self.appended is None else _with_appended(ids, ends, self.appended)
+
+
+def ids_of(
+    tokenizer: Tokenizer,
+    name: str,
+    batch: Batch,
+    special: Special = "parse",
+    dtype: Width = "uint32",
+    num_threads: int | None = None,
+) -> tuple[Ids, NDArray[np.uint64]]:
+    """Encode a batch of the input of that name: the ids, and where each whole document ends in them."""
+    ids, offsets = tokenizer.encode_batch_to_numpy(
+        decoded(name, batch), special=special, dtype=dtype, num_threads=num_threads
+    )
+    ends: NDArray[np.uint64] = offsets[1 : len(offsets) - batch.goes_on]
+    return ids, ends
+
+
+def _with_appended(ids: Ids, ends: NDArray[np.uint64], token_id: int) -> tuple[Ids, NDArray[np.uint64]]:
+    """Put an id at the end of every document."""
+    moved = np.add(ends, np.arange(1, len(ends) + 1, dtype=np.uint64), dtype=np.uint64)
+    places = (moved - np.uint64(1)).astype(np.intp)
+    longer = np.empty(len(ids) + len(ends), ids.dtype)
+    kept = np.ones(len(longer), np.bool_)
+    kept[places] = False
+    longer[kept] = ids
+    longer[places] = token_id
+    return longer, moved
+
+
+def stamp_of(source: Input | Documents) -> list[int] | None:
+    """Return what changes when a local file is written to; None for other inputs."""
+    if not source.is_local or source.size() is None:
+        return None
+    status = os.stat(source.name)
+    return [status.st_mtime_ns, status.st_ctime_ns]
+
+
+# Going on --------------------------------------------------------------------------------------------------
+
+
+def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
+    """Return the manifest of a folder in which everything is done; refuse one that may not be written to."""
+    folder.mkdir(exist_ok=True)
+    if not resume and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; --resume goes on with a stopped run")
+    if not (folder / MANIFEST).exists():
+        return None
+    manifest = Manifest.load(folder)
+    _check_same(folder, "model", manifest.tokenizer["fingerprint"], job.tokenizer.fingerprint)
+    _check_same_options(folder, dict(manifest.options), job.options.to_dict(job.dtype))
+    _check_same(
+        folder, "inputs", [read.name for read in manifest.inputs], [source.name for source in job.inputs]
+    )
+    for read, source in zip(manifest.inputs, job.inputs, strict=True):
+        _check_unchanged(read, source)
+    return manifest
+
+
+def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> Progress:
+    """Return how far a stopped run came, having made sure that this is the same one."""
+    remove_parts(folder)
+    was, reached = journal.read()
+    if was is None:
+        if resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
+            raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
+        job.tokenizer.save(folder / TOKENIZER, overwrite=True)
+        journal.begin(job.identity())
+        return reached
+    check_same_job(folder, was, job, reached.inputs)
+    for shard in reached.shards:
+        for file in shard.files:
+            path = folder / file.name
+            if not path.is_file() or path.stat().st_size != file.bytes:
+                raise ValueError(
+                    f"{path}: gone or changed since it was written; remove the folder and start again"
+                )
+    return reached
+
+
+def check_same_job(folder: Path, was: Json, job: Job, read: Sequence[ReadInput]) -> None:
+    """Refuse a job that differs from the one that was begun; `read` are the first inputs, read by then."""
+    now = job.identity()
+    _check_same(folder, "model", was["fingerprint"], now["fingerprint"])
+    _check_same_options(folder, was["options"], now["options"])
+    names = [name for name, *_ in was["inputs"]]
+    _check_same(folder, "inputs", names, [source.name for source in job.inputs])
+    for number, source in enumerate(job.inputs):
+        known = read[number] if number < len(read) else None
+        _check_input(source, was["inputs"][number], now["inputs"][number], known)
+
+
+def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
+    if was != now:
+        raise ValueError(f"{folder}: the {what} changed: begun with {was!r:.300}, now {now!r:.300}")
+
+
+def _check_same_options(folder: Path, was: Json, now: Json) -> None:
+    for name in sorted({*was, *now}):
+        _check_same(folder, f"option {name}", was.get(name), now.get(name))
+
+
+def _check_input(source: Input | Documents, then: list[Any], now: list[Any], read: ReadInput | None) -> None:
+    """Refuse an input that is another than when the run began; where the hash is known, by the hash."""
+    if then == now:
+        return
+    if read is not None:
+        _check_unchanged(read, source)
+    elif then[1] != now[1] or (then[2] and then[2][0] != now[2][0]):
+        raise ValueError(f"{source.name}: changed since the run began ({then[1]} bytes then, {now[1]} now)")
+
+
+def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
+    if isinstance(source, Input) and source.is_local:
+        if hash_file(Path(source.name)) != (read.bytes, read.sha256):
+            raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+    elif source.size() not in (None, read.bytes):
+        raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+
+
+# The run ---------------------------------------------------------------------------------------------------
+
+
+class _Run:
+    """One run, from where it begins to the manifest."""
+
+    def __init__(
+        self,
+        folder: Path,
+        journal: Journal,
+        job: Job,
+        reached: Progress,
+        num_threads: int | None,
+        progress: Told | None,
+    ) -> None:
+        self._folder = folder
+        self._journal = journal
+        self._job = job
+        self._reached = reached
+        self._num_threads = num_threads
+        self._told = progress
+        self._total = sum(source.size() or 0 for source in job.inputs)
+        self._before = sum(read.bytes for read in reached.inputs)
+        self._unnoted: list[ReadInput] = []
+        self._writer: ShardWriter | None = None
+        self._number = len(reached.shards)
+        self._tokens = self._documents = 0
+        self._thread = ThreadPoolExecutor(1, "bpetite-write")
+        self._waiting: deque[Future[Any]] = deque()
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=True)
+        if self._writer is not None:
+            self._writer.discard()
+
+    def finish(self) -> Manifest:
+        """Encode what is left, and write the manifest."""
+        begin = self._reached.position
+        for number in range(len(self._reached.inputs), len(self._job.inputs)):
+            self._encode_input(number, begin if number == begin.input else Position(number))
+        if self._documents:
+            self._end_shard(Position(len(self._job.inputs)))
+        self._wait(0)
+        manifest = self._job.manifest(self._reached)
+        manifest.save(self._folder)
+        self._journal.remove()
+        return manifest
+
+    def _encode_input(self, number: int, begin: Position) -> None:
+        source = self._job.inputs[number]
+        reading = self._job.options.reading
+        raw = None if isinstance(source, Documents) else Raw(source, hashed=True)
+        made = read_batches(source, reading, raw) if isinstance(source, Input) else source.batches(reading)
+        passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
+        read = affected = 0
+        for batch in read_ahead(made):
+            self._encode_batch(source.name, passed.skip(batch, begin), passed)
+            read, affected = batch.read, affected + batch.affected
+            if self._told is not None:
+                self._told("encoding", self._before + read, self._total)
+        passed.check_reached(begin)
+        self._before += read
+        finished = ReadInput(
+            name=source.name,
+            bytes=read if raw is None else raw.size,
+            sha256=passed.digest() if raw is None else raw.sha256,
+            documents=passed.documents,
+            affected=affected,
+        )
+        self._reached.inputs.append(finished)
+        self._unnoted.append(finished)
+
+    def _encode_batch(self, name: str, batch: Batch, passed: _Passed) -> None:
+        """Encode a batch, and end a shard with each document that makes one full."""
+        if not batch.texts:
+            return
+        texts = batch.texts
+        ids, ends = self._job.ids_of(name, batch, self._num_threads)
+        while True:
+            missing = max(0, self._job.options.shard_size - self._tokens)
+            last = int(np.searchsorted(ends, np.uint64(missing)))
+            if last == len(ends):
+                break
+            stop = int(ends[last])
+            self._write(ids[:stop], ends[: last + 1])
+            passed.go_past(texts[: last + 1])
+            self._end_shard(passed.position())
+            ids, ends, texts = ids[stop:], ends[last + 1 :] - np.uint64(stop), texts[last + 1 :]
+        self._write(ids, ends)
+        passed.go_past(texts, goes_on=batch.goes_on)
+
+    def _write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
+        if not len(ids) and not len(ends):
+            return
+        if self._writer is None:
+            self._writer = ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
+        self._tokens += len(ids)
+        self._documents += len(ends)
+        self._later(self._writer.write, ids, ends)
+
+    def _end_shard(self, position: Position) -> None:
+        """Complete the shard and write down that a new run would go on at this position."""
+        writer, inputs = self._writer, self._unnoted
+        assert writer is not None  # a document was written: only then can a shard be full
+
+        def complete() -> None:
+            shard = writer.finish()
+            self._journal.step(shard, inputs, position)
+            self._reached.shards.append(shard)
+
+        self._later(complete)
+        self._wait(0)
+        self._writer = None
+        self._number += 1
+        self._tokens = self._documents = 0
+        self._unnoted = []
+
+    def _later(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Have something done by the writing thread, after all that it was given before."""
+        self._wait(_WAITING)
+        self._waiting.append(self._thread.submit(work, *arguments))
+
+    def _wait(self, most: int) -> None:
+        """Wait until at most so many things are left to do, and raise the error of any that failed."""
+        while len(self._waiting) > most:
+            self._waiting.popleft().result()
+
+
+class _Passed:
+    """Which documents of an input lie behind."""
+
+    def __init__(self, name: str, number: int, *, hashed: bool) -> None:
+        self._name = name
+        self._number = number
+        self._hash = hashlib.sha256() if hashed else None
+        self.documents = 0
+
+    def go_past(self, texts: list[str | bytes], *, goes_on: bool = False) -> None:
+        """Leave documents behind; the last one not wholly, if it goes on."""
+        self.documents += len(texts) - goes_on
+        if self._hash is not None:
+            for place, text in enumerate(texts):
+                self._hash.update(text.encode("utf-8") if isinstance(text, str) else text)
+                if place < len(texts) - goes_on:
+                    self._hash.update(b"\xff")  # which no text has in it
+
+    def skip(self, batch: Batch, begin: Position) -> Batch:
+        """Leave behind what lies before the beginning, and return the rest of the batch."""
+        missing = begin.documents - self.documents
+        if missing <= 0:
+            return batch
+        whole = len(batch.texts) - batch.goes_on
+        if whole < missing:
+            self.go_past(batch.texts, goes_on=batch.goes_on)
+            return replace(batch, texts=[])
+        self.go_past(batch.texts[:missing])
+        if self.position() != begin:
+            raise ValueError(f"{self._name}: changed since the run began")
+        return replace(batch, texts=batch.texts[missing:], first=batch.first + missing)
+
+    def check_reached(self, begin: Position) -> None:
+        """Refuse an input that ended before the beginning."""
+        if self.documents < begin.documents:
+            raise ValueError(f"{self._name}: changed since the run began: it has fewer documents")
+
+    def position(self) -> Position:
+        """Return where the next document is."""
+        return Position(self._number, self.documents, self.digest())
+
+    def digest(self) -> str:
+        """Return the hash of the documents behind, if they are hashed."""
+        return "" if self._hash is None else self._hash.hexdigest()

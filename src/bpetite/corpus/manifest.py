@@ -1,0 +1,205 @@
+"""What a folder of shards was made from and by, as one JSON file; and the journal while it is being made.
+
+The manifest appears when everything is done. Until then the journal has a line for what is being made, and
+one more for each whole shard: it is all that a stopped run needs to go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bpetite._files import write_whole
+from bpetite.corpus.shards import Shard, ShardFile
+
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+JOURNAL = ".journal.jsonl"
+TOKENIZER = "tokenizer.json"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReadInput:
+    """An input that was read to its end."""
+
+    name: str
+    bytes: int
+    sha256: str
+    documents: int
+    affected: int = 0
+    """Documents that were not text and were replaced or skipped, as the options say."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place between two documents of a corpus."""
+
+    input: int = 0
+    documents: int = 0
+    """How many documents of the input lie before it."""
+    prefix: str = ""
+    """The hash of those documents, where the input is not a file that can be recognised."""
+
+
+@dataclass
+class Progress:
+    """How far a run is: what the journal tells."""
+
+    shards: list[Shard] = field(default_factory=list)
+    inputs: list[ReadInput] = field(default_factory=list)
+    position: Position = field(default_factory=Position)
+
+
+class Journal:
+    """The journal of a folder; while it is open no other process can open it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / JOURNAL
+        self._file: BinaryIO = open(self._path, "a+b")  # noqa: SIM115 - closed by close
+        _lock(self._file, folder)
+
+    def read(self) -> tuple[Json | None, Progress]:
+        """Return what is being made and how far it is; a line that was cut off is removed."""
+        self._file.seek(0)
+        lines = self._file.read().split(b"\n")
+        whole = sum(len(line) + 1 for line in lines[:-1])
+        self._file.truncate(whole)
+        self._file.seek(whole)
+        if len(lines) == 1:
+            return None, Progress()
+        run, *steps = [self._parsed(line) for line in lines[:-1]]
+        progress = Progress()
+        for step in steps:
+            progress.shards.append(_shard(step["shard"]))
+            progress.inputs += [ReadInput(**read) for read in step["inputs"]]
+            progress.position = Position(**step["position"])
+        return run, progress
+
+    def _parsed(self, line: bytes) -> Json:
+        try:
+            parsed: Json = json.loads(line)
+        except ValueError:
+            raise ValueError(f"{self._path}: broken; remove the folder and start again") from None
+        return parsed
+
+    def begin(self, run: Json) -> None:
+        """Write down what is being made."""
+        self._append(run)
+
+    def step(self, shard: Shard, inputs: list[ReadInput], position: Position) -> None:
+        """Write down that a shard is whole."""
+        self._append(
+            {
+                "shard": asdict(shard),
+                "inputs": [asdict(read) for read in inputs],
+                "position": asdict(position),
+            }
+        )
+
+    def _append(self, line: Json) -> None:
+        self._file.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Remove the journal: everything is done."""
+        self._path.unlink()
+        self._file.close()
+
+
+def _lock(file: BinaryIO, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: there, nothing guards against two runs at once
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise ValueError(f"{folder}: another process is at work on it") from None
+
+
+def _shard(stored: Json) -> Shard:
+    files = tuple(ShardFile(**file) for file in stored["files"])
+    return Shard(stored["tokens"], stored["documents"], files)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of shards holds and where it came from."""
+
+    tokenizer: Mapping[str, Any]
+    """Fingerprint, size, and the file beside the shards."""
+    options: Mapping[str, Any]
+    inputs: tuple[ReadInput, ...]
+    shards: tuple[Shard, ...]
+
+    @property
+    def tokens(self) -> int:
+        """How many ids there are in all."""
+        return sum(shard.tokens for shard in self.shards)
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are in all."""
+        return sum(shard.documents for shard in self.shards)
+
+    def to_json(self) -> bytes:
+        """Return the file's content, with its own hash at the end: the same manifest is the same bytes."""
+        content: Json = {
+            "format_version": FORMAT_VERSION,
+            "tokenizer": dict(self.tokenizer),
+            "options": dict(self.options),
+            "documents": self.documents,
+            "tokens": self.tokens,
+            "inputs": [asdict(read) for read in self.inputs],
+            "shards": [asdict(shard) for shard in self.shards],
+        }
+        content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
+        return _dumped(content)
+
+    def save(self, folder: Path) -> None:
+        """Write the file."""
+        with write_whole(folder / MANIFEST, overwrite=True) as file:
+            file.write(self.to_json())
+
+    @staticmethod
+    def load(folder: Path) -> Manifest:
+        """Read the file; whatever is wrong with it is a `ValueError`."""
+        path = folder / MANIFEST
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            if (folder / JOURNAL).exists():
+                raise ValueError(f"{folder}: not finished; encode-corpus --resume goes on with it") from None
+            raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
+        try:
+            stored = json.loads(content)
+            if stored["format_version"] != FORMAT_VERSION:
+                raise ValueError(f"format_version {stored['format_version']!r} is not {FORMAT_VERSION}")
+            manifest = Manifest(
+                tokenizer=dict(stored["tokenizer"]),
+                options=dict(stored["options"]),
+                inputs=tuple(ReadInput(**read) for read in stored["inputs"]),
+                shards=tuple(_shard(shard) for shard in stored["shards"]),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"{path}: broken: {error!r}") from None
+        if manifest.to_json() != content:
+            raise ValueError(f"{path}: not as it was written")
+        return manifest
+
+
+def _dumped(content: Json) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8") + b"\n"

@@ -1,0 +1,222 @@
+"""Ids in, shard files out, in the form that a training loop maps into memory.
+
+A shard is one file of ids with a file that says where its documents are. `npy`: `.npy` beside
+`.offsets.npy`; `bin`: the raw ids beside `.offsets.npy`; `megatron`: Megatron-LM's `.bin` and `.idx`. A file
+gets its name when it is whole, and not before. `docs/scale.md` is normative for all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._files import sync_folder
+
+ShardFormat = Literal["npy", "bin", "megatron"]
+Ids = NDArray[Any]
+
+FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
+PART = ".part"
+
+_MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
+_MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
+_HASHED = 1 << 20
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """A file of a shard: its name, size and hash."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A whole shard."""
+
+    tokens: int
+    documents: int
+    files: tuple[ShardFile, ...]
+
+
+def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
+    """Return the type of ids in files; one that cannot hold every id is refused.
+
+    >>> choose_dtype("auto", 65535, "npy"), choose_dtype("auto", 65536, "npy")
+    ('uint16', 'uint32')
+    """
+    wide = "int32" if shard_format == "megatron" else "uint32"
+    if asked == "auto":
+        asked = "uint16" if largest_id < 2**16 else wide
+    if asked not in ("uint16", wide):
+        raise ValueError(f"dtype must be auto, uint16 or {wide} for {shard_format}, not {asked!r}")
+    if largest_id > np.iinfo(asked).max:
+        raise ValueError(
+            f"dtype {asked} cannot hold every id of this vocabulary: the largest is {largest_id}"
+        )
+    return asked
+
+
+def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
+    """Return the names of a shard's file of ids and of the file that says where its documents are."""
+    stem = f"shard-{number:06d}"
+    if shard_format == "megatron":
+        return f"{stem}.bin", f"{stem}.idx"
+    return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
+
+
+class ShardWriter:
+    """Writes one shard; `finish` gives its files their names, `discard` removes them."""
+
+    def __init__(self, folder: Path, number: int, shard_format: ShardFormat, dtype: str) -> None:
+        self._folder = folder
+        self._format = shard_format
+        self._dtype = np.dtype(dtype).newbyteorder("<")
+        self._ids_name, self._documents_name = names_of(number, shard_format)
+        self._part_suffix = f".{os.getpid()}-{secrets.token_hex(4)}{PART}"
+        self._ends: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
+        self.tokens = 0
+        self.documents = 0
+        self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by finish or discard
+        if shard_format == "npy":
+            self._file.write(npy_header(0, self._dtype))
+
+    def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
+        """Append ids; documents end where `ends` says, counted from the first of these ids."""
+        self._file.write(np.ascontiguousarray(ids, self._dtype).data)
+        if len(ends):
+            self._ends.append(ends + np.uint64(self.tokens))
+        self.tokens += len(ids)
+        self.documents += len(ends)
+
+    def finish(self) -> Shard:
+        """Complete the files and give them their names."""
+        if self._format == "npy":
+            self._file.seek(0)
+            self._file.write(npy_header(self.tokens, self._dtype))
+        _close_durably(self._file)
+        offsets = np.concatenate(self._ends)
+        with open(self._part(self._documents_name), "wb") as file:
+            if self._format == "megatron":
+                file.write(megatron_index(offsets, self._dtype))
+            else:
+                file.write(npy_header(len(offsets), offsets.dtype) + offsets.tobytes())
+            _close_durably(file)
+        files = tuple(self._named(name) for name in (self._documents_name, self._ids_name))
+        sync_folder(self._folder)
+        return Shard(self.tokens, self.documents, files)
+
+    def _named(self, name: str) -> ShardFile:
+        part = self._part(name)
+        size, sha256 = hash_file(part)
+        os.replace(part, self._folder / name)
+        return ShardFile(name, size, sha256)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        for name in (self._documents_name, self._ids_name):
+            self._part(name).unlink(missing_ok=True)
+
+    def _part(self, name: str) -> Path:
+        return self._folder / f".{name}{self._part_suffix}"
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove the unfinished files that a stopped run left."""
+    for path in folder.glob(f".shard-*{PART}"):
+        path.unlink(missing_ok=True)
+
+
+def _close_durably(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def hash_file(path: Path) -> tuple[int, str]:
+    """Return a file's size and SHA-256."""
+    digest, size = hashlib.sha256(), 0
+    buffer = bytearray(_HASHED)
+    view = memoryview(buffer)
+    with open(path, "rb", buffering=0) as file:
+        while count := file.readinto(buffer):
+            digest.update(view[:count])
+            size += count
+    return size, digest.hexdigest()
+
+
+def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
+    """Return the header of a one-dimensional `.npy` file, which has the same size for every length."""
+    fields = f"{{'descr': '{dtype.newbyteorder('<').str}', 'fortran_order': False, 'shape': ({length},), }}"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + fields.ljust(117).encode("ascii") + b"\n"
+
+
+def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
+    """Return Megatron-LM's `.idx`: every document is a sequence of its own."""
+    lengths = np.diff(offsets)
+    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
+        raise ValueError("megatron: a document has more tokens than its index can say (2,147,483,647)")
+    count = len(lengths)
+    return b"".join(
+        [
+            _MEGATRON_MAGIC,
+            struct.pack("<QBQQ", 1, _MEGATRON_DTYPES[dtype.name], count, count + 1),
+            lengths.astype("<i4").tobytes(),
+            (offsets[:-1] * np.uint64(dtype.itemsize)).astype("<i8").tobytes(),
+            np.arange(count + 1, dtype="<i8").tobytes(),
+        ]
+    )
+
+
+def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:
+    """Return where documents begin and end in a shard, having checked the file."""
+    if shard_format != "megatron":
+        offsets: NDArray[np.uint64] = _mapped(path)
+        if offsets.dtype != np.uint64 or offsets.ndim != 1 or not len(offsets):
+            raise ValueError(f"{path}: not the offsets of a shard")
+        return offsets
+    content = path.read_bytes()
+    head = len(_MEGATRON_MAGIC) + struct.calcsize("<QBQQ")
+    if len(content) < head or not content.startswith(_MEGATRON_MAGIC):
+        raise ValueError(f"{path}: not a Megatron-LM index")
+    version, code, count, documents = struct.unpack("<QBQQ", content[len(_MEGATRON_MAGIC) : head])
+    if (version, code, documents) != (1, _MEGATRON_DTYPES[dtype], count + 1):
+        raise ValueError(f"{path}: not the index of {dtype} ids, or not of version 1")
+    lengths = np.frombuffer(content, "<i4", count, head).astype(np.uint64)
+    offsets = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)))
+    if megatron_index(offsets, np.dtype(dtype)) != content:
+        raise ValueError(f"{path}: its pointers do not fit its lengths")
+    return offsets
+
+
+def read_ids(path: Path, shard_format: ShardFormat, dtype: str) -> Ids:
+    """Return the ids of a shard, mapped into memory."""
+    if shard_format == "npy":
+        ids = _mapped(path)
+        if ids.dtype != np.dtype(dtype) or ids.ndim != 1:
+            raise ValueError(f"{path}: not a row of {dtype} ids")
+        return ids
+    if path.stat().st_size == 0:
+        return np.zeros(0, dtype)
+    return np.memmap(path, np.dtype(dtype).newbyteorder("<"), "r")
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: no whole .npy file: {error}") from None
+    return array

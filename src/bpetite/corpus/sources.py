@@ -1,0 +1,179 @@
+"""Arguments in, inputs out: files, folders, globs, URLs and stdin become a list of files in a fixed order.
+
+The arguments keep their order; within a folder or a glob, names are sorted by their bytes. A file or folder
+whose name begins with a dot is no part of a folder. An argument may end in a weight, as in `wiki.txt:2` or
+`web/*.jsonl:1.5`; a file whose whole name looks like that is found first.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, BinaryIO
+
+Path = str | os.PathLike[str]
+
+STDIN = "-"
+
+_WEIGHTED = re.compile(r"(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)", re.DOTALL)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
+_GLOB = re.compile(r"[*?[]")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One file of a corpus, wherever it is."""
+
+    name: str
+    """Its path or URL; `-` is stdin."""
+
+    weight: Fraction = Fraction(1)
+    """How often its counts count."""
+
+    source: str = ""
+    """The argument that named it."""
+
+    span: tuple[int, int] | None = None
+    """The bytes of it that are meant, if not all."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine, which can be opened by its name."""
+        return self.name != STDIN and not _URL.match(self.name)
+
+    def open(self) -> BinaryIO:
+        """Open it for reading."""
+        if self.name == STDIN:
+            return sys.stdin.buffer
+        if self.is_local:
+            return open(self.name, "rb", buffering=0)
+        opened: BinaryIO = _fsspec().open(self.name, "rb").open()
+        return opened
+
+    def size(self) -> int | None:
+        """Return its size in bytes (or that of the span), where it can be known without reading it."""
+        if self.span is not None:
+            return self.span[1] - self.span[0]
+        if self.name == STDIN:
+            return None
+        if self.is_local:
+            status = os.stat(self.name)
+            return status.st_size if os.path.isfile(self.name) else None
+        system, path = _fsspec().core.url_to_fs(self.name)
+        size: int | None = system.info(path).get("size")
+        return size
+
+
+def find_inputs(arguments: Path | Iterable[Path]) -> list[Input]:
+    """Return the inputs that arguments name; one that names nothing is a `FileNotFoundError`."""
+    given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
+    found: list[Input] = []
+    for argument in given:
+        path, weight = _weighted(os.fspath(argument))
+        found += [Input(name, weight, path) for name in _names(path)]
+    if sum(found_input.name == STDIN for found_input in found) > 1:
+        raise ValueError("stdin (-) can be read only once")
+    return found
+
+
+def weights_of(inputs: Iterable[Input]) -> dict[str, str]:
+    """Return the weights that differ from 1, by source, for the record."""
+    return {found.source: str(found.weight) for found in inputs if found.weight != 1}
+
+
+def _weighted(argument: str) -> tuple[str, Fraction]:
+    """Take a weight off the end of an argument."""
+    match = _WEIGHTED.fullmatch(argument)
+    if match is None or os.path.lexists(argument):
+        return argument, Fraction(1)
+    path = match["path"]
+    if _URL.match(path) and path.count("/") < 3:  # scheme://host:port
+        return argument, Fraction(1)
+    weight = Fraction(match["weight"]) if not match["weight"].endswith("/0") else Fraction(0)
+    if weight <= 0:
+        raise ValueError(f"{argument}: a weight must be above 0")
+    return path, weight
+
+
+def _names(path: str) -> list[str]:
+    if path == STDIN:
+        return [path]
+    if _URL.match(path):
+        return _remote_names(path)
+    if os.path.isdir(path):
+        names = _sorted(_files_below(path, ()))
+        if not names:
+            raise FileNotFoundError(f"{path}: the folder holds no files")
+        return names
+    if not os.path.lexists(path) and _GLOB.search(path):
+        matches = glob.glob(path, recursive=True)
+        names = _sorted({name for match in matches if not _loops(match) for name in _files_at(match)})
+        if not names:
+            raise FileNotFoundError(f"{path}: no file matches")
+        return names
+    os.stat(path)
+    return [path]
+
+
+def _loops(path: str) -> bool:
+    """Whether a path goes through a link back into a folder that it is in."""
+    folders = []
+    while (above := os.path.dirname(path)) not in ("", path):
+        folders.append(os.path.realpath(above))
+        path = above
+    return len(set(folders)) < len(folders)
+
+
+def _files_at(path: str) -> Iterator[str]:
+    if os.path.isdir(path):
+        yield from _files_below(path, ())
+    else:
+        yield path
+
+
+def _files_below(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
+    """Yield the files of a folder; links are followed, but not back into a folder they are in."""
+    status = os.stat(folder)
+    here = (status.st_dev, status.st_ino)
+    if here in above:
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                yield from _files_below(entry.path, (*above, here))
+            else:
+                yield entry.path
+
+
+def _remote_names(url: str) -> list[str]:
+    system, path = _fsspec().core.url_to_fs(url)
+    if _GLOB.search(path):
+        paths = [match for match in system.glob(path) if not system.isdir(match)]
+    elif system.isdir(path):
+        paths = [name for name in system.find(path) if "/." not in name[len(path) :]]
+    else:
+        system.info(path)  # FileNotFoundError
+        return [url]
+    if not paths:
+        raise FileNotFoundError(f"{url}: no file matches")
+    return _sorted(system.unstrip_protocol(name) for name in paths)
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=os.fsencode)
+
+
+def _fsspec() -> Any:
+    try:
+        import fsspec
+        import fsspec.core
+    except ImportError as error:
+        raise ImportError("reading URLs needs fsspec: pip install 'bpetite[corpus]'") from error
+    return fsspec

@@ -1,0 +1,142 @@
+"""A tokenizer and inputs in, how well the one fits the others out, source by source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite.corpus.cuts import cutter
+from bpetite.corpus.documents import Reading, decoded, read_ahead, read_batches
+from bpetite.corpus.encoding import ids_of
+from bpetite.corpus.sources import Input, Path, find_inputs
+from bpetite.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a tokenizer fits a source, or all of them (`total`)."""
+
+    name: str
+    documents: int
+    bytes: int
+    """Of text, in UTF-8."""
+    words: int
+    """Stretches between white space."""
+    tokens: int
+    distinct_tokens: int
+    """How many different ids occur."""
+    vocab_size: int
+
+    @property
+    def bytes_per_token(self) -> float:
+        """How much text a token stands for; 0 where there is none."""
+        return self.bytes / self.tokens if self.tokens else 0.0
+
+    @property
+    def tokens_per_word(self) -> float:
+        """Also called fertility; 0 where there is no word."""
+        return self.tokens / self.words if self.words else 0.0
+
+    @property
+    def vocabulary_used(self) -> float:
+        """The share of the vocabulary that occurs, between 0 and 1."""
+        return self.distinct_tokens / self.vocab_size
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Return everything but the name."""
+        return {
+            "documents": self.documents,
+            "bytes": self.bytes,
+            "words": self.words,
+            "tokens": self.tokens,
+            "bytes_per_token": self.bytes_per_token,
+            "tokens_per_word": self.tokens_per_word,
+            "distinct_tokens": self.distinct_tokens,
+            "vocabulary_used": self.vocabulary_used,
+        }
+
+
+def stats(
+    tokenizer: Tokenizer,
+    paths: Path | Iterable[Path],
+    *,
+    reading: Reading | None = None,
+    num_threads: int | None = None,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> list[Fit]:
+    """Return how well a tokenizer fits each source, and after several of them the `total`.
+
+    A special token that stands in the text counts as the token it is, and its text as text.
+    """
+    reading = replace(reading or Reading(), cut=cutter(tokenizer.pattern, tokenizer.special_tokens))
+    sources: dict[str, list[Input]] = {}
+    for found in find_inputs(paths):
+        sources.setdefault(found.source, []).append(found)
+    size = sum(found.size() or 0 for inputs in sources.values() for found in inputs)
+    tallies, before = [], 0
+    for name, inputs in sources.items():
+        tally = _Tally(name, tokenizer)
+        for found in inputs:
+            read = 0
+            for batch in read_ahead(read_batches(found, reading)):
+                ids, _ = ids_of(tokenizer, found.name, batch, num_threads=num_threads)
+                tally.add(decoded(found.name, batch), ids, batch.goes_on)
+                read = batch.read
+                if progress is not None:
+                    progress("encoding", before + read, size)
+            before += read
+        tallies.append(tally)
+    if len(tallies) > 1:
+        total = _Tally("total", tokenizer)
+        for tally in tallies:
+            total.add_all(tally)
+        tallies.append(total)
+    return [tally.fit() for tally in tallies]
+
+
+class _Tally:
+    """What has been seen of a source."""
+
+    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
+        vocabulary = tokenizer.vocabulary
+        largest = max(max(vocabulary.tokens), *vocabulary.special_tokens.values(), 0)
+        self._name = name
+        self._vocab_size = vocabulary.vocab_size
+        self._used = np.zeros(largest + 1, np.bool_)
+        self._documents = self._bytes = self._words = self._tokens = 0
+        self._inside_word = False
+
+    def add(self, texts: list[str], ids: NDArray[Any], goes_on: bool) -> None:
+        """Take a batch."""
+        for place, text in enumerate(texts):
+            self._bytes += len(text) if text.isascii() else len(text.encode("utf-8"))
+            self._words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
+            ended = place < len(texts) - goes_on
+            self._inside_word = not ended and text != "" and not text[-1].isspace()
+        self._documents += len(texts) - goes_on
+        self._tokens += len(ids)
+        self._used[ids] = True
+
+    def add_all(self, other: _Tally) -> None:
+        """Take what another has seen."""
+        self._documents += other._documents
+        self._bytes += other._bytes
+        self._words += other._words
+        self._tokens += other._tokens
+        self._used |= other._used
+
+    def fit(self) -> Fit:
+        """Return what was seen."""
+        return Fit(
+            name=self._name,
+            documents=self._documents,
+            bytes=self._bytes,
+            words=self._words,
+            tokens=self._tokens,
+            distinct_tokens=int(self._used.sum()),
+            vocab_size=self._vocab_size,
+        )

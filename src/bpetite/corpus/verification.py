@@ -1,0 +1,95 @@
+"""A folder of shards in, its manifest out if everything in it is as it was written; else a `ValueError`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite.corpus.encoding import Special
+from bpetite.corpus.manifest import TOKENIZER, Manifest
+from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
+from bpetite.corpus.sources import Path as AnyPath
+from bpetite.tokenizer import Tokenizer
+
+
+def verify(
+    folder: AnyPath,
+    *,
+    samples: int = 16,
+    inputs: bool = False,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> Manifest:
+    """Hash every file again, and see that sampled documents decode and encode to the same ids.
+
+    `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
+    """
+    folder = Path(folder)
+    manifest = Manifest.load(folder)
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    _, sha256 = hash_file(folder / TOKENIZER)
+    if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):
+        raise ValueError(f"{folder / TOKENIZER}: not the tokenizer of the manifest")
+    total = sum(file.bytes for shard in manifest.shards for file in shard.files)
+    done = 0
+    for number, shard in enumerate(manifest.shards):
+        _check_files(folder, number, shard, manifest)
+        _check_documents(folder, number, shard, manifest, tokenizer, samples)
+        done += sum(file.bytes for file in shard.files)
+        if progress is not None:
+            progress("verifying", done, total)
+    expected = sum(read.documents for read in manifest.inputs)
+    if expected != manifest.documents:
+        raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
+    if inputs:
+        for read in manifest.inputs:
+            if hash_file(Path(read.name)) != (read.bytes, read.sha256):
+                raise ValueError(f"{read.name}: changed since it was encoded")
+    return manifest
+
+
+def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) -> None:
+    names = names_of(number, manifest.options["format"])
+    if {file.name for file in shard.files} != set(names):
+        raise ValueError(f"{folder}: shard {number} must be {' and '.join(names)}")
+    for file in shard.files:
+        size, sha256 = hash_file(folder / file.name)
+        if size != file.bytes:
+            raise ValueError(f"{folder / file.name}: {size} bytes, but {file.bytes} were written")
+        if sha256 != file.sha256:
+            raise ValueError(f"{folder / file.name}: its SHA-256 is not that of what was written")
+
+
+def _check_documents(
+    folder: Path, number: int, shard: Shard, manifest: Manifest, tokenizer: Tokenizer, samples: int
+) -> None:
+    """See that ids and offsets fit together, and that sampled documents come back as the same ids."""
+    options = manifest.options
+    ids_name, documents_name = names_of(number, options["format"])
+    ids = read_ids(folder / ids_name, options["format"], options["dtype"])
+    offsets = read_offsets(folder / documents_name, options["format"], options["dtype"])
+    if len(ids) != shard.tokens or len(offsets) != shard.documents + 1:
+        raise ValueError(f"{folder / ids_name}: {len(ids)} tokens in {len(offsets) - 1} documents")
+    if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{folder / documents_name}: its documents do not tile the shard")
+    appended = options["append_special"]
+    for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)) if samples else ():
+        where = f"{folder / ids_name}: document {document}"
+        sample = ids[int(offsets[document]) : int(offsets[document + 1])]
+        _check_sample(where, sample, tokenizer, appended, options["special"])
+
+
+def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, appended: str | None, special: Special) -> None:
+    sample: NDArray[np.uint32] = np.asarray(ids).astype(np.uint32)
+    if appended is not None:
+        if not len(sample) or sample[-1] != tokenizer.special_tokens[appended]:
+            raise ValueError(f"{where} does not end with {appended}")
+        sample = sample[:-1]
+    try:
+        text = tokenizer.decode(sample)
+    except (KeyError, UnicodeDecodeError) as error:
+        raise ValueError(f"{where} does not decode: {error!r}") from None
+    if not np.array_equal(tokenizer.encode_to_numpy(text, special=special), sample):
+        raise ValueError(f"{where} decodes to a text whose ids are others")

@@ -1,0 +1,540 @@
+"""A corpus into shards: the same bytes however often it was stopped, or a refusal that says why."""
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocabulary, corpus
+from bpetite.corpus import Documents, Options, Reading
+from bpetite.corpus.shards import ShardFormat, choose_dtype, megatron_index, read_ids, read_offsets
+
+END = "<|endoftext|>"
+TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(60)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train("".join(TEXTS), 400)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> list[Path]:
+    """The texts as JSON lines, in three files."""
+    paths = []
+    for number in range(3):
+        path = tmp_path / f"part-{number}.jsonl"
+        part = TEXTS[number * 20 : number * 20 + 20]
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in part))
+        paths.append(path)
+    return paths
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def documents_in(folder: Path) -> list[list[int]]:
+    """Every document's ids, as somebody without bpetite would read them."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    options = manifest["options"]
+    found = []
+    for number, shard in enumerate(manifest["shards"]):
+        stem = folder / f"shard-{number:06d}"
+        if options["format"] == "npy":
+            ids = np.load(f"{stem}.npy", mmap_mode="r")
+        else:
+            ids = np.memmap(f"{stem}.bin", options["dtype"], "r")
+        if options["format"] == "megatron":
+            offsets = megatron_offsets(Path(f"{stem}.idx"), ids.itemsize)
+        else:
+            offsets = np.load(f"{stem}.offsets.npy")
+        assert ids.dtype == options["dtype"]
+        assert len(offsets) == shard["documents"] + 1
+        assert len(ids) == shard["tokens"] == offsets[-1]
+        found += [ids[a:b].tolist() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    return found
+
+
+def megatron_offsets(path: Path, itemsize: int) -> np.ndarray:
+    """Read an index the way Megatron-LM's `_IndexReader` does."""
+    with open(path, "rb") as file:
+        assert file.read(9) == b"MMIDIDX\x00\x00"
+        assert struct.unpack("<Q", file.read(8)) == (1,)
+        (code,) = struct.unpack("<B", file.read(1))
+        assert {4: 4, 8: 2}[code] == itemsize
+        (sequences,) = struct.unpack("<Q", file.read(8))
+        (documents,) = struct.unpack("<Q", file.read(8))
+        head = file.tell()
+    content = path.read_bytes()
+    lengths = np.frombuffer(content, np.int32, sequences, head)
+    pointers = np.frombuffer(content, np.int64, sequences, head + lengths.nbytes)
+    indices = np.frombuffer(content, np.int64, documents, head + lengths.nbytes + pointers.nbytes)
+    assert len(content) == head + lengths.nbytes + pointers.nbytes + indices.nbytes
+    assert indices.tolist() == list(range(sequences + 1))
+    offsets = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    assert (pointers == offsets[:-1] * itemsize).all()
+    return offsets
+
+
+@pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
+@pytest.mark.parametrize("shard_size", [1, 333, 10**9])
+def test_shards_hold_every_document_in_order(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, shard_format: ShardFormat, shard_size: int
+) -> None:
+    options = Options(format=shard_format, shard_size=shard_size, append_special=END)
+    manifest = corpus.encode(tokenizer, lines, tmp_path / "out", options=options)
+    expected = [[*tokenizer.encode(text), tokenizer.special_tokens[END]] for text in TEXTS]
+    assert documents_in(tmp_path / "out") == expected
+    assert manifest.documents == len(TEXTS)
+    assert manifest.tokens == sum(map(len, expected))
+    assert [shard.tokens for shard in manifest.shards[:-1]] == [
+        tokens for tokens in (shard.tokens for shard in manifest.shards[:-1]) if tokens >= shard_size
+    ]
+    assert corpus.verify(tmp_path / "out") == manifest
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "manifest.json",
+        "tokenizer.json",
+        *(file.name for shard in manifest.shards for file in shard.files),
+    }
+    assert [(read.name, read.documents) for read in manifest.inputs] == [(str(path), 20) for path in lines]
+
+
+def test_the_manifest_says_what_was_made_from_what(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    corpus.encode(tokenizer, lines, tmp_path / "out", options=Options(shard_size=500))
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert manifest["tokenizer"] == {
+        "fingerprint": tokenizer.fingerprint,
+        "vocab_size": tokenizer.vocab_size,
+        "file": "tokenizer.json",
+        "sha256": hashlib.sha256((tmp_path / "out" / "tokenizer.json").read_bytes()).hexdigest(),
+    }
+    assert Tokenizer.load(tmp_path / "out" / "tokenizer.json") == tokenizer
+    assert manifest["options"]["dtype"] == "uint16"
+    recorded = [
+        *((tmp_path / "out" / file["name"], file) for shard in manifest["shards"] for file in shard["files"]),
+        *((Path(read["name"]), read) for read in manifest["inputs"]),
+    ]
+    for path, entry in recorded:
+        told = subprocess.run(["sha256sum", path], capture_output=True, check=True, text=True).stdout.split()[
+            0
+        ]
+        assert (entry["bytes"], entry["sha256"]) == (path.stat().st_size, told)
+
+
+@settings(max_examples=30)
+@given(
+    texts=st.lists(st.text(max_size=40), max_size=12),
+    cuts=st.lists(st.integers(0, 12), max_size=3),
+    shard_size=st.integers(1, 60),
+)
+def test_how_a_corpus_is_divided_into_files_makes_no_difference(
+    tokenizer: Tokenizer,
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[str],
+    cuts: list[int],
+    shard_size: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("divided")
+    bounds = [0, *sorted(min(cut, len(texts)) for cut in cuts), len(texts)]
+    for number, (start, end) in enumerate(pairwise(bounds)):
+        part = "".join(json.dumps(text) + "\n" for text in texts[start:end]).replace("\n", "}\n")
+        part = "".join('{"text": ' + line for line in part.splitlines(keepends=True))
+        (folder / f"{number}.jsonl").write_text(part)
+    paths = [folder / f"{number}.jsonl" for number in range(len(bounds) - 1)]
+    corpus.encode(tokenizer, paths, folder / "out", options=Options(shard_size=shard_size))
+    corpus.encode(tokenizer, Documents(texts), folder / "whole", options=Options(shard_size=shard_size))
+    ours, whole = contents(folder / "out"), contents(folder / "whole")
+    del ours["manifest.json"], whole["manifest.json"]
+    assert ours == whole
+    shutil.rmtree(folder)
+
+
+def test_ids_are_as_wide_as_the_largest_needs_and_never_wrapped() -> None:
+    assert [choose_dtype("auto", largest, "npy") for largest in (0, 65535, 65536)] == [
+        "uint16",
+        "uint16",
+        "uint32",
+    ]
+    assert choose_dtype("auto", 65536, "megatron") == "int32"
+    for asked, largest, shard_format in (
+        ("uint16", 65536, "npy"),
+        ("int32", 2**31, "megatron"),
+        ("int32", 5, "npy"),
+        ("uint32", 5, "bin" if False else "megatron"),
+    ):
+        with pytest.raises(ValueError, match="dtype"):
+            choose_dtype(asked, largest, shard_format)  # type: ignore[arg-type] # of a tuple
+
+
+@pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
+def test_ids_beyond_16_bits_survive(tmp_path: Path, shard_format: ShardFormat) -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {70000: b"ab"}
+    tokenizer = Tokenizer(Vocabulary(tokens, [(97, 98)], {END: 65536}))
+    options = Options(format=shard_format, append_special=END)
+    corpus.encode(tokenizer, Documents(["abab", "c"]), tmp_path / "out", options=options)
+    assert documents_in(tmp_path / "out") == [[70000, 70000, 65536], [99, 65536]]
+    corpus.verify(tmp_path / "out")
+    with pytest.raises(ValueError, match=r"uint16 cannot hold every id .* 70000"):
+        corpus.encode(tokenizer, Documents([]), tmp_path / "no", options=Options(dtype="uint16"))
+    assert not (tmp_path / "no").exists()
+
+
+def test_an_empty_corpus_makes_no_shards(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    manifest = corpus.encode(tokenizer, [tmp_path / "empty.jsonl"], tmp_path / "out")
+    assert (manifest.documents, manifest.tokens, manifest.shards) == (0, 0, ())
+    assert corpus.verify(tmp_path / "out") == manifest
+    corpus.encode(tokenizer, Documents([""]), tmp_path / "one")
+    assert documents_in(tmp_path / "one") == [[]]
+    corpus.verify(tmp_path / "one")
+
+
+def test_special_tokens_in_the_text_are_what_was_asked_for(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    text = f"a{END}b"
+    for special in ("parse", "text"):
+        corpus.encode(tokenizer, Documents([text]), tmp_path / special, options=Options(special=special))
+        assert documents_in(tmp_path / special) == [tokenizer.encode(text, special=special)]
+        corpus.verify(tmp_path / special)
+    with pytest.raises(ValueError, match="endoftext"):
+        corpus.encode(tokenizer, Documents([text]), tmp_path / "error", options=Options(special="error"))
+
+
+def test_a_long_document_is_encoded_in_pieces_to_the_same_ids(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bpetite.corpus import documents
+
+    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    text = f"It's 東京, naïve {END} cafés\n\n 12345 x" * 9000
+    (tmp_path / "long.txt").write_text(text)
+    for appended in (None, END):
+        out = tmp_path / f"out-{appended is None}"
+        options = Options(shard_size=1000, append_special=appended)
+        corpus.encode(tokenizer, tmp_path / "long.txt", out, options=options)
+        end = [] if appended is None else [tokenizer.special_tokens[END]]
+        assert documents_in(out) == [tokenizer.encode(text) + end]
+        corpus.verify(out)
+
+
+REFUSED = [
+    ({"append_special": "<|none|>"}, "append_special: '<|none|>' is no special token"),
+    ({"dtype": "int32"}, "dtype must be auto, uint16 or uint32"),
+]
+
+
+@pytest.mark.parametrize(("chosen", "message"), REFUSED)
+def test_options_that_make_no_sense_are_refused_before_anything_is_made(
+    tokenizer: Tokenizer, tmp_path: Path, chosen: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ValueError) as raised:
+        corpus.encode(tokenizer, Documents(["a"]), tmp_path / "out", options=Options(**chosen))  # type: ignore[arg-type]
+    assert message in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+# Stopped and gone on -------------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """Raised by a document."""
+
+
+def stopping(texts: Sequence[str], after: int) -> Documents:
+    def generate() -> Iterator[str]:
+        yield from texts[:after]
+        raise Stop
+
+    return Documents(generate())
+
+
+@pytest.mark.parametrize("shard_size", [50, 333])
+def test_a_stopped_run_goes_on_to_the_same_bytes(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_size: int
+) -> None:
+    from bpetite.corpus import documents
+
+    monkeypatch.setattr(documents, "BLOCK", 100)
+    options = Options(shard_size=shard_size)
+    corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "whole", options=options)
+    for after in (0, 7, 8, 31, 60):
+        with pytest.raises(Stop):
+            corpus.encode(tokenizer, stopping(TEXTS, after), tmp_path / "out", options=options, resume=True)
+        assert not (tmp_path / "out" / "manifest.json").exists()
+        with pytest.raises(ValueError, match="not finished"):
+            corpus.verify(tmp_path / "out")
+    assert len(list((tmp_path / "out").glob("shard-*"))) > 4
+    with pytest.raises(FileExistsError, match="--resume"):
+        corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", options=options)
+    corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", options=options, resume=True)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", options=options, resume=True)
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_going_on_with_other_documents_is_refused(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bpetite.corpus import documents
+
+    monkeypatch.setattr(documents, "BLOCK", 100)
+    options = Options(shard_size=50)
+    with pytest.raises(Stop):
+        corpus.encode(tokenizer, stopping(TEXTS, 40), tmp_path / "out", options=options)
+    before = contents(tmp_path / "out")
+    for others in (["other", *TEXTS[1:]], TEXTS[:3]):
+        with pytest.raises(ValueError, match="documents: changed since the run began"):
+            corpus.encode(tokenizer, Documents(others), tmp_path / "out", options=options, resume=True)
+    assert contents(tmp_path / "out") == before
+
+
+@pytest.fixture
+def stopped(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> Path:
+    """A folder of a run that was stopped in the third of three files."""
+    out = tmp_path / "out"
+    good = lines[2].read_bytes()
+    lines[2].write_bytes(good[:-1] + b"!")
+    with pytest.raises(ValueError, match="not JSON"):
+        corpus.encode(tokenizer, lines, out, options=Options(shard_size=50))
+    status = lines[2].stat()
+    lines[2].write_bytes(good)
+    os.utime(lines[2], ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert len(list(out.glob("shard-*.npy"))) > 4
+    return out
+
+
+def test_what_changed_refuses_to_go_on_and_is_named(
+    tokenizer: Tokenizer, lines: list[Path], stopped: Path
+) -> None:
+    def refused(
+        message: str, model: Tokenizer = tokenizer, paths: Sequence[Path] = lines, **chosen: object
+    ) -> None:
+        before = contents(stopped)
+        options = Options(**{"shard_size": 50, **chosen})  # type: ignore[arg-type] # of a dict
+        with pytest.raises(ValueError, match=message):
+            corpus.encode(model, paths, stopped, options=options, resume=True)
+        assert contents(stopped) == before
+
+    refused("the model changed", model=Tokenizer.train("other", 300))
+    refused("option shard_size changed: begun with 50, now 51", shard_size=51)
+    refused("option append_special changed", append_special=END)
+    refused("option format changed", format="bin")
+    refused("option special changed", special="text")
+    refused("option separator changed", reading=Reading(separator="x"))
+    refused("the inputs changed", paths=lines[:2])
+    refused("the inputs changed", paths=lines[::-1])
+    content, status = lines[0].read_bytes(), lines[0].stat()
+    lines[0].write_bytes(content.replace(b"cat", b"dog"))
+    refused("part-0.jsonl: changed since it was encoded")
+    os.utime(lines[0], ns=(status.st_atime_ns, status.st_mtime_ns))
+    refused("part-0.jsonl: changed since it was encoded")
+    lines[0].write_bytes(content)
+    content, status = lines[2].read_bytes(), lines[2].stat()
+    lines[2].write_bytes(content + b'{"text": "more"}\n')
+    refused("part-2.jsonl: changed since the run began")
+    lines[2].write_bytes(content)
+    os.utime(lines[2], ns=(status.st_atime_ns, status.st_mtime_ns))
+    shard = stopped / "shard-000001.npy"
+    kept = shard.read_bytes()
+    shard.write_bytes(kept[:-2])
+    refused("shard-000001.npy: gone or changed")
+    shard.write_bytes(kept)
+    corpus.encode(tokenizer, lines, stopped, options=Options(shard_size=50), resume=True)
+    corpus.encode(tokenizer, lines, stopped.parent / "whole", options=Options(shard_size=50))
+    assert contents(stopped) == contents(stopped.parent / "whole")
+
+
+def test_a_journal_line_that_was_cut_off_is_forgotten(
+    tokenizer: Tokenizer, lines: list[Path], stopped: Path
+) -> None:
+    corpus.encode(tokenizer, lines, stopped.parent / "whole", options=Options(shard_size=50))
+    journal = stopped / ".journal.jsonl"
+    content = journal.read_bytes()
+    for cut in (1, 2, 100, len(content.splitlines()[-1]) + 1, len(content) - 3):
+        journal.write_bytes(content[:-cut])
+        copy = stopped.parent / f"copy-{cut}"
+        shutil.copytree(stopped, copy)
+        if cut == len(content) - 3:  # stopped before anything was made
+            for shard in copy.glob("shard-*"):
+                shard.unlink()
+        corpus.encode(tokenizer, lines, copy, options=Options(shard_size=50), resume=True)
+        assert contents(copy) == contents(stopped.parent / "whole")
+
+
+def test_two_runs_cannot_work_on_one_folder(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def interfering() -> Iterator[str]:
+        yield "a"
+        with pytest.raises(ValueError, match="another process"):
+            corpus.encode(tokenizer, Documents(["b"]), out, resume=True)
+        yield "c"
+
+    assert corpus.encode(tokenizer, Documents(interfering()), out).documents == 2
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    for resume in (False, True):
+        with pytest.raises(FileExistsError, match="not empty"):
+            corpus.encode(tokenizer, Documents(["a"]), tmp_path, resume=resume)
+    assert {path.name for path in tmp_path.iterdir()} <= {"mine.txt", ".journal.jsonl"}
+
+
+# Killed, out of room, not allowed --------------------------------------------------------------------------
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "bpetite", *map(str, arguments)]
+
+
+@pytest.fixture
+def large(tmp_path: Path, tokenizer: Tokenizer) -> tuple[list[str], Path]:
+    """The arguments of a run that takes about a second, and the folder of its undisturbed result."""
+    tokenizer.save(tmp_path / "tok.json")
+    source = tmp_path / "in"
+    source.mkdir()
+    for number in range(6):
+        text = "".join(json.dumps({"text": text * 20 + str(number)}) + "\n" for text in TEXTS * 12)
+        (source / f"{number}.jsonl").write_text(text)
+    arguments = ["--model", tmp_path / "tok.json", "--input", source, "--shard-size", 20_000]
+    arguments += ["--append-special", END]
+    whole = command("encode-corpus", *arguments, "--output", tmp_path / "whole")
+    subprocess.run(whole, check=True, capture_output=True)
+    return [*map(str, arguments)], tmp_path / "whole"
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    arguments, whole = large
+    draw = random.Random(6)
+    kills = 0
+    while not (tmp_path / "out" / "manifest.json").exists():
+        run = subprocess.Popen(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"))
+        enough = len(list(tmp_path.glob("out/shard-*"))) + draw.randint(1, 60)
+        while run.poll() is None and len(list(tmp_path.glob("out/shard-*"))) < enough:
+            time.sleep(0.001)
+        time.sleep(draw.uniform(0, 0.02))
+        run.send_signal(signal.SIGKILL)
+        kills += run.wait() == -signal.SIGKILL
+    assert kills > 2
+    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path], tmp_path: Path) -> None:
+    arguments, whole = large
+    run = subprocess.Popen(
+        command("encode-corpus", *arguments, "--output", tmp_path / "out"), stderr=subprocess.PIPE
+    )
+    while not list(tmp_path.glob("out/shard-*.npy")):
+        assert run.poll() is None
+        time.sleep(0.01)
+    run.send_signal(signal.SIGINT)
+    _, message = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert b"interrupted" in message
+    assert b"Traceback" not in message
+    assert not list((tmp_path / "out").glob(".shard-*"))
+    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from bpetite.cli import main
+main(sys.argv[2:])
+"""
+
+
+def test_a_disk_without_room_is_an_error_and_later_goes_on(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    arguments, whole = large
+    run = ["encode-corpus", *arguments, "--output", str(tmp_path / "out"), "--resume"]
+    smallest = min(path.stat().st_size for path in whole.glob("shard-*[0-9].npy"))
+    largest = max(path.stat().st_size for path in whole.glob("shard-*[0-9].npy"))
+    for limit in (1000, smallest - 1, (smallest + largest) // 2):
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, str(limit), *run], capture_output=True, check=False, text=True
+        )
+        assert done.returncode == 1
+        assert "File too large" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not list((tmp_path / "out").glob(".shard-*"))
+    subprocess.run(command(*run), check=True)
+    assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_a_folder_that_may_not_be_written_to_is_an_error(large: tuple[list[str], Path]) -> None:
+    arguments, _ = large
+    for folder in ("/proc/out", "/dev/null/out"):
+        done = subprocess.run(
+            command("encode-corpus", *arguments, "--output", folder),
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert folder in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+# Verifying -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
+def test_verify_finds_every_changed_byte(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, shard_format: ShardFormat
+) -> None:
+    out = tmp_path / "out"
+    corpus.encode(tokenizer, lines, out, options=Options(format=shard_format, shard_size=500))
+    draw = random.Random(1)
+    for path in sorted(out.iterdir()):
+        content = path.read_bytes()
+        for place in [0, len(content) - 1, *(draw.randrange(len(content)) for _ in range(6))]:
+            changed = bytearray(content)
+            changed[place] ^= 1 << draw.randrange(8)
+            path.write_bytes(changed)
+            with pytest.raises((ValueError, KeyError)):
+                corpus.verify(out)
+        path.write_bytes(content[:-1])
+        with pytest.raises((ValueError, KeyError)):
+            corpus.verify(out)
+        path.unlink()
+        with pytest.raises((FileNotFoundError, ValueError)):
+            corpus.verify(out)
+        path.write_bytes(content)
+    corpus.verify(out, inputs=True)
+    lines[1].write_bytes(lines[1].read_bytes() + b"\n")
+    corpus.verify(out)
+    with pytest.raises(ValueError, match=r"part-1\.jsonl: changed"):
+        corpus.verify(out, inputs=True)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    offsets = np.array([0, 3, 3, 7], np.uint64)
+    (tmp_path / "x.idx").write_bytes(megatron_index(offsets, np.dtype("uint16")))
+    assert read_offsets(tmp_path / "x.idx", "megatron", "uint16").tolist() == offsets.tolist()
+    with pytest.raises(ValueError, match="not the index of int32"):
+        read_offsets(tmp_path / "x.idx", "megatron", "int32")
+    (tmp_path / "e.bin").write_bytes(b"")
+    assert len(read_ids(tmp_path / "e.bin", "bin", "uint16")) == 0

@@ -1,0 +1,318 @@
+"""Inputs and their documents: every format and compression, in order, whole or refused."""
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.corpus import documents
+from bpetite.corpus.cuts import cutter
+from bpetite.corpus.documents import Reading, batches_of, decoded, read_ahead, read_batches
+from bpetite.corpus.sources import Input, find_inputs
+
+DOCUMENTS = ["first, naïve", "", "third\nwith a line", "東京 4", '"quoted" \\ \u2028', "a" * 5000]
+
+
+def jsonl(texts: list[str]) -> bytes:
+    return b"".join(json.dumps({"id": n, "text": text}).encode() + b"\n" for n, text in enumerate(texts))
+
+
+def parquet(texts: Sequence[str | bytes | None], column: str = "text", rows: int = 2) -> bytes:
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(
+        pyarrow.table({column: texts, "n": range(len(texts))}), file, row_group_size=rows
+    )
+    return file.getvalue()
+
+
+def zstd(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor().compress(content)
+
+
+def texts_of(path: Path | str, reading: Reading | None = None) -> list[str]:
+    texts: list[str] = []
+    goes_on = False
+    for batch in read_batches(Input(str(path)), reading or Reading()):
+        found = decoded(str(path), batch)
+        if goes_on:
+            texts[-1] += found.pop(0)
+        texts += found
+        goes_on = batch.goes_on
+    return texts
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".zst": zstd}
+
+
+@pytest.mark.parametrize("suffix", list(PACKED))
+def test_documents_of_every_format_and_compression(tmp_path: Path, suffix: str) -> None:
+    lines = tmp_path / f"c.jsonl{suffix}"
+    lines.write_bytes(PACKED[suffix](jsonl(DOCUMENTS)))
+    assert texts_of(lines) == DOCUMENTS
+    text = tmp_path / f"c.txt{suffix}"
+    text.write_bytes(PACKED[suffix]("<|x|>".join(DOCUMENTS).encode()))
+    assert texts_of(text, Reading(separator="<|x|>")) == DOCUMENTS
+    assert texts_of(text) == ["<|x|>".join(DOCUMENTS)]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.binary()])
+def test_documents_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
+    table = pyarrow.table({"body": pyarrow.array(DOCUMENTS, pyarrow.string()).cast(kind)})
+    pyarrow.parquet.write_table(table, tmp_path / "c.parquet", row_group_size=2)
+    assert texts_of(tmp_path / "c.parquet", Reading(text_column="body")) == DOCUMENTS
+    encoded = pyarrow.table({"body": pyarrow.array(DOCUMENTS).dictionary_encode()})
+    pyarrow.parquet.write_table(encoded, tmp_path / "d.parquet")
+    assert texts_of(tmp_path / "d.parquet", Reading(text_column="body")) == DOCUMENTS
+
+
+def test_files_of_several_members_are_read_to_the_end(tmp_path: Path) -> None:
+    for suffix, pack in (("gz", gzip.compress), ("zst", zstd)):
+        (tmp_path / f"c.{suffix}").write_bytes(pack(b"one ") + pack(b"") + pack(b"two"))
+        assert texts_of(tmp_path / f"c.{suffix}") == ["one two"]
+
+
+def test_content_tells_what_a_name_does_not(tmp_path: Path) -> None:
+    for content, expected in (
+        (gzip.compress(b"packed"), "packed"),
+        (zstd(b"packed"), "packed"),
+        (b"plain", "plain"),
+        (b"PAR1 is how Parquet begins", "PAR1 is how Parquet begins"),
+    ):
+        (tmp_path / "corpus").write_bytes(content)
+        assert texts_of(tmp_path / "corpus") == [expected]
+    (tmp_path / "corpus").write_bytes(parquet(["row"]))
+    assert texts_of(tmp_path / "corpus") == ["row"]
+    (tmp_path / "c.json").write_bytes(jsonl(["lines"]))
+    assert texts_of(tmp_path / "c.json") == ["lines"]
+    (tmp_path / "c.json").write_text('{\n "text": "pretty"\n}')
+    assert texts_of(tmp_path / "c.json") == ['{\n "text": "pretty"\n}']
+
+
+REFUSED = [
+    ("c.txt", gzip.compress(b"a"), "named as .txt, but it holds gzip"),
+    ("c.txt.gz", b"plain text", "named as gzip, but it holds no gzip"),
+    ("c.zst", gzip.compress(b"a"), "named as zstd, but it holds gzip"),
+    ("c.gz", b"", "named as gzip"),
+    ("c.gz", gzip.compress(b"abc" * 999)[:-9], "not whole gzip"),
+    ("c.zst", zstd(os.urandom(9999))[:-9], "not whole zstd"),
+    ("c.gz", gzip.compress(b"abc") + b"garbage", "not whole gzip"),
+    ("c.parquet", parquet(["a", "b"])[:-9], "not a whole Parquet file"),
+    ("c.parquet", b"plain", "not a whole Parquet file"),
+    ("c.parquet", b"PAR1" + bytes(99) + b"PAR1", "broken Parquet"),
+    ("c.parquet", parquet(["a"], column="body"), "no column 'text'.*'body'"),
+    ("c.parquet", parquet([None, "b"]), "row 1: column 'text' is null"),
+    ("c.parquet", parquet([b"ok", b"\xff"]), "document 1: not valid UTF-8 at byte 0"),
+    ("c.jsonl", parquet(["a"]), "taken for jsonl, but it holds Parquet"),
+    ("c.parquet.gz", gzip.compress(parquet(["a"])), "Parquet inside gzip"),
+    ("c.txt.bz2", b"BZh91AY&SY", "bzip2 is not read"),
+    ("corpus", b"\xfd7zXZ\x00", "xz is not read"),
+    ("c.zip", b"PK\x03\x04", "zip is not read"),
+    ("c.jsonl", b'{"text": "a"}\n{"text": 3}\n', "line 2: field 'text' is not a string but int"),
+    ("c.jsonl", b'{"text": "a"}\n{"body": "b"}\n', "line 2: no field 'text'.*'body'"),
+    ("c.jsonl", b'{"text": "a"}\n["b"]\n', "line 2: not a JSON object but list"),
+    ("c.jsonl", b'{"text": "a"}\n\n{"text"\n', "line 3: not JSON"),
+    ("c.jsonl", b'{"text": "a"}\n{"text": "\xe9"}\n', "line 2: not valid UTF-8 at byte 10"),
+    ("c.jsonl", b'{"text": "a"}\n{"text": "\\ud800"}\n', "document 1: lone surrogate"),
+    ("c.txt", b"ab\xe9", "document 0: not valid UTF-8 at byte 2"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_broken_or_contradicts_its_name_is_refused(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message) as raised:
+        texts_of(tmp_path / name)
+    assert str(tmp_path / name) in str(raised.value)
+
+
+def test_truncation_anywhere_is_refused(tmp_path: Path) -> None:
+    for suffix, content in (
+        ("gz", gzip.compress(jsonl(DOCUMENTS))),
+        ("zst", zstd(jsonl(DOCUMENTS))),
+        ("parquet", parquet([*DOCUMENTS])),
+    ):
+        for length in range(1, len(content), max(1, len(content) // 97)):
+            (tmp_path / f"c.{suffix}").write_bytes(content[:length])
+            with pytest.raises(ValueError):
+                texts_of(tmp_path / f"c.{suffix}", Reading(separator="\n"))
+
+
+def test_a_broken_document_is_mended_or_left_out_only_if_asked(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_bytes(b"a|\xff\xfeb|c")
+    (tmp_path / "c.jsonl").write_bytes(
+        b'{"text": "a"}\n{"text": "\\ud800\\udc00\\udc00"}\n{"text": "\xff"}\n'
+    )
+    for name, replaced, affected in (("c.txt", "\ufffd\ufffdb", 1), ("c.jsonl", "\U00010000\ufffd", 2)):
+        path = Input(str(tmp_path / name))
+        mended = list(read_batches(path, Reading(separator="|", invalid="replace")))
+        assert mended[0].texts[1] == replaced
+        assert mended[0].affected == affected
+        left = list(read_batches(path, Reading(separator="|", invalid="skip")))
+        assert left[0].texts == [text for text in ("a", "c") if affected == 1 or text == "a"]
+        assert left[0].affected == affected
+
+
+def test_nothing_after_the_last_separator_is_no_document(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a\x00\x00b\x00")
+    assert texts_of(tmp_path / "c", Reading(separator="\x00")) == ["a", "", "b"]
+    (tmp_path / "c").write_text("")
+    assert texts_of(tmp_path / "c", Reading(separator="\x00")) == []
+    assert texts_of(tmp_path / "c") == [""]
+
+
+@given(
+    texts=st.lists(st.text(st.sampled_from("ab <|>é\n"), max_size=30), max_size=8),
+    separator=st.sampled_from(["|", "<|>", "aa", "é", "\n\n"]),
+    block=st.integers(1, 9),
+)
+def test_where_blocks_end_makes_no_difference(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], separator: str, block: int
+) -> None:
+    whole = separator.join(texts)
+    path = tmp_path_factory.getbasetemp() / "blocks"
+    path.write_bytes(whole.encode())
+    expected = whole.split(separator)
+    before = documents.BLOCK
+    documents.BLOCK = block
+    try:
+        found = texts_of(path, Reading(separator=separator, cut=cutter("x", [])))
+    finally:
+        documents.BLOCK = before
+    assert found == (expected[:-1] if expected[-1] == "" else expected)
+
+
+def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bpetite._engine import pretokenize
+    from bpetite.patterns import PATTERNS
+
+    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    text = "It's 東京, naïve <|end of text|> cafés\n\n 12345 x" * 9000
+    (tmp_path / "long.txt").write_text(text)
+    for name in ("gpt2", "cl100k", "o200k", "whitespace"):
+        pattern = PATTERNS[name]
+        reading = Reading(cut=cutter(pattern, ["<|end of text|>"]))
+        batches = list(read_batches(Input(str(tmp_path / "long.txt")), reading))
+        pieces = [piece for batch in batches for piece in decoded("long.txt", batch)]
+        assert len(pieces) > 5
+        assert [batch.goes_on for batch in batches] == [True] * (len(batches) - 1) + [False]
+        assert [t for piece in pieces for t in pretokenize(piece, pattern)] == pretokenize(text, pattern)
+        assert all(
+            piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>") for piece in pieces
+        )
+    whole = list(read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter(r"\w+|\W", []))))
+    assert [len(batch.texts) for batch in whole] == [1]
+
+
+def test_inputs_come_in_the_order_given_and_sorted_by_bytes_within(tmp_path: Path) -> None:
+    for name in ("b/2.txt", "b/10.txt", "b/Z.txt", "b/é.txt", "b/.hidden", "b/.git/x", "b/c/d.txt", "a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "b" / "c" / "loop").symlink_to(tmp_path / "b")
+    (tmp_path / "b" / "link.txt").symlink_to(tmp_path / "a.txt")
+
+    def names(*arguments: str) -> list[str]:
+        found = find_inputs([str(tmp_path / argument) for argument in arguments])
+        return [os.path.relpath(each.name, tmp_path) for each in found]
+
+    folder = ["b/10.txt", "b/2.txt", "b/Z.txt", "b/c/d.txt", "b/link.txt", "b/é.txt"]
+    assert names("b", "a.txt") == [*folder, "a.txt"]
+    assert names("a.txt", "b/*.txt") == ["a.txt", *(name for name in folder if "/c/" not in name)]
+    assert names("b/**/d.txt") == ["b/c/d.txt"]
+    for missing in ("none.txt", "none*.txt"):
+        with pytest.raises(FileNotFoundError, match="none"):
+            names(missing)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="holds no files"):
+        names("empty")
+
+
+def test_a_path_may_end_in_a_weight(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b:2").write_text("b")
+    for argument, weight in (
+        ("a", 1),
+        ("a:2", 2),
+        ("a:1.5", Fraction(3, 2)),
+        ("a:1/3", Fraction(1, 3)),
+        ("b:2", 1),
+    ):
+        (found,) = find_inputs(tmp_path / argument)
+        assert (found.weight, Path(found.name).name) == (weight, argument if weight == 1 else "a")
+    for wrong in ("a:0", "a:0.0", "a:1/0"):
+        with pytest.raises(ValueError, match="weight"):
+            find_inputs(tmp_path / wrong)
+
+
+def test_urls_are_read_through_fsspec(tmp_path: Path) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe(
+        {"/corpus/b.jsonl": jsonl(["b"]), "/corpus/a.txt.gz": gzip.compress(b"a"), "/corpus/.x": b"x"}
+    )
+    memory.pipe("/corpus/c.parquet", parquet(["c"]))
+    for argument in ("memory://corpus", "memory://corpus/*[a-z].*"):
+        found = find_inputs(argument)
+        assert [each.name for each in found] == [
+            "memory:///corpus/a.txt.gz",
+            "memory:///corpus/b.jsonl",
+            "memory:///corpus/c.parquet",
+        ]
+        assert [text for each in found for text in texts_of(each.name)] == ["a", "b", "c"]
+    with pytest.raises(FileNotFoundError):
+        find_inputs("memory://corpus/none")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_bytes(b"abc")
+    raw = documents.Raw(Input(str(path)))
+    path.write_bytes(b"abcdef")
+    with pytest.raises(ValueError, match=r"changed while it was read \(3 to 6 bytes\)"):
+        list(read_batches(Input(str(path)), Reading(), raw))
+
+
+def test_documents_come_from_any_iterable() -> None:
+    assert [b.texts for b in batches_of(["a", b"b"])] == [["a", b"b"]]
+    with pytest.raises(ValueError, match="iterable of documents"):
+        list(batches_of("text"))
+    with pytest.raises(ValueError, match="str or bytes, not int"):
+        list(batches_of(cast("list[str]", [1])))
+    with pytest.raises(ValueError, match="document 1: lone surrogate"):
+        list(batches_of(["a", "\ud800"]))
+
+
+def test_reading_ahead_passes_errors_on_and_stops_when_left() -> None:
+    made: list[int] = []
+
+    def items(fail: bool) -> Iterator[int]:
+        for number in range(1000):
+            if fail and number == 3:
+                raise KeyError("inside")
+            made.append(number)
+            yield number
+
+    ahead = read_ahead(items(True))
+    assert [next(ahead), next(ahead), next(ahead)] == [0, 1, 2]
+    with pytest.raises(KeyError, match="inside"):
+        next(ahead)
+    made.clear()
+    ahead = read_ahead(items(False))
+    next(ahead)
+    ahead.close()
+    assert len(made) < 9

@@ -1,0 +1,306 @@
+"""Counts as files: what is saved is loaded, parts add up to the whole, and what is wrong is refused."""
+
+import json
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Counts, Tokenizer, _counts_file, corpus
+from bpetite.corpus import Reading
+from bpetite.counts import memory_bytes
+
+CORPUS = ["the cat sat on the mat", "naïve café 東京 東京", "the <|endoftext|> cat's 123"] * 3
+
+
+@pytest.fixture
+def counts() -> Counts:
+    return Counts.from_iterator(CORPUS, dialect="tiktoken")
+
+
+def test_a_file_is_plain_parquet_sorted_by_pretoken(counts: Counts, tmp_path: Path) -> None:
+    counts.save(tmp_path / "c.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "c.parquet")
+    assert table.schema.names == ["pretoken", "count"]
+    assert table.schema.types == [pyarrow.binary(), pyarrow.uint64()]
+    rows = list(zip(table["pretoken"].to_pylist(), table["count"].to_pylist(), strict=True))
+    assert rows == sorted(rows) == list(counts.items())
+    assert json.loads(table.schema.metadata[b"bpetite"]) == {
+        "format_version": 1,
+        "pattern": counts.pattern,
+        "boundaries": ["<|endoftext|>"],
+        "unmatched_text": "skipped",
+        "unicode_version": bpetite_unicode_version(),
+        "documents": counts.documents,
+        "bytes": counts.bytes,
+        "replaced": 0,
+        "skipped": 0,
+        "total": counts.total,
+        "scale": 1,
+        "weights": {},
+    }
+
+
+def bpetite_unicode_version() -> str:
+    from bpetite._engine import UNICODE_VERSION
+
+    return UNICODE_VERSION
+
+
+def test_what_is_saved_is_loaded(counts: Counts, tmp_path: Path) -> None:
+    for number, made in enumerate([counts, Counts(), counts.weighted(Fraction(3, 2), "a")]):
+        path = tmp_path / f"{number}.parquet"
+        made.save(path)
+        loaded = Counts.load(path)
+        assert list(loaded.items()) == list(made.items())
+        for name in ("documents", "bytes", "total", "scale", "weights", "pattern", "boundaries"):
+            assert getattr(loaded, name) == getattr(made, name)
+        loaded.save(tmp_path / "again.parquet", overwrite=True)
+        assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
+    with pytest.raises(FileExistsError):
+        counts.save(tmp_path / "0.parquet")
+
+
+def test_row_groups_do_not_depend_on_how_the_rows_came(
+    counts: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_counts_file, "ROWS", 3)
+    monkeypatch.setattr(_counts_file, "GROUP_BYTES", 11)
+    counts.save(tmp_path / "whole.parquet")
+    file = pyarrow.parquet.ParquetFile(tmp_path / "whole.parquet")
+    assert 3 < file.num_row_groups <= len(counts)
+    rules, parts = _counts_file.read_counts(tmp_path / "whole.parquet")
+    single = []
+    for joined, ends, numbers in parts:
+        start = 0
+        for end, number in zip(ends.tolist(), numbers, strict=True):
+            single.append((joined[start:end], np.array([end - start], np.uint64), np.array([number])))
+            start = end
+    _counts_file.write_counts(tmp_path / "parts.parquet", rules, single)
+    assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+@settings(max_examples=25)
+@given(cuts=st.lists(st.integers(0, len(CORPUS)), max_size=4), vocab_size=st.integers(257, 300))
+def test_training_on_merged_parts_gives_the_same_artifact(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], vocab_size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    bounds = [0, *sorted(cuts), len(CORPUS)]
+    for number, (start, end) in enumerate(pairwise(bounds)):
+        Counts.from_iterator(CORPUS[start:end], dialect="tiktoken").save(folder / f"{number}.parquet")
+    merged = Counts.merge(Counts.load(path) for path in sorted(folder.glob("*.parquet")))
+    merged.save(folder / "merged")
+    Counts.from_iterator(CORPUS, dialect="tiktoken").save(folder / "whole")
+    assert (folder / "merged").read_bytes() == (folder / "whole").read_bytes()
+    for name, made in (("a", merged), ("b", Counts.from_iterator(CORPUS, dialect="tiktoken"))):
+        Tokenizer.train_from_counts(made, vocab_size, dialect="tiktoken").save(folder / name)
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def rewritten(path: Path, **changes: Any) -> None:
+    """Write the counts file again with other rows or other metadata."""
+    table = pyarrow.parquet.read_table(path)
+    metadata = json.loads(table.schema.metadata[b"bpetite"]) | changes.pop("metadata", {})
+    columns = {"pretoken": table["pretoken"], "count": table["count"]} | changes
+    metadata = {key: value for key, value in metadata.items() if value is not None}
+    table = pyarrow.table(columns).replace_schema_metadata({"bpetite": json.dumps(metadata)})
+    pyarrow.parquet.write_table(table, path)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"metadata": {"format_version": 2}}, "format_version 2 is not 1"),
+    ({"metadata": {"unicode_version": "9.0.0"}}, "counted by Unicode 9.0.0, but this is Unicode"),
+    ({"metadata": {"total": 7}}, "add up to 6, not to the total of 7"),
+    ({"metadata": {"pattern": None}}, "must hold exactly"),
+    ({"metadata": {"surprise": 1}}, "must hold exactly"),
+    ({"metadata": {"documents": -1}}, "documents is -1"),
+    ({"metadata": {"documents": "1"}}, "documents is '1'"),
+    ({"metadata": {"boundaries": [""]}}, "boundaries must be strings"),
+    ({"metadata": {"unmatched_text": "lost"}}, "unmatched_text is 'lost'"),
+    ({"metadata": {"scale": 0}}, "scale above 0"),
+    ({"pretoken": [b"b", b"a", b"c"]}, "not in strictly ascending order"),
+    ({"pretoken": [b"a", b"a", b"c"]}, "not in strictly ascending order"),
+    ({"pretoken": [b"a", None, b"c"]}, "a row without a value"),
+    ({"pretoken": ["a", "b", "c"]}, "column pretoken must be binary, not string"),
+    ({"count": [1.0, 2.0, 3.0]}, "column count must be uint64"),
+    ({"count": [1, 0, 5]}, "a count below 1"),
+    ({"count": [-1, 2, 5]}, "a count below 1"),
+    ({"count": [1, None, 5]}, "a row without a value"),
+    ({"more": [1, 2, 3]}, "the columns must be pretoken and count"),
+    ({"pretoken": [b"", b"b", b"c"]}, "does not come after"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_wrong_in_a_file_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    Counts.from_iterator(["a", "b", "b", "c", "c", "c"]).save(tmp_path / "c.parquet")
+    rewritten(tmp_path / "c.parquet", **changes)
+    with pytest.raises(ValueError, match=message):
+        Counts.load(tmp_path / "c.parquet")
+
+
+def test_files_that_are_no_counts_are_refused(counts: Counts, tmp_path: Path) -> None:
+    path = tmp_path / "c.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"pretoken": [b"a"], "count": [1]}), path)
+    with pytest.raises(ValueError, match="no metadata 'bpetite'"):
+        Counts.load(path)
+    with pytest.raises(FileNotFoundError):
+        Counts.load(tmp_path / "none")
+    counts.save(path, overwrite=True)
+    content = path.read_bytes()
+    for length in range(0, len(content), 37):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"c\.parquet"):
+            Counts.load(path)
+
+
+def test_rows_written_by_others_are_read(counts: Counts, tmp_path: Path) -> None:
+    """Spark has no unsigned integers, Polars writes large binaries."""
+    counts.save(tmp_path / "c.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "c.parquet")
+    rewritten(
+        tmp_path / "c.parquet",
+        pretoken=table["pretoken"].cast(pyarrow.large_binary()),
+        count=table["count"].cast(pyarrow.int64()),
+    )
+    assert list(Counts.load(tmp_path / "c.parquet").items()) == list(counts.items())
+
+
+def test_counts_by_other_rules_do_not_add_up(counts: Counts) -> None:
+    for other, what in (
+        (Counts(pattern="o200k", dialect="tiktoken"), "pattern"),
+        (Counts(), "boundaries"),
+        (Counts(dialect="tiktoken", special_tokens=["<x>"]), "boundaries"),
+    ):
+        with pytest.raises(ValueError, match=f"differ in their {what}"):
+            Counts.merge([counts, other])
+    with pytest.raises(ValueError, match="no counts"):
+        Counts.merge([])
+
+
+@given(
+    a=st.lists(st.sampled_from(["ab", "abc", "b c"]), max_size=6),
+    b=st.lists(st.sampled_from(["ab", "abd", "b c"]), max_size=6),
+    weights=st.tuples(*[st.fractions(Fraction(1, 4), 4, max_denominator=4)] * 2),
+)
+def test_weights_are_exact(a: list[str], b: list[str], weights: tuple[Fraction, Fraction]) -> None:
+    parts = [
+        Counts.from_iterator(texts).weighted(weight) for texts, weight in zip((a, b), weights, strict=True)
+    ]
+    merged = Counts.merge(parts)
+    expected: dict[bytes, Fraction] = {}
+    for texts, weight in zip((a, b), weights, strict=True):
+        for pretoken, count in Counts.from_iterator(texts).items():
+            expected[pretoken] = expected.get(pretoken, Fraction(0)) + count * weight
+    assert {pretoken: Fraction(count, merged.scale) for pretoken, count in merged.items()} == expected
+    assert merged.documents == len(a) + len(b)
+    repeated = Counts.from_iterator(a * int(weights[0] * 12) + b * int(weights[1] * 12))
+    assert train(merged) == train(repeated)
+
+
+def train(counts: Counts) -> Any:
+    return Tokenizer.train_from_counts(counts, 300).merges
+
+
+def test_a_weight_that_overflows_is_an_error(counts: Counts) -> None:
+    with pytest.raises(OverflowError, match="does not fit 64 bits"):
+        counts.weighted(2**63)
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match="above 0"):
+            counts.weighted(wrong)
+
+
+def test_min_count_is_in_occurrences_whatever_the_scale() -> None:
+    counts = Counts.from_iterator(["aa", "aa", "bb"])
+    scaled = counts.weighted(Fraction(1, 3)).weighted(3)
+    assert scaled.scale == 3
+    for min_count in (1, 2, 3):
+        plain = Tokenizer.train_from_counts(counts, 300, min_count=min_count)
+        assert Tokenizer.train_from_counts(scaled, 300, min_count=min_count).merges == plain.merges
+
+
+def test_sizes_are_written_as_people_write_them() -> None:
+    for text, size in (
+        ("4096", 4096),
+        ("2GB", 2 * 10**9),
+        ("1.5 GiB", 3 * 2**29),
+        ("500mb", 5 * 10**8),
+        ("64K", 64000),
+    ):
+        assert memory_bytes(text) == size
+    assert memory_bytes(None) is None
+    for wrong in ("", "GB", "2XB", "-1", "1e9", "0", 0, -5, True, 1.5, "1ib"):
+        with pytest.raises(ValueError, match="memory_limit"):
+            memory_bytes(wrong)  # type: ignore[arg-type] # what is refused
+
+
+# Counting through sources ----------------------------------------------------------------------------------
+
+
+def test_every_source_gives_the_same_counts(tmp_path: Path) -> None:
+    whole = Counts.from_iterator(CORPUS)
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in CORPUS))
+    pyarrow.parquet.write_table(pyarrow.table({"text": CORPUS}), tmp_path / "c.parquet")
+    (tmp_path / "c.txt").write_text("\x00".join(CORPUS))
+    (tmp_path / "c").mkdir()
+    for number, text in enumerate(CORPUS):
+        (tmp_path / "c" / f"{number}.txt").write_text(text)
+    for name in ("c.jsonl", "c.parquet", "c.txt", "c"):
+        counts = corpus.count(tmp_path / name, reading=Reading(separator="\x00") if name == "c.txt" else None)
+        assert list(counts.items()) == list(whole.items())
+        assert (counts.documents, counts.bytes) == (whole.documents, whole.bytes)
+
+
+def test_a_long_document_in_pieces_is_counted_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+
+    from bpetite.corpus import documents
+
+    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    text = "It's 東京, naïve <|endoftext|> cafés\n\n 12345 x" * 9000
+    (tmp_path / "long.gz").write_bytes(gzip.compress(text.encode()))
+    for dialect in ("bpetite", "tiktoken"):
+        counts = corpus.count(tmp_path / "long.gz", dialect=dialect)
+        whole = Counts.from_iterator([text], dialect=dialect)
+        assert list(counts.items()) == list(whole.items())
+        assert (counts.documents, counts.bytes) == (whole.documents, whole.bytes)
+
+
+def test_weights_of_sources_are_applied_and_recorded(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x y")
+    (tmp_path / "b.txt").write_text("x")
+    counts = corpus.count([f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"])
+    assert (dict(counts.items()), counts.scale) == ({b"x": 9, b" y": 4}, 2)
+    assert counts.weights == {f"{tmp_path}/a.txt": "2", f"{tmp_path}/b.txt": "3/2"}
+
+
+def test_an_invalid_document_is_named_wherever_it_is(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number:02}.txt").write_bytes(b"good|good|" + (b"b\xff" if number == 23 else b"good"))
+    with pytest.raises(ValueError, match=r"23\.txt: document 2: not valid UTF-8 at byte 1"):
+        corpus.count(tmp_path, reading=Reading(separator="|"))
+    replaced = corpus.count(tmp_path, reading=Reading(separator="|", invalid="replace"))
+    assert replaced.beside.replaced == 1
+    skipped = corpus.count(tmp_path, reading=Reading(separator="|", invalid="skip"))
+    assert (skipped.beside.skipped, skipped.documents) == (1, replaced.documents - 1)
+    skipped.save(tmp_path / "c.parquet")
+    assert Counts.load(tmp_path / "c.parquet").beside.skipped == 1
+
+
+def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a " * 50_000)
+    (tmp_path / "b.jsonl").write_text('{"text": "b"}\n' * 5000)
+    told: list[tuple[str, int, int]] = []
+    corpus.count([tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step))
+    assert {(stage, total) for stage, _, total in told} == {("counting", 170_000)}
+    done = [step[1] for step in told]
+    assert done == sorted(done)
+    assert done[-1] == 170_000
