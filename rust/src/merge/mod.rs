@@ -17,6 +17,7 @@
 //! With shared tokens a merge may spell a token that exists, and the count of an unfollowed pair may rise. It
 //! then enters the queue with an upper bound, and a recount decides if the bound ever comes out on top.
 
+mod arena;
 mod census;
 mod crew;
 mod neighbours;

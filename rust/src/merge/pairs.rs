@@ -28,6 +28,8 @@ pub struct Place(usize);
 pub const UNLISTED: u32 = u32::MAX;
 
 const SMALLEST: usize = 1 << 8;
+/// The part of the table that may be in use.
+const FULL: (usize, usize) = (5, 8);
 
 /// Both codes in one number, never 0 because no symbol's code is 0.
 pub fn key_of(left: Code, right: Code) -> u64 {
@@ -47,7 +49,7 @@ pub fn hash(key: u64) -> u64 {
 impl PairTable {
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Self {
-        let size = (pairs * 2).next_power_of_two().max(SMALLEST);
+        let size = (pairs * FULL.1 / FULL.0 + 1).next_power_of_two().max(SMALLEST);
         Self {
             pairs: vec![Pair::default(); size],
             lists: vec![0; size],
@@ -78,7 +80,7 @@ impl PairTable {
 
     /// The pair's place; a pair that was not there has count 0 and list 0.
     pub fn insert(&mut self, key: u64) -> Place {
-        if self.len * 2 >= self.pairs.len() {
+        if self.len * FULL.1 >= self.pairs.len() * FULL.0 {
             self.grow();
         }
         let at = self.place(key);

@@ -1,11 +1,12 @@
 //! A part of the words, with everything that a thread needs to merge in it without asking others.
 
+use super::arena::{Arena, List};
 use super::neighbours::Neighbours;
 use super::pairs::PairTable;
 use super::pulse::Pulse;
 use super::slots::{Group, Slot, Slots, replace};
 use super::tokens::Code;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::prefetch::prefetch;
 
 /// A pair to be merged.
@@ -28,19 +29,6 @@ pub enum Side {
     After,
 }
 
-/// A stretch of the arena.
-#[derive(Clone, Copy, Debug, Default)]
-struct List {
-    start: u32,
-    len: u32,
-}
-
-impl List {
-    fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.start as usize + self.len as usize
-    }
-}
-
 /// An occurrence that was merged: where, and what stood on both sides.
 #[derive(Clone, Copy)]
 struct Event {
@@ -56,11 +44,8 @@ pub struct Part<S> {
     pub spans: Vec<u32>,
     /// By list number.
     lists: Vec<List>,
-    /// Positions, list after list.
-    arena: Vec<u32>,
+    arena: Arena,
     arena_limit: usize,
-    /// A stretch of the arena that no list uses any more.
-    free: List,
     /// Tokens found left and right of the pair that is being merged.
     pub before: Neighbours,
     pub after: Neighbours,
@@ -79,9 +64,8 @@ impl<S: Slot> Part<S> {
             slots,
             spans: spans.to_vec(),
             lists: Vec::new(),
-            arena: Vec::new(),
+            arena: Arena::default(),
             arena_limit: 0,
-            free: List::default(),
             before: Neighbours::default(),
             after: Neighbours::default(),
             events: Vec::new(),
@@ -113,7 +97,7 @@ impl<S: Slot> Part<S> {
         let list = std::mem::take(&mut self.lists[task.list as usize]);
         let (left, right) = (S::of(task.left), S::of(task.right));
         let (middle, span) = (1 + task.left_span as usize, task.span as usize);
-        let positions = &self.arena[list.range()];
+        let positions = self.arena.positions(list);
         let mut group = Group::default();
         for (nth, &at) in positions.iter().enumerate() {
             if let Some(&later) = positions.get(nth + AHEAD) {
@@ -132,9 +116,7 @@ impl<S: Slot> Part<S> {
             self.after.add(after, group.count, 1);
             self.events.push(Event { at, before, after });
         }
-        if list.len > self.free.len {
-            self.free = list;
-        }
+        self.arena.give_back(list);
     }
 
     /// What stood on a side of the pair that was merged.
@@ -153,29 +135,20 @@ impl<S: Slot> Part<S> {
     /// Makes a list longer; returns where its new positions go.
     pub fn lengthen(&mut self, list: u32, by: u32) -> u32 {
         let old = self.lists[list as usize];
-        let len = old.len + by;
-        let start = if len <= self.free.len {
-            let start = self.free.start;
-            self.free = List { start: start + len, len: self.free.len - len };
-            start
-        } else {
-            let start = self.arena.len();
-            self.arena.resize(start + len as usize, 0);
-            start as u32
-        };
-        self.arena.copy_within(old.range(), start as usize);
-        self.lists[list as usize] = List { start, len };
-        start + old.len
+        let longer = self.arena.lengthen(old, by);
+        self.lists[list as usize] = longer;
+        longer.start + old.len
     }
 
     /// Writes the positions of merged occurrences into the lists of the pairs beside them.
     pub fn list_positions(&mut self) {
+        let places = self.arena.places();
         for event in &self.events {
             if let Some(place) = self.before.next_place(event.before) {
-                self.arena[place] = event.at - self.spans[event.before as usize];
+                places[place] = event.at - self.spans[event.before as usize];
             }
             if let Some(place) = self.after.next_place(event.after) {
-                self.arena[place] = event.at;
+                places[place] = event.at;
             }
         }
         self.events.clear();
@@ -185,7 +158,7 @@ impl<S: Slot> Part<S> {
 
     /// Puts the positions of a list in order.
     pub fn sort(&mut self, list: u32) {
-        self.arena[self.lists[list as usize].range()].sort_unstable();
+        self.arena.positions_mut(self.lists[list as usize]).sort_unstable();
     }
 
     /// Forgets all positions, and the words that have become one token.
@@ -194,8 +167,7 @@ impl<S: Slot> Part<S> {
         self.before.clear();
         self.after.clear();
         self.lists = Vec::new();
-        self.arena = Vec::new();
-        self.free = List::default();
+        self.arena = Arena::default();
         self.slots.compact(&self.spans, pulse)
     }
 
@@ -214,12 +186,10 @@ impl<S: Slot> Part<S> {
             ends.push(listed);
             listed += len;
         }
-        self.arena
-            .try_reserve_exact(listed as usize)
-            .map_err(|_| Error::Memory(format!("no memory for the positions of {listed} pairs")))?;
-        self.arena.resize(listed as usize, 0);
+        self.arena.reserve(listed as usize)?;
         self.arena_limit = listed as usize + growth + SPARE;
 
+        let places = self.arena.places();
         let mut found: Vec<(u32, u32)> = Vec::new();
         self.slots.each_batch(&self.spans, pulse, |batch| {
             batch.iter().for_each(|pair| followed.prefetch(pair.key));
@@ -227,10 +197,10 @@ impl<S: Slot> Part<S> {
             found.extend(
                 batch.iter().filter_map(|pair| Some((followed.list(followed.find(pair.key)?), pair.at))),
             );
-            found.iter().for_each(|&(list, _)| prefetch(&self.arena, ends[list as usize] as usize));
+            found.iter().for_each(|&(list, _)| prefetch(places, ends[list as usize] as usize));
             for &(list, at) in &found {
                 let end = &mut ends[list as usize];
-                self.arena[*end as usize] = at;
+                places[*end as usize] = at;
                 *end += 1;
             }
             Ok(())

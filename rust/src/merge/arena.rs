@@ -1,0 +1,83 @@
+//! Lists of positions, each in one piece of a common array; what a list leaves behind is used again.
+
+use crate::error::{Error, Result};
+
+/// A stretch of the arena.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct List {
+    pub start: u32,
+    pub len: u32,
+}
+
+impl List {
+    fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// All lists of a part of the words.
+#[derive(Default)]
+pub struct Arena {
+    positions: Vec<u32>,
+    /// Stretches that no list uses: those of class n have at least 2^n places.
+    free: [Vec<List>; 32],
+}
+
+/// Shorter stretches are not worth remembering.
+const SHORTEST: u32 = 8;
+
+impl Arena {
+    /// How many places the lists take, used or free.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Makes room for exactly so many positions in an empty arena.
+    pub fn reserve(&mut self, places: usize) -> Result<()> {
+        self.positions
+            .try_reserve_exact(places)
+            .map_err(|_| Error::Memory(format!("no memory for the positions of {places} pairs")))?;
+        self.positions.resize(places, 0);
+        Ok(())
+    }
+
+    pub fn positions(&self, list: List) -> &[u32] {
+        &self.positions[list.range()]
+    }
+
+    pub fn positions_mut(&mut self, list: List) -> &mut [u32] {
+        &mut self.positions[list.range()]
+    }
+
+    /// All places, for those who write to many lists at a time.
+    pub fn places(&mut self) -> &mut [u32] {
+        &mut self.positions
+    }
+
+    /// A new stretch, with anything in it.
+    pub fn take(&mut self, len: u32) -> List {
+        let class = len.max(1).next_power_of_two().ilog2() as usize;
+        if let Some(stretch) = self.free.iter_mut().skip(class).find_map(Vec::pop) {
+            self.give_back(List { start: stretch.start + len, len: stretch.len - len });
+            return List { start: stretch.start, len };
+        }
+        let start = self.positions.len();
+        self.positions.resize(start + len as usize, 0);
+        List { start: start as u32, len }
+    }
+
+    /// Ends the use of a stretch.
+    pub fn give_back(&mut self, stretch: List) {
+        if stretch.len >= SHORTEST {
+            self.free[stretch.len.ilog2() as usize].push(stretch);
+        }
+    }
+
+    /// Makes a list longer; its new places come behind those that it had.
+    pub fn lengthen(&mut self, list: List, by: u32) -> List {
+        let longer = self.take(list.len + by);
+        self.positions.copy_within(list.range(), longer.start as usize);
+        self.give_back(list);
+        longer
+    }
+}
