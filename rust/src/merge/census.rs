@@ -1,10 +1,8 @@
 //! The words' pairs, counted afresh: which pairs occur at least so often, and where.
 
-use std::cmp::Reverse;
-
 use super::Rules;
 use super::crew::on_each;
-use super::pairs::{PairTable, add, codes_of, hash, key_of};
+use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
 use super::part::Part;
 use super::pulse::Pulse;
 use super::slots::{Slot, Standing};
@@ -16,20 +14,19 @@ use crate::prefetch::prefetch;
 pub struct Census {
     /// Every pair that occurs this often, and may be merged, is followed.
     pub threshold: u64,
-    /// The threshold that was wished for, before the budget was looked at.
-    pub wished: u64,
     pub followed: PairTable,
     /// How many pairs stand in the words.
     pub standing: usize,
+    /// How many codes there are, if few.
+    dense_codes: Option<usize>,
     /// For each part and list, how many positions are listed.
     numbers: Vec<Vec<u32>>,
 }
 
-/// A pair, its count, and at how many positions of each part it stands.
+/// A pair and its count.
 struct Found {
     key: u64,
     count: u64,
-    numbers: Vec<u32>,
 }
 
 /// All parts, none of them at work.
@@ -43,10 +40,8 @@ pub struct Plan<'a> {
     /// them equally frequent.
     pub threshold: Option<u64>,
     pub room: u64,
-    /// How many positions may be listed; `None` for a part of those that there are.
-    pub budget: Option<usize>,
-    /// That part, in percent.
-    pub listed: usize,
+    /// Up to so many codes, every pair has a counter of its own.
+    pub dense: usize,
     /// How fast a threshold that no pair reaches falls.
     pub divisor: u64,
 }
@@ -62,9 +57,6 @@ impl Plan<'_> {
     }
 }
 
-/// Up to so many codes, every pair has a counter of its own.
-const DENSE: usize = 320;
-
 impl Census {
     /// Counts the pairs; `None` when none may be merged.
     pub fn take<S: Slot>(
@@ -72,7 +64,7 @@ impl Census {
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
-        if plan.tokens.len() <= DENSE {
+        if plan.tokens.len() <= plan.dense {
             Self::take_dense(parts, plan, pulse)
         } else {
             Self::take_sketched(parts, plan, pulse)
@@ -81,47 +73,48 @@ impl Census {
 
     /// Puts the followed pairs' positions into the parts' lists, and leaves room for `growth` more in each part.
     pub fn list<S: Slot>(&self, parts: Parts<'_, '_, S>, growth: usize, pulse: &mut Pulse<'_>) -> Result<()> {
-        on_each(parts.iter_mut().zip(&self.numbers), pulse, |(part, numbers), pulse| {
-            part.list_all(&self.followed, numbers, growth, pulse)
-        })?;
+        let items = parts.iter_mut().zip(&self.numbers);
+        if let Some(codes) = self.dense_codes {
+            let lists = DenseLists::new(codes, &self.followed);
+            on_each(items, pulse, |(part, numbers), pulse| part.list_all(&lists, numbers, growth, pulse))?;
+        } else {
+            on_each(items, pulse, |(part, numbers), pulse| {
+                part.list_all(&self.followed, numbers, growth, pulse)
+            })?;
+        }
         Ok(())
     }
 
-    /// Follows the pairs that reach the threshold, or as many as the budget of positions allows, but at least
-    /// those with the highest count; `None` when no pair reaches the threshold.
-    fn follow(mut found: Vec<Found>, threshold: u64, standing: usize, plan: &Plan<'_>) -> Option<Self> {
+    /// Follows the pairs that reach the threshold; `None` when there are none. `number` tells at how many positions
+    /// of a part a pair stands.
+    fn follow(
+        mut found: Vec<Found>,
+        threshold: u64,
+        (parts, standing): (usize, usize),
+        number: impl Fn(usize, u64) -> u32,
+        plan: &Plan<'_>,
+    ) -> Option<Self> {
         found.retain(|pair| pair.count >= threshold);
-        found.sort_unstable_by_key(|pair| (Reverse(pair.count), pair.key));
-        let parts = found.first()?.numbers.len();
-        let budget = plan.budget.unwrap_or(standing / 100 * plan.listed);
-        let mut listed = 0;
-        let affordable = found.iter().take_while(|pair| {
-            listed += pair.numbers.iter().map(|&number| number as usize).sum::<usize>();
-            listed <= budget
-        });
-        let affordable = affordable.count();
-        let wished = threshold;
-        let threshold = match found.get(affordable) {
-            None => wished,
-            Some(first_left_out) => found[..affordable]
-                .iter()
-                .rev()
-                .map(|pair| pair.count)
-                .find(|&count| count > first_left_out.count)
-                .unwrap_or(found[0].count),
-        };
-        found.truncate(found.partition_point(|pair| pair.count >= threshold));
+        if found.is_empty() {
+            return None;
+        }
         let mut followed = PairTable::with_capacity(found.len());
         let mut numbers = vec![Vec::with_capacity(found.len()); parts];
         for (list, pair) in found.iter().enumerate() {
             let place = followed.insert(pair.key);
             *followed.count_mut(place) = pair.count;
             *followed.list_mut(place) = list as u32;
-            for (numbers, &number) in numbers.iter_mut().zip(&pair.numbers) {
-                numbers.push(number);
+            for (part, numbers) in numbers.iter_mut().enumerate() {
+                numbers.push(number(part, pair.key));
             }
         }
-        Some(Self { threshold, wished, followed, standing, numbers })
+        Some(Self {
+            threshold,
+            followed,
+            standing,
+            dense_codes: (plan.tokens.len() <= plan.dense).then_some(plan.tokens.len()),
+            numbers,
+        })
     }
 
     fn take_dense<S: Slot>(
@@ -147,8 +140,7 @@ impl Census {
         let mut total = 0u64;
         let mut found = Vec::new();
         for at in 0..codes * codes {
-            let numbers: Vec<u32> = counted.iter().map(|part| part[at].1).collect();
-            standing += numbers.iter().map(|&number| number as usize).sum::<usize>();
+            standing += counted.iter().map(|part| part[at].1 as usize).sum::<usize>();
             let mut count = 0;
             for part in &counted {
                 add(&mut count, part[at].0)?;
@@ -156,11 +148,16 @@ impl Census {
             total = total.saturating_add(count);
             let key = key_of((at / codes) as Code, (at % codes) as Code);
             if count > 0 && plan.allows(key) {
-                found.push(Found { key, count, numbers });
+                found.push(Found { key, count });
             }
         }
         let Some(highest) = found.iter().map(|pair| pair.count).max() else { return Ok(None) };
-        Ok(Self::follow(found, plan.threshold(total).clamp(1, highest), standing, plan))
+        let threshold = plan.threshold(total).clamp(1, highest);
+        let number = |part: usize, key| {
+            let (left, right) = codes_of(key);
+            counted[part][left as usize * codes + right as usize].1
+        };
+        Ok(Self::follow(found, threshold, (counted.len(), standing), number, plan))
     }
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
@@ -170,15 +167,13 @@ impl Census {
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
-        let totals = on_each(parts.iter_mut(), pulse, |part, pulse| part.slots.total(&part.spans, pulse))?;
-        let total = totals.iter().fold(0u64, |sum, &(total, _)| sum.saturating_add(total));
-        let standing = totals.iter().map(|&(_, standing)| standing).sum();
-        let mut threshold = plan.threshold(total).max(1);
-        let size = Sketch::size(total, threshold);
-        let sketches = on_each(parts.iter_mut(), pulse, |part, pulse| Sketch::draw(part, size, plan, pulse))?;
+        let slots: usize = parts.iter().map(|part| part.slots.len()).sum();
+        let sketches =
+            on_each(parts.iter_mut(), pulse, |part, pulse| Sketch::draw(part, slots, plan, pulse))?;
         let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else { return Ok(None) };
         let Some(highest) = sketch.highest() else { return Ok(None) };
-        threshold = threshold.min(highest);
+        let standing = sketch.standing;
+        let mut threshold = plan.threshold(sketch.total).clamp(1, highest);
         loop {
             let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
                 let mut pairs = PairTable::with_capacity(0);
@@ -196,7 +191,10 @@ impl Census {
                 })?;
                 Ok(pairs)
             })?;
-            let census = Self::follow(add_up(&counted, plan)?, threshold, standing, plan);
+            let number =
+                |part: usize, key| counted[part].find(key).map_or(0, |place| counted[part].list(place));
+            let found = add_up(&counted, plan)?;
+            let census = Self::follow(found, threshold, (counted.len(), standing), number, plan);
             if census.is_some() || threshold == 1 {
                 return Ok(census);
             }
@@ -207,37 +205,43 @@ impl Census {
 
 /// Adds up what the parts counted.
 fn add_up(counted: &[PairTable], plan: &Plan<'_>) -> Result<Vec<Found>> {
+    let found = |table: &PairTable| -> Vec<Found> {
+        let allowed = table.iter().filter(|&(key, ..)| plan.allows(key));
+        allowed.map(|(key, count, _)| Found { key, count }).collect()
+    };
+    if let [alone] = counted {
+        return Ok(found(alone));
+    }
     let mut all = PairTable::with_capacity(counted.iter().map(PairTable::len).max().unwrap_or(0));
     for (key, count, _) in counted.iter().flat_map(PairTable::iter) {
         let place = all.insert(key);
         add(all.count_mut(place), count)?;
     }
-    let number = |part: &PairTable, key| part.find(key).map_or(0, |place| part.list(place));
-    let numbers = |key| counted.iter().map(|part| number(part, key)).collect();
-    let allowed = all.iter().filter(|&(key, ..)| plan.allows(key));
-    Ok(allowed.map(|(key, count, _)| Found { key, count, numbers: numbers(key) }).collect())
+    Ok(found(&all))
 }
 
 /// Upper bounds of pairs' counts; a counter that is full stays full.
 struct Sketch {
     counters: Vec<u16>,
+    /// The sum of all pairs' counts.
+    total: u64,
+    /// How many pairs stand in the words.
+    standing: usize,
 }
 
 /// The least and the largest size of a sketch, as powers of two.
-const SIZES: std::ops::RangeInclusive<u32> = 12..=21;
+const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
 
 impl Sketch {
-    /// How many counters (as a power of two) make it unlikely that pairs below the threshold reach it together.
-    fn size(total: u64, threshold: u64) -> u32 {
-        let wanted = (total / threshold).saturating_mul(4).max(1).ilog2();
-        wanted.clamp(*SIZES.start(), *SIZES.end())
-    }
-
-    fn draw<S: Slot>(part: &Part<S>, size: u32, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
-        let mut sketch = Self { counters: vec![0; 1 << size] };
+    /// A sketch of a part of words that take so many slots in all.
+    fn draw<S: Slot>(part: &Part<S>, slots: usize, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let size = slots.max(1).ilog2().clamp(*SIZES.start(), *SIZES.end());
+        let mut sketch = Self { counters: vec![0; 1 << size], total: 0, standing: 0 };
         part.slots.each_batch(&part.spans, pulse, |batch| {
             batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
+            sketch.standing += batch.len();
             for pair in batch.iter().filter(|pair| plan.allows(pair.key)) {
+                sketch.total = sketch.total.saturating_add(pair.count);
                 let place = sketch.place(pair.key);
                 let counter = &mut sketch.counters[place];
                 *counter = counter.saturating_add(pair.count.min(u64::from(u16::MAX)) as u16);
@@ -251,6 +255,8 @@ impl Sketch {
         for (counter, more) in self.counters.iter_mut().zip(other.counters) {
             *counter = counter.saturating_add(more);
         }
+        self.total = self.total.saturating_add(other.total);
+        self.standing += other.standing;
         self
     }
 

@@ -129,6 +129,54 @@ impl PairTable {
     }
 }
 
+/// From a pair to the number of its list.
+pub trait ListNumbers: Sync {
+    /// Tells that the pair will soon be asked for.
+    fn prefetch(&self, key: u64);
+    /// The number of the pair's list, or `UNLISTED`.
+    fn list_of(&self, key: u64) -> u32;
+}
+
+impl ListNumbers for PairTable {
+    fn prefetch(&self, key: u64) {
+        PairTable::prefetch(self, key);
+    }
+
+    fn list_of(&self, key: u64) -> u32 {
+        self.find(key).map_or(UNLISTED, |place| self.list(place))
+    }
+}
+
+/// List numbers of pairs of few codes, one for every possible pair.
+pub struct DenseLists {
+    codes: usize,
+    lists: Vec<u32>,
+}
+
+impl DenseLists {
+    pub fn new(codes: usize, pairs: &PairTable) -> Self {
+        let mut dense = Self { codes, lists: vec![UNLISTED; codes * codes] };
+        for (key, _, list) in pairs.iter() {
+            let at = dense.place(key);
+            dense.lists[at] = list;
+        }
+        dense
+    }
+
+    fn place(&self, key: u64) -> usize {
+        let (left, right) = codes_of(key);
+        left as usize * self.codes + right as usize
+    }
+}
+
+impl ListNumbers for DenseLists {
+    fn prefetch(&self, _: u64) {}
+
+    fn list_of(&self, key: u64) -> u32 {
+        self.lists[self.place(key)]
+    }
+}
+
 /// Adds to a count of pairs.
 ///
 /// Counts of words are added up here when pairs are counted. Each later pair lies across the boundary of two

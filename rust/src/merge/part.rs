@@ -2,9 +2,9 @@
 
 use super::arena::{Arena, List};
 use super::neighbours::Neighbours;
-use super::pairs::PairTable;
+use super::pairs::{ListNumbers, UNLISTED};
 use super::pulse::Pulse;
-use super::slots::{Group, Slot, Slots, replace};
+use super::slots::{BATCH, Group, Slot, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::prefetch::prefetch;
@@ -54,7 +54,7 @@ pub struct Part<S> {
 }
 
 /// How many positions ahead slots are asked for.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 /// Positions that may be added before a recount, however few pairs stand in the words.
 const SPARE: usize = 1 << 10;
 
@@ -174,7 +174,7 @@ impl<S: Slot> Part<S> {
     /// Lists the positions of all followed pairs; `numbers` says how many each list has.
     pub fn list_all(
         &mut self,
-        followed: &PairTable,
+        followed: &impl ListNumbers,
         numbers: &[u32],
         growth: usize,
         pulse: &mut Pulse<'_>,
@@ -188,20 +188,21 @@ impl<S: Slot> Part<S> {
         }
         self.arena.reserve(listed as usize)?;
         self.arena_limit = listed as usize + growth + SPARE;
-
         let places = self.arena.places();
-        let mut found: Vec<(u32, u32)> = Vec::new();
+        let mut lists = [UNLISTED; BATCH];
         self.slots.each_batch(&self.spans, pulse, |batch| {
             batch.iter().for_each(|pair| followed.prefetch(pair.key));
-            found.clear();
-            found.extend(
-                batch.iter().filter_map(|pair| Some((followed.list(followed.find(pair.key)?), pair.at))),
-            );
-            found.iter().for_each(|&(list, _)| prefetch(places, ends[list as usize] as usize));
-            for &(list, at) in &found {
-                let end = &mut ends[list as usize];
-                places[*end as usize] = at;
-                *end += 1;
+            for (list, pair) in lists.iter_mut().zip(batch) {
+                *list = followed.list_of(pair.key);
+                if let Some(&end) = ends.get(*list as usize) {
+                    prefetch(places, end as usize);
+                }
+            }
+            for (&list, pair) in lists.iter().zip(batch) {
+                if let Some(end) = ends.get_mut(list as usize) {
+                    places[*end as usize] = pair.at;
+                    *end += 1;
+                }
             }
             Ok(())
         })

@@ -202,6 +202,11 @@ impl<S: Slot> Slots<S> {
         }
     }
 
+    /// How many slots there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     pub fn code(&self, at: usize) -> Code {
         self.slots[at].code()
     }
@@ -288,17 +293,6 @@ impl<S: Slot> Slots<S> {
         each(&batch[..len])
     }
 
-    /// The sum of all pairs' counts, and how many pairs stand in the words.
-    pub fn total(&self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<(u64, usize)> {
-        let (mut total, mut standing) = (0u64, 0);
-        self.each_batch(spans, pulse, |batch| {
-            standing += batch.len();
-            total = batch.iter().fold(total, |sum, pair| sum.saturating_add(pair.count));
-            Ok(())
-        })?;
-        Ok((total, standing))
-    }
-
     /// Drops the words that have become one token. Positions change.
     pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
         let next = |slots: &[S], at: usize| at + spans[slots[at].code() as usize] as usize;
@@ -332,4 +326,4 @@ impl<S: Slot> Slots<S> {
 }
 
 /// How many pairs are passed at once: enough to hide the way to memory, few enough for the nearest cache.
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;

@@ -11,17 +11,17 @@ type Corpus = Vec<(Vec<u32>, u64)>;
 
 const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
 
-/// Paces that recount often or never, with few or all positions listed, in small and wide slots.
+/// Paces that recount often or never, with little room for positions or much, in small and wide slots.
 const PACES: [Pace; 3] = [
-    Pace { parts: 1, slack: 1, divisor: 2, listed: 0, together: 0, wide: false },
-    Pace { parts: 1, slack: 1 << 40, divisor: 2, listed: 100, together: 0, wide: true },
-    Pace { parts: 1, slack: 4, divisor: 2, listed: 30, together: 0, wide: false },
+    Pace { parts: 1, slack: 1, divisor: 2, dense: 0, growth: 0, together: 0, wide: false },
+    Pace { parts: 1, slack: 1 << 40, divisor: 2, dense: 320, growth: 100, together: 0, wide: true },
+    Pace { parts: 1, slack: 4, divisor: 2, dense: 320, growth: 30, together: 0, wide: false },
 ];
 
 /// The same with threads, for all merges or some.
 const THREADED: [Pace; 2] = [
-    Pace { parts: 3, slack: 0, divisor: 2, listed: 0, together: 2, wide: true },
-    Pace { parts: 2, slack: 1 << 40, divisor: 8, listed: 100, together: 0, wide: false },
+    Pace { parts: 3, slack: 0, divisor: 2, dense: 0, growth: 0, together: 2, wide: true },
+    Pace { parts: 2, slack: 1 << 40, divisor: 8, dense: 0, growth: 100, together: 0, wide: false },
 ];
 
 fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {

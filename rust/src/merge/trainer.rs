@@ -45,9 +45,10 @@ pub(super) struct Pace {
     pub slack: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
-    /// How many of the positions that there are at first may be listed at a time, in percent; as many may be
-    /// added before a recount.
-    pub listed: usize,
+    /// Up to so many codes, pairs are counted in a table of all possible ones.
+    pub dense: usize,
+    /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
+    pub growth: usize,
     /// Merges with at least so many positions are made by all threads.
     pub together: usize,
     /// Use 32-bit slots even for few tokens.
@@ -56,7 +57,7 @@ pub(super) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { parts: 1, slack: 64, divisor: 8, listed: 100, together: 2048, wide: false }
+        Self { parts: 1, slack: 64, divisor: 8, dense: 320, growth: 100, together: 2048, wide: false }
     }
 }
 
@@ -113,7 +114,7 @@ enum Reason {
     /// The best pair may be one whose count has only an upper bound. The threshold falls by a factor, so that this
     /// cannot happen often.
     Unsure,
-    /// The lists of positions have outgrown their budget.
+    /// The lists of positions have taken all the room that was left for them.
     Full,
 }
 
@@ -127,10 +128,6 @@ struct Trainer<'r, S> {
     /// A pair that is not in `pairs` occurs less often than this.
     threshold: u64,
     pairs: PairTable,
-    /// The threshold that should be low enough for all merges.
-    goal: u64,
-    /// How many positions may be listed at a time.
-    budget: usize,
     /// For every pair at or above the threshold, a candidate with at least the pair's count.
     queue: Queue,
     /// How many lists of positions there are.
@@ -169,8 +166,6 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 merges: Vec::new(),
                 threshold: u64::MAX,
                 pairs: PairTable::with_capacity(0),
-                goal: 1,
-                budget: 0,
                 queue: Queue::new(rules.tie_break),
                 lists: 0,
                 before: Neighbours::default(),
@@ -431,13 +426,10 @@ impl<'r, S: Slot> Trainer<'r, S> {
         }
         self.pairs = PairTable::with_capacity(0);
         let divisor = self.pace.divisor.max(2);
-        let lower = (self.threshold / divisor).max(1);
-        let (threshold, budget) = match reason {
-            Reason::Start => (None, None),
-            Reason::Exhausted if self.threshold > self.goal => (Some(self.goal), Some(self.budget)),
-            Reason::Exhausted => (Some(lower), Some(self.budget)),
-            Reason::Unsure => (Some(lower), Some(usize::MAX)),
-            Reason::Full => (Some(self.threshold), Some(self.budget)),
+        let threshold = match reason {
+            Reason::Start => None,
+            Reason::Exhausted | Reason::Unsure => Some((self.threshold / divisor).max(1)),
+            Reason::Full => Some(self.threshold),
         };
         let room = self.remaining().map_or(u64::MAX, |merges| merges.saturating_mul(self.pace.slack));
         let plan = Plan {
@@ -445,8 +437,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
             rules: self.rules,
             threshold,
             room,
-            budget,
-            listed: self.pace.listed,
+            dense: self.pace.dense,
             divisor,
         };
         let Some(census) = Census::take(&mut parts, &plan, pulse)? else {
@@ -454,11 +445,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
             self.threshold = 1;
             return Ok(false);
         };
-        if reason == Reason::Start {
-            self.goal = census.wished;
-            self.budget = census.standing / 100 * self.pace.listed;
-        }
-        census.list(&mut parts, self.budget / self.pace.parts, pulse)?;
+        let growth = census.standing / 100 * self.pace.growth / self.pace.parts;
+        census.list(&mut parts, growth, pulse)?;
         self.threshold = census.threshold;
         self.lists = census.followed.len() as u32;
         self.pairs = census.followed;
