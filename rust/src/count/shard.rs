@@ -5,6 +5,7 @@
 
 use super::key::{Key, LONGEST, hash_bytes};
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// A short pretoken and its count.
 #[derive(Clone, Copy, Default)]
@@ -214,19 +215,6 @@ impl Shard {
             }
         }
     }
-}
-
-/// Ask for the cache line of a slot that will be looked at soon.
-#[inline(always)]
-fn prefetch<T>(slots: &[T], place: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(slot) = slots.get(place) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program sees, and the address is that of a slot.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slots, place);
 }
 
 /// The shard that a pretoken of any length belongs to.

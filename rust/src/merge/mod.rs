@@ -84,14 +84,6 @@ pub struct Share {
     pub of: usize,
 }
 
-impl Share {
-    /// This part of `words` words in a row.
-    pub fn range(self, words: usize) -> std::ops::Range<usize> {
-        let start = |nth: usize| (words as u128 * nth as u128 / self.of as u128) as usize;
-        start(self.nth)..start(self.nth + 1)
-    }
-}
-
 /// Words (pretokens) with their counts, for several threads at once.
 pub trait Words: Sync {
     /// What a word is made of: bytes or symbol numbers.

@@ -8,7 +8,7 @@ use pyo3::types::PyInt;
 
 use super::count::CountTable;
 use super::{PyWatch, thread_count};
-use crate::count::SortedCounts;
+use crate::count;
 use crate::error::Result;
 use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 
@@ -75,19 +75,20 @@ pub fn train_merges<'py>(
     };
     let (table, mut watch) = (&counts.table, PyWatch { progress: progress.as_ref() });
     let merges = py.detach(|| {
-        let words = Pretokens { sorted: table.sorted(min_count)?, symbol_of };
+        let words = Pretokens { table, min_count, symbol_of };
         train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
     })?;
     merge_array(py, merges)
 }
 
 /// Pretokens with their counts, whose bytes are the symbols of a base.
-struct Pretokens {
-    sorted: SortedCounts,
+struct Pretokens<'a> {
+    table: &'a count::CountTable,
+    min_count: u64,
     symbol_of: [u32; 256],
 }
 
-impl Words for Pretokens {
+impl Words for Pretokens<'_> {
     type Unit = u8;
 
     fn symbol(&self, unit: u8) -> u32 {
@@ -95,17 +96,17 @@ impl Words for Pretokens {
     }
 
     fn len(&self) -> usize {
-        self.sorted.ends.len()
+        self.table.len()
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
-        let words = share.range(self.len());
-        let mut start = words.start.checked_sub(1).map_or(0, |before| self.sorted.ends[before]);
-        for (&end, &count) in self.sorted.ends[words.clone()].iter().zip(&self.sorted.counts[words]) {
-            each(&self.sorted.pretokens[start as usize..end as usize], count)?;
-            start = end;
-        }
-        Ok(())
+        let mut result = Ok(());
+        self.table.visit_part(share.nth, share.of, self.min_count, |pretoken, count| {
+            if result.is_ok() {
+                result = each(pretoken, count);
+            }
+        });
+        result
     }
 }
 
