@@ -10,7 +10,7 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python fmt bench clean
+.PHONY: help demo test check lint test-rust test-python browser fmt bench clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -34,8 +34,11 @@ lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
 test-rust: ## The engine's own tests (no Python needed)
 	$(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
 
-test-python: $(TESTED) ## The specification's, the differential and the product's tests
+test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
 	$(BIN)/pytest -n auto
+
+browser: ## Install Chromium for the tests of the viewer's page, where it is missing and apt-get may do it
+	@tests/install_browser.sh
 
 fmt: $(TESTED) ## Format Python and Rust
 	$(BIN)/ruff format .

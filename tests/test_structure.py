@@ -13,15 +13,16 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"viewer"},
     {"standard_library", "__init__"},
     {"corpus"},
     {"cs336"},
     {"tokenizer", "symbols"},
-    {"formats", "training", "normalization", "_persistence"},
+    {"formats", "training", "_persistence", "explain"},
     {"counts"},
     {"_counts_file"},
     {"vocabulary"},
-    {"_engine", "_files", "_json", "patterns"},
+    {"_engine", "_files", "display", "patterns"},
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
@@ -30,7 +31,7 @@ LAYERS = [
 """From the top down: a module imports from its own layer or from lower ones."""
 
 SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder"}
-ENGINE_USERS = {"counts", "training", "tokenizer", "symbols", "formats", "normalization", "corpus"}
+ENGINE_USERS = {"counts", "training", "tokenizer", "symbols", "corpus"}
 
 
 def part(module: str) -> str:

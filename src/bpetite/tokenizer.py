@@ -6,27 +6,21 @@ A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite import _persistence
-from bpetite._engine import DecodeStream, Encoder
-from bpetite._files import write_whole
+from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite.counts import Counts, Progress, default_specials
 from bpetite.dialect import Dialect
-from bpetite.formats import gpt2, huggingface, tiktoken
-from bpetite.formats.difficult import check_same_ids
-from bpetite.formats.tiktoken_encoding import Encoding
-from bpetite.normalization import NormalizingEncoder
+from bpetite.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Pair, Vocabulary
-
-if TYPE_CHECKING:
-    from tiktoken import Encoding as TiktokenEncoding
 
 Path = str | os.PathLike[str]
 Special = Literal["parse", "text", "error"]
@@ -47,7 +41,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_encoder", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | NormalizingEncoder
+    _encoder: Encoder
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Make the tokenizer of a vocabulary; a pattern that the engine cannot scan is refused here."""
@@ -333,6 +327,35 @@ class Tokenizer:
 
     # Looking inside ----------------------------------------------------------------------------------
 
+    def show(self, text: str, *, special: Special = "parse") -> ShownText:
+        """Return the text's tokens to be looked at: coloured in a notebook, plain elsewhere.
+
+        >>> Tokenizer.train("ab ab ab", 258).show("ab abc")
+        ab| ab|c
+        3 tokens, 6 bytes, 2.00 bytes per token
+        """
+        specials = set(self.special_tokens.values())
+        return ShownText(
+            [
+                ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
+                for token_id in self.encode(text, special=special)
+            ]
+        )
+
+    def pretokens(self, text: str) -> list[bytes]:
+        """Return the pieces that no merge crosses, in order; a special token is a piece of its own.
+
+        >>> Tokenizer.train("ab", 257).pretokens("ab ab<|endoftext|>")
+        [b'ab', b' ab', b'<|endoftext|>']
+        """
+        pieces: list[bytes] = []
+        for segment in _split_at_specials(text, self.special_tokens):
+            if segment in self.special_tokens:
+                pieces.append(segment.encode("utf-8"))
+            else:
+                pieces += pretokenize(segment, self.pattern)
+        return pieces
+
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token (of a special token, those of its text).
 
@@ -405,84 +428,6 @@ class Tokenizer:
         """Load an artifact, checking everything in it."""
         return cls(_persistence.load_vocabulary(path))
 
-    # Other people's files ------------------------------------------------------------------------------
-
-    @classmethod
-    def from_tiktoken(
-        cls,
-        path: Path,
-        *,
-        pattern: str,
-        special_tokens: tiktoken.SpecialTokens = (),
-        whole_pretoken_first: bool = False,
-    ) -> Tokenizer:
-        """Read tiktoken's file of ranks; it holds neither the pattern nor the special tokens, so give them.
-
-        Special tokens are a dict of ids, or a list that gets the ids past the last rank. A file with tokens
-        that no merge can make is refused unless `whole_pretoken_first` is set, which keeps them as tiktoken
-        does.
-        """
-        imported = tiktoken.read(
-            path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
-        )
-        return cls(imported.vocabulary)
-
-    def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
-        """Write tiktoken's file of ranks; whoever loads it must give the same pattern and special tokens."""
-        content = tiktoken.to_bytes(self._vocabulary)
-        again = tiktoken.parse(
-            path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
-        )
-        self._check_export(again.vocabulary, path)
-        with write_whole(path, overwrite=overwrite) as file:
-            file.write(content)
-
-    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
-        """Return this tokenizer with the interface of `tiktoken.Encoding`; tiktoken need not be installed.
-
-        >>> Tokenizer.train("ab ab", 257).as_tiktoken().encode("ab<|endoftext|>", allowed_special="all")
-        [256, 257]
-        """
-        return Encoding(name, self)
-
-    def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
-        """Build a real `tiktoken.Encoding`; tiktoken must be installed."""
-        return tiktoken.peer_encoding(self._vocabulary, name, self.encode)
-
-    @classmethod
-    def from_huggingface(cls, path: Path) -> Tokenizer:
-        """Read the `tokenizer.json` of a byte-level BPE tokenizer, exactly or not at all."""
-        return cls(huggingface.read(path).vocabulary)
-
-    def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
-        """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`."""
-        content = huggingface.to_bytes(self._vocabulary)
-        self._check_export(huggingface.parse(path, content).vocabulary, path)
-        with write_whole(path, overwrite=overwrite) as file:
-            file.write(content)
-
-    @classmethod
-    def from_gpt2(
-        cls, vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None
-    ) -> Tokenizer:
-        """Read GPT-2's `vocab.json` and `merges.txt`; the pattern is GPT-2's.
-
-        Special tokens that `vocab.json` lacks get the ids past its last. Where none are named,
-        `<|endoftext|>` is one if it stands there.
-        """
-        return cls(gpt2.read(vocab_path, merges_path, special_tokens=special_tokens).vocabulary)
-
-    def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
-        """Write GPT-2's `vocab.json` and `merges.txt`, both or none."""
-        vocab, merges = gpt2.to_bytes(self._vocabulary)
-        again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
-        self._check_export(again.vocabulary, vocab_path)
-        gpt2.write_two(vocab_path, vocab, merges_path, merges, overwrite=overwrite)
-
-    def _check_export(self, again: Vocabulary, path: Path) -> None:
-        """Refuse an export that, read back, does not encode difficult texts to the same ids."""
-        check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer cannot be changed; {name} was to be set")
 
@@ -502,16 +447,24 @@ class Tokenizer:
         )
 
 
+def _split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
+    """Cut a text before and after each special token: the leftmost, and there the longest."""
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    if not longest_first:
+        return [text]
+    return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
+
+
 def _from_artifact(artifact: bytes) -> Tokenizer:
     return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"))
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder:
     tokens, count = vocabulary.tokens, len(vocabulary.merges)
     merges = np.empty((count, 3), np.uint32)
     merges[:, :2] = np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32, 2 * count).reshape(-1, 2)
     merges[:, 2] = vocabulary.merge_ids
-    encoder = Encoder(
+    return Encoder(
         pattern=vocabulary.pattern,
         tokens=b"".join(tokens.values()),
         ends=np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64),
@@ -520,6 +473,3 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
     )
-    if vocabulary.normalization is None:
-        return encoder
-    return NormalizingEncoder(encoder, vocabulary.special_tokens, vocabulary.normalization)

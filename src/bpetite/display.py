@@ -1,0 +1,122 @@
+"""Tokens in, text out in which one sees where each begins: for terminals, for notebooks, and plain.
+
+Nothing in a token can act on what shows it: control characters, bidirectional controls and bytes that are
+part of a character are spelled out, and HTML is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_TERMINAL_BACKGROUNDS = (153, 157, 223, 218, 189)
+_TERMINAL_SPECIAL = "\x1b[1;38;5;231;48;5;60m"
+_TERMINAL_RESET = "\x1b[0m"
+
+_HTML_BACKGROUNDS = ("#cfe3f7", "#d5ecc8", "#fbe3b6", "#f6d0dc", "#ded6f3")
+_HTML_SPECIAL = "#4b5a86"
+
+
+@dataclass(frozen=True)
+class ShownToken:
+    """A token as it is shown."""
+
+    token_id: int
+    token: bytes
+    special: bool = False
+
+
+def visible(token: bytes) -> str:
+    """Return a token's text with whatever cannot be seen spelled out; a piece of a character as its bytes.
+
+    >>> visible(b"tab\\tnul\\x00"), visible("日".encode()[:2]), visible("\\u202e".encode())
+    ('tab\\tnul<00>', '<e6><97>', '<U+202E>')
+    """
+    try:
+        text = token.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(f"<{byte:02x}>" for byte in token)
+    return "".join(_visible_character(character) for character in text)
+
+
+def _visible_character(character: str) -> str:
+    if character in "\n\t" or character.isprintable():
+        return character
+    if unicodedata.category(character) == "Zs":
+        return " "
+    code = ord(character)
+    return f"<{code:02x}>" if code < 0x80 else f"<U+{code:04X}>"
+
+
+def plain(tokens: Iterable[ShownToken]) -> str:
+    """Return the tokens with a bar between each two.
+
+    >>> plain([ShownToken(1, b"low"), ShownToken(2, b"er")])
+    'low|er'
+    """
+    return "|".join(visible(shown.token) for shown in tokens)
+
+
+def coloured(tokens: Iterable[ShownToken]) -> str:
+    """Return the tokens on changing backgrounds, in the escape sequences of terminals."""
+    painted = []
+    for place, shown in enumerate(tokens):
+        background = _TERMINAL_BACKGROUNDS[place % len(_TERMINAL_BACKGROUNDS)]
+        colour = _TERMINAL_SPECIAL if shown.special else f"\x1b[38;5;16;48;5;{background}m"
+        lines = [f"{colour}{line}{_TERMINAL_RESET}" if line else "" for line in _lines(shown.token)]
+        painted.append("\n".join(lines))
+    return "".join(painted)
+
+
+def _lines(token: bytes) -> list[str]:
+    return visible(token).split("\n")
+
+
+class ShownText:
+    """What `Tokenizer.show` returns: coloured tokens in a notebook, plain text elsewhere.
+
+    >>> ShownText([ShownToken(256, b"low"), ShownToken(101, b"e")])
+    low|e
+    2 tokens, 4 bytes, 2.00 bytes per token
+    """
+
+    MOST_TOKENS = 5000
+    """A notebook shows this many; the rest is counted, not drawn."""
+
+    def __init__(self, tokens: Sequence[ShownToken]) -> None:
+        self.tokens = tuple(tokens)
+
+    @property
+    def summary(self) -> str:
+        """How many tokens and bytes there are."""
+        size = sum(len(shown.token) for shown in self.tokens)
+        each = f", {size / len(self.tokens):.2f} bytes per token" if self.tokens else ""
+        return f"{len(self.tokens):,} tokens, {size:,} bytes{each}"
+
+    def __repr__(self) -> str:
+        return f"{plain(self.tokens)}\n{self.summary}"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        drawn = "".join(
+            _token_html(place, shown) for place, shown in enumerate(self.tokens[: self.MOST_TOKENS])
+        )
+        left_out = len(self.tokens) - self.MOST_TOKENS
+        more = f"<p>… and {left_out:,} tokens more</p>" if left_out > 0 else ""
+        return (
+            '<div style="font:14px/1.9 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere">'
+            f'{drawn}{more}<p style="font:13px system-ui,sans-serif">{html.escape(self.summary)}</p></div>'
+        )
+
+
+def _token_html(place: int, shown: ShownToken) -> str:
+    background = _HTML_SPECIAL if shown.special else _HTML_BACKGROUNDS[place % len(_HTML_BACKGROUNDS)]
+    ink = "#ffffff" if shown.special else "#1d232a"
+    text = html.escape(visible(shown.token)).replace("\n", "↵\n")
+    title = html.escape(f"id {shown.token_id}: {shown.token.hex(' ')}")
+    return (
+        f'<bdi title="{title}" style="background:{background};color:{ink};border-radius:3px;padding:1px 0">'
+        f"{text}</bdi>"
+    )

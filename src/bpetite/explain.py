@@ -1,0 +1,136 @@
+"""A vocabulary in, reasons out: how a token is built, and how a pretoken is merged, step by step.
+
+This is what `inspect`, the viewer and the report show. It replays merges one at a time, for looking at; text
+is encoded by the engine.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from bpetite.vocabulary import Pair, Vocabulary
+
+
+@dataclass(frozen=True)
+class Step:
+    """One merge applied to a pretoken."""
+
+    rank: int
+    pair: Pair
+    made: int
+    """The id of the token that the merge makes."""
+    ids: tuple[int, ...]
+    """The whole pretoken after the merge."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A token and the merge that makes it; a base token and a special token have none."""
+
+    token_id: int
+    token: bytes
+    rank: int | None = None
+    pair: Pair | None = None
+
+
+class Explainer:
+    """Answers questions about one vocabulary.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
+    >>> explainer = Explainer(Vocabulary(tokens, [(97, 98), (256, 99)]))
+    >>> [step.ids for step in explainer.steps(b"abcab")]
+    [(256, 99, 256), (257, 256)]
+    >>> [part.token for part in explainer.parts(257)]
+    [b'abc', b'ab', b'a', b'b', b'c']
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._rank_of = {pair: rank for rank, pair in enumerate(vocabulary.merges)}
+        self._text_of = {token_id: text for text, token_id in vocabulary.special_tokens.items()}
+
+    def token(self, token_id: int) -> bytes:
+        """Return the bytes of a token; an unknown id is a `KeyError`."""
+        if token_id in self._text_of:
+            return self._text_of[token_id].encode("utf-8")
+        return self.vocabulary.tokens[token_id]
+
+    def is_special(self, token_id: int) -> bool:
+        """Whether this is the id of a special token."""
+        return token_id in self._text_of
+
+    def start(self, pretoken: bytes) -> tuple[int, ...]:
+        """Return the base ids that a pretoken consists of before any merge."""
+        return tuple(self.vocabulary.base_ids[byte] for byte in pretoken)
+
+    def rank_of(self, pair: Pair) -> int | None:
+        """Return the rank of a pair's merge, if there is one."""
+        return self._rank_of.get(pair)
+
+    def steps(self, pretoken: bytes) -> list[Step]:
+        """Replay the merges of a pretoken: always the lowest rank present, at every place from left to right.
+
+        (A vocabulary whose `whole_pretoken_first` is set may give a pretoken one id without any of them.)
+        """
+        ids = self.start(pretoken)
+        steps = []
+        while ranks := [self._rank_of[pair] for pair in pairwise(ids) if pair in self._rank_of]:
+            rank = min(ranks)
+            pair, made = self.vocabulary.merges[rank], self.vocabulary.merge_ids[rank]
+            ids = _merged(ids, pair, made)
+            steps.append(Step(rank, pair, made, ids))
+        return steps
+
+    @cached_property
+    def rank_of_token(self) -> dict[int, int]:
+        """The rank of the merge that makes a token.
+
+        Where several merges make the same token, encoding always takes the same one of them: what lies
+        between two token boundaries has been merged as if it stood alone. So its own bytes tell which one.
+        """
+        ranks: defaultdict[int, list[int]] = defaultdict(list)
+        for rank, made in enumerate(self.vocabulary.merge_ids):
+            ranks[made].append(rank)
+        return {
+            made: found[0] if len(found) == 1 else self._rank_when_alone(made, found[0])
+            for made, found in ranks.items()
+        }
+
+    def _rank_when_alone(self, token_id: int, otherwise: int) -> int:
+        steps = self.steps(self.vocabulary.tokens[token_id])
+        return steps[-1].rank if steps and steps[-1].ids == (token_id,) else otherwise
+
+    def part(self, token_id: int) -> Part:
+        """Return a token with the merge that makes it."""
+        rank = None if self.is_special(token_id) else self.rank_of_token.get(token_id)
+        pair = None if rank is None else self.vocabulary.merges[rank]
+        return Part(token_id, self.token(token_id), rank, pair)
+
+    def parts(self, token_id: int) -> list[Part]:
+        """Return a token and everything that it is made of, each once, the whole before its parts."""
+        found: dict[int, Part] = {}
+        waiting = [token_id]
+        while waiting:
+            part = self.part(waiting.pop())
+            if part.token_id not in found:
+                found[part.token_id] = part
+                waiting.extend(reversed(part.pair or ()))
+        return list(found.values())
+
+
+def _merged(ids: Sequence[int], pair: Pair, made: int) -> tuple[int, ...]:
+    """Replace a pair in one non-overlapping pass from left to right."""
+    result: list[int] = []
+    place = 0
+    while place < len(ids):
+        if tuple(ids[place : place + 2]) == pair:
+            result.append(made)
+            place += 2
+        else:
+            result.append(ids[place])
+            place += 1
+    return tuple(result)

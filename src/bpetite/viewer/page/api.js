@@ -1,0 +1,40 @@
+// Questions in, the server's answers out. A refusal is an Error with the server's own words.
+
+async function ask(path, parameters = {}, text) {
+  const query = new URLSearchParams(parameters);
+  const request = text === undefined ? {} : { method: "POST", body: text };
+  const response = await fetch(`/api/${path}?${query}`, request);
+  if (!response.ok) throw new Error(await response.text());
+  const answer = await response.json();
+  if (answer.error) throw new Error(answer.error);
+  return answer;
+}
+
+export const about = () => ask("about");
+export const encode = (model, text) => ask("encode", { model }, text);
+export const token = (model, id) => ask("token", { model, id });
+export const steps = (model, text) => ask("steps", { model }, text);
+export const stepsAt = (model, text, at) => ask("steps", { model, at }, text);
+export const vocabulary = (model, by, query, first) => ask("vocabulary", { model, by, query, first });
+export const lessons = (corpus, pattern, special) => ask("lessons", { pattern, special }, corpus);
+
+/** Returns a function that runs `work` with its latest argument, one run at a time, and reports failures. */
+export function latestOnly(work, failed) {
+  let waiting = null;
+  let running = false;
+  return async function run(argument) {
+    waiting = { argument };
+    if (running) return;
+    running = true;
+    while (waiting) {
+      const next = waiting;
+      waiting = null;
+      try {
+        await work(next.argument);
+      } catch (error) {
+        failed(error);
+      }
+    }
+    running = false;
+  };
+}

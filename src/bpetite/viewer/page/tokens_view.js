@@ -1,0 +1,129 @@
+// The first view: a text is encoded as it is typed, by one tokenizer or by two side by side.
+
+import { encode, latestOnly } from "./api.js";
+import { byId, element, later, number, plural } from "./dom.js";
+import { TokenDetails } from "./token_details.js";
+import { TokenPane } from "./token_pane.js";
+
+const SAMPLE = `The quick brown fox doesn't jump over 12,345 lazy dogs.
+naïve café, 東京へ行く, привет 👋🏽
+\tdef tokenize(text: str) -> list[int]:
+<|endoftext|>`;
+
+const LARGE = 100_000;
+
+export function startTokens(models, watchPretoken, failed) {
+  const input = byId("text");
+  const details = new TokenDetails(byId("token-details"), "Point at a token to see its bytes, its id, and the merges that built it.");
+  const panes = models.map((model, place) => paneOf(model, place, (...pointed) => show(place, ...pointed)));
+  let text = (input.value = SAMPLE);
+  let chosen = null;
+
+  const draw = () => {
+    const mode = document.querySelector("input[name=show]:checked").value;
+    const marked = panes.length > 1 && byId("differences").checked;
+    panes.forEach((pane, place) => {
+      if (!pane.encoding) return;
+      pane.encoding.differs = marked ? differences(pane.encoding, panes[1 - place].encoding) : null;
+      pane.tokens.show(pane.encoding, mode);
+      pane.summary.replaceChildren(...summaryOf(pane.encoding, panes, place));
+    });
+  };
+
+  const encodeText = latestOnly(async (source) => {
+    const bytes = new TextEncoder().encode(source);
+    const answers = await Promise.all(models.map((_, place) => encode(place, source)));
+    answers.forEach((answer, place) => {
+      panes[place].encoding = { ...answer, bytes, specials: new Set(Object.values(models[place].special_tokens)) };
+    });
+    byId("text-status").textContent = `${plural([...source].length, "character")}, ${plural(bytes.length, "byte")}`;
+    draw();
+  }, failed);
+
+  function show(place, token, kept) {
+    if (kept) chosen = { place, token };
+    const target = token === null ? chosen : { place, token };
+    if (!target) return;
+    const { tokens, encoding } = panes[target.place];
+    if (target.token >= encoding.ids.length) return;
+    const from = tokens.start(target.token);
+    details.show(target.place, encoding.ids[target.token], {
+      heading: panes.length > 1 ? models[target.place].name : "",
+      extra: [["Stands at", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}`]],
+      action: element("button.plain", { type: "button", onclick: () => watchPretoken(target.place, text, from) }, "Watch its pretoken merge"),
+    }).catch(failed);
+  }
+
+  const typed = later(() => encodeText(text), () => (text.length > LARGE ? 250 : 30));
+  input.addEventListener("input", () => { text = input.value; typed(); });
+  const drop = (content) => { input.value = content; text = content; encodeText(text); };
+  input.addEventListener("paste", (event) => pasteLong(event, input));
+  acceptFiles(byId("tokens"), drop, failed);
+  document.querySelectorAll("input[name=show]").forEach((choice) => choice.addEventListener("change", draw));
+  byId("differences").addEventListener("change", draw);
+  byId("differences-choice").hidden = models.length < 2;
+  byId("panes").classList.toggle("two", models.length > 1);
+  byId("panes").append(...panes.map((pane) => pane.holder));
+  encodeText(text);
+}
+
+function paneOf(model, place, pointed) {
+  const tokens = new TokenPane(model.name, pointed);
+  const summary = element("p.summary", { "data-model": place });
+  return { tokens, summary, holder: element("article.pane", {}, summary, tokens.body), encoding: null };
+}
+
+function summaryOf(encoding, panes, place) {
+  const { ids, bytes } = encoding;
+  const specials = ids.reduce((count, id) => count + encoding.specials.has(id), 0);
+  const facts = [
+    element("b.count", {}, number(ids.length)), ` token${ids.length === 1 ? "" : "s"}`,
+    ids.length ? ` · ${(bytes.length / ids.length).toFixed(2)} bytes per token` : "",
+    specials ? ` · ${number(specials)} special` : "",
+  ];
+  const other = panes[1 - place]?.encoding;
+  if (!other) return facts;
+  const alone = differences(encoding, other).reduce((count, flag) => count + flag, 0);
+  return [element("span.pane-name", {}, panes[place].tokens.body.getAttribute("aria-label").slice("Tokens of ".length)), ...facts,
+    ` · ${number(alone)} cut differently`];
+}
+
+/** Marks the tokens of one encoding whose bytes are not one token in the other. */
+export function differences(one, other) {
+  const flags = new Uint8Array(one.ids.length);
+  const starts = new Map();
+  let start = 0;
+  for (const end of other.ends) {
+    starts.set(start, end);
+    start = end;
+  }
+  start = 0;
+  one.ends.forEach((end, place) => {
+    flags[place] = starts.get(start) === end ? 0 : 1;
+    start = end;
+  });
+  return flags;
+}
+
+/** Inserts a long pasted text at once; a browser's own way takes a minute for some hundred kilobytes of lines. */
+function pasteLong(event, input) {
+  const pasted = event.clipboardData.getData("text/plain");
+  if (pasted.length < LARGE / 10) return;
+  event.preventDefault();
+  input.setRangeText(pasted, input.selectionStart, input.selectionEnd, "end");
+  input.dispatchEvent(new Event("input"));
+}
+
+function acceptFiles(area, accept, failed) {
+  area.addEventListener("dragover", (event) => event.preventDefault());
+  area.addEventListener("drop", async (event) => {
+    const [file] = event.dataTransfer.files;
+    if (!file) return;
+    event.preventDefault();
+    try {
+      accept(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
+    } catch {
+      failed(new Error(`${file.name} is not UTF-8 text`));
+    }
+  });
+}

@@ -1,0 +1,75 @@
+"""Tokens that are looked at: in a notebook, in a terminal, in plain text."""
+
+from html.parser import HTMLParser
+
+from bpetite import Tokenizer
+from bpetite.display import ShownText, coloured, plain, visible
+from encoders import CORPUS
+
+TOKENIZER = Tokenizer.train(CORPUS, 400)
+HOSTILE = (
+    "<script>alert(1)</script>\"'&amp; \x1b[31m \x00 \u202e abc \u200b \u2028 e\u0301 東<|endoftext|>\r\n"
+)
+
+
+class Seen(HTMLParser):
+    """Collects what a browser would show."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_notebook_shows_every_token_and_nothing_acts() -> None:
+    shown = TOKENIZER.show(HOSTILE)
+    seen = Seen(shown._repr_html_())
+    assert set(seen.tags) == {"div", "bdi", "p"}
+    assert seen.tags.count("bdi") == len(TOKENIZER.encode(HOSTILE))
+    assert "<script>" in seen.text.replace("|", "")
+    assert not {"\x1b", "\x00", "\u202e", "\u200b", "\u2028"} & set(seen.text)
+
+
+def test_elsewhere_it_is_plain_text_with_a_summary() -> None:
+    shown = TOKENIZER.show("the fox<|endoftext|>")
+    tokens = [
+        TOKENIZER.token_bytes(token_id).decode() for token_id in TOKENIZER.encode("the fox<|endoftext|>")
+    ]
+    assert (
+        repr(shown)
+        == "|".join(tokens) + f"\n{len(tokens)} tokens, 20 bytes, {20 / len(tokens):.2f} bytes per token"
+    )
+    assert repr(TOKENIZER.show("")) == "\n0 tokens, 0 bytes"
+
+
+def test_special_tokens_are_parsed_or_not_as_in_encode() -> None:
+    assert [token.special for token in TOKENIZER.show("<|endoftext|>").tokens] == [True]
+    assert not any(token.special for token in TOKENIZER.show("<|endoftext|>", special="text").tokens)
+
+
+def test_a_terminal_gets_colours_and_no_control_characters_of_the_text() -> None:
+    painted = coloured(TOKENIZER.show(HOSTILE).tokens)
+    assert "\x1b[31m" not in painted
+    assert "<1b>" in painted
+    assert painted.count("\x1b[0m") == painted.count("\x1b[") / 2
+    assert plain(TOKENIZER.show("a\x07").tokens).endswith("<07>")
+
+
+def test_what_cannot_be_seen_is_spelled_out() -> None:
+    assert visible("\u202eé\u2028\xa0\ufeff".encode()) == "<U+202E>é<U+2028> <U+FEFF>"
+    assert visible(b"\xe6\x97") == "<e6><97>"
+    assert visible(b"\n\t\r") == "\n\t<0d>"
+
+
+def test_a_long_text_is_drawn_in_part_and_says_so() -> None:
+    shown = TOKENIZER.show("the fox " * 4000)
+    page = shown._repr_html_()
+    assert page.count("<bdi") == ShownText.MOST_TOKENS
+    assert f"and {len(shown.tokens) - ShownText.MOST_TOKENS:,} tokens more" in page

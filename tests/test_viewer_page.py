@@ -1,0 +1,542 @@
+"""The viewer's page in a browser: what a person sees is what the specification says."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bpetite import Tokenizer, symbols
+from bpetite._encoder import _apply_merge, _base_ids, merge_ids
+from bpetite._encoder import encode as specified_encode
+from bpetite._pretokenizer import pretokenize
+from bpetite._trainer import train_bpe
+from bpetite.dialect import DIALECTS
+from bpetite.viewer.server import Viewer
+from viewing import open_view, running, watched_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+HOSTILE = [
+    "<script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>",
+    "\"'><b>&amp;</b>&lt;/textarea></textarea>",
+    "\u202egnirts desrever\u202c \u2066isolate\u2069 \u200bzero\u200d \ufeff \x00\x07\x1b[31m\x7f \u2028",
+    "e\u0301\u0301\u0301 \u0301alone Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘",
+    "👩‍👩‍👧 🏳️‍🌈 👋🏽 日本語 عربى עברית हिन्दी",
+    "a\r\nb\rc\t\td  \xa0\u3000e",
+    "<|endoftext|>" * 3 + "<|endoftext",
+]
+
+
+PASTE = """text => {
+    const field = document.querySelector("#text");
+    field.select();
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    const paste = new ClipboardEvent("paste", { clipboardData, cancelable: true });
+    if (field.dispatchEvent(paste)) {
+        field.setRangeText(text);
+        field.dispatchEvent(new Event("input"));
+    }
+}"""
+
+
+def specified_steps(tokenizer: Tokenizer, pretoken: bytes) -> list[tuple[int, list[int]]]:
+    """Replay the specification's loop for one pretoken: the rank and the ids of every step."""
+    vocab, merges = tokenizer.vocabulary.tokens, tokenizer.merges
+    id_of_byte, id_of_merge = _base_ids(vocab, {}), merge_ids(vocab, merges, {})
+    rank_of = {pair: rank for rank, pair in enumerate(merges)}
+    ids = [id_of_byte[byte] for byte in pretoken]
+    steps = []
+    while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
+        rank = min(present)
+        ids = _apply_merge(ids, merges[rank], id_of_merge[rank])
+        steps.append((rank, ids))
+    return steps
+
+
+def wait_until(page: Page, script: str, expected: object) -> None:
+    """Wait until a function of the page returns a value."""
+    wanted = json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
+    page.wait_for_function(f"wanted => JSON.stringify(({script})()) === wanted", arg=wanted)
+
+
+def type_text(page: Page, text: str) -> None:
+    """Paste a text over what the field holds, and wait until it is shown."""
+    page.evaluate(PASTE, text)
+    size = len(page.locator("#text").input_value().encode("utf-8"))
+    page.wait_for_function(
+        "size => document.querySelector('#text-status').textContent.includes(` ${size} byte`)",
+        arg=f"{size:,}",
+    )
+
+
+def shown_ids(page: Page, model: int = 0) -> list[int]:
+    """The ids that the page shows, in the view of ids."""
+    page.locator("input[name=show][value=ids]").check(force=True)
+    tokens = page.locator(".tokens").nth(model).locator("[data-place]")
+    return [int(text) for text in tokens.all_text_contents()]
+
+
+# Tokens ------------------------------------------------------------------------------------------------
+
+
+def test_tokens_follow_every_key(page: Page, small: Tokenizer) -> None:
+    page.locator("#text").fill("")
+    typed = ""
+    for key in "the tokens, naïve":
+        typed += key
+        page.locator("#text").press_sequentially(key)
+        expected = small.encode(typed)
+        wait_until(page, "() => Number(document.querySelector('.tokens').dataset.count)", len(expected))
+    vocabulary = small.vocabulary
+    assert shown_ids(page) == specified_encode(typed, vocabulary.tokens, small.merges, {})
+    summary = page.locator(".summary").inner_text()
+    assert summary.startswith(f"{len(expected)} tokens")
+    assert f"{len(typed.encode()) / len(expected):.2f} bytes per token" in summary
+
+
+def test_the_table_gives_ids_offsets_and_bytes(page: Page, small: Tokenizer) -> None:
+    text = "naïve\ttokens<|endoftext|>"
+    type_text(page, text)
+    page.locator("input[name=show][value=table]").check(force=True)
+    rows = [
+        row.locator("> span").all_text_contents() for row in page.locator(".tokens .row[data-place]").all()
+    ]
+    ids, spans = small.encode_with_offsets(text, unit="bytes")
+    assert [int(row[1]) for row in rows] == ids
+    assert [row[2] for row in rows] == [f"{start}–{end}" for start, end in spans]
+    assert [bytes.fromhex(row[4]) for row in rows] == [small.token_bytes(token_id) for token_id in ids]
+    assert page.locator(".tokens .special").count() == 1
+
+
+def test_invisible_characters_are_made_visible(page: Page) -> None:
+    type_text(page, "a b\tc\nd\u202e\x00é")
+    shown = page.locator(".tokens").inner_text()
+    for mark in ("·", "→", "↵", "e280ae", "00"):
+        assert mark in shown
+    assert "\u202e" not in shown
+    assert "\x00" not in shown
+    label = "bytes => import('/bytes.js').then(({ labelOf }) => labelOf(new Uint8Array(bytes)))"
+    for text, visible in (
+        ("\u202ea\u200d", "U+202EaU+200D"),
+        ("\u0301", "◌\u0301"),
+        ("\ufeff\xa0", "U+FEFFU+00A0"),
+    ):
+        assert page.evaluate(label, list(text.encode())) == visible
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_and_does_nothing(page: Page, small: Tokenizer, text: str) -> None:
+    type_text(page, text)
+    typed = text.replace("\r\n", "\n").replace("\r", "\n")  # what a text field makes of line ends
+    assert shown_ids(page) == small.encode(typed)
+    page.locator("input[name=show][value=text]").check(force=True)
+    assert page.locator("#tokens :is(script, img, svg, b:not(.count), iframe)").count() == 0
+    assert not set("\u202e\u2066\u200b\u2028\x00\x1b") & set(page.locator("#panes").inner_text())
+
+
+def test_pointing_at_a_token_tells_what_it_is(page: Page, small: Tokenizer) -> None:
+    type_text(page, "tokenization")
+    token_id = small.encode("tokenization")[0]
+    token = small.token_bytes(token_id)
+    page.locator(".tokens .token").first.hover()
+    details = page.locator(f"#token-details[data-id='{token_id}']")
+    details.wait_for()
+    facts = dict(
+        zip(*(details.locator(f".facts {name}").all_text_contents() for name in ("dt", "dd")), strict=True)
+    )
+    assert facts["Id"] == str(token_id)
+    assert facts["Rank"] == str(small.merges.index(small.vocabulary.merges[token_id - 256]))
+    assert facts["Bytes"] == f"{token.hex(' ')} ({len(token)})"
+    assert facts["Stands at"] == f"token 0, bytes 0 to {len(token)}"
+    leaves = details.locator(".tree li:not(:has(li)) .chip").all_text_contents()
+    assert "".join(leaves).encode() == token
+    inner = details.locator(".tree li:has(li)").count()
+    assert inner == len(leaves) - 1
+
+
+def test_the_arrow_keys_move_from_token_to_token(page: Page, small: Tokenizer) -> None:
+    text = "the tokens of the new"
+    type_text(page, text)
+    page.locator(".tokens .token").first.focus()
+    for token_id in small.encode(text):
+        page.locator(f"#token-details[data-id='{token_id}']").wait_for()
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Home")
+    page.locator(f"#token-details[data-id='{small.encode(text)[0]}']").wait_for()
+    page.keyboard.press("End")
+    page.locator(f"#token-details[data-id='{small.encode(text)[-1]}']").wait_for()
+
+
+def test_a_file_can_be_dropped(page: Page, small: Tokenizer) -> None:
+    drop = """content => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(content)], "dropped.txt"));
+        const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true });
+        document.querySelector("#tokens").dispatchEvent(drop);
+    }"""
+    text = "the new\r\nlow tokens"
+    page.evaluate(drop, list(text.encode()))
+    page.locator("#text-status", has_text="19 bytes").wait_for()
+    assert shown_ids(page) == small.encode(text)
+    page.evaluate(drop, [0xFF, 0xFE])
+    page.locator("#failure:not([hidden])").wait_for()
+    assert "not UTF-8" in page.locator("#failure").inner_text()
+
+
+def test_a_megabyte_stays_usable(page: Page, small: Tokenizer) -> None:
+    line = "the lowest of the low, the newest tokens; naïve 東京 12345\n"
+    text = line * (1_000_000 // len(line.encode()))
+    began = time.perf_counter()
+    type_text(page, text)
+    loaded = time.perf_counter() - began
+    assert int(page.locator(".tokens").get_attribute("data-count") or 0) == small.count(text)
+    drawn = page.locator(".tokens [data-place]").count()
+    assert 0 < drawn < 20_000
+    began = time.perf_counter()
+    page.locator("#text").press("x")
+    page.locator("#text-status", has_text=f"{len(text) + 1:,} characters").wait_for()
+    typed = time.perf_counter() - began
+    page.locator(".tokens [data-place]").first.focus()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "document.activeElement.dataset.place == document.querySelector('.tokens').dataset.count - 1"
+    )
+    assert loaded < 20
+    assert typed < 20
+
+
+def test_a_megabyte_without_a_line_end_or_a_merge_stays_usable(page: Page, small: Tokenizer) -> None:
+    text = "x" * 1_000_000
+    type_text(page, text)
+    assert int(page.locator(".tokens").get_attribute("data-count") or 0) == small.count(text)
+    assert page.locator(".tokens [data-place]").count() < 20_000
+
+
+# Merging -----------------------------------------------------------------------------------------------
+
+
+STEPS = """() => [...document.querySelectorAll("#merging-steps tbody tr")].map(
+    (row) => [Number(row.dataset.rank), row.dataset.ids.split(" ").map(Number)])"""
+
+
+@pytest.mark.parametrize("text", ["tokenization", "newest lowest", "aaaa", "naïve", "x", "東京"])
+def test_merging_is_the_specifications(page: Page, viewer: Viewer, small: Tokenizer, text: str) -> None:
+    open_view(page, viewer, "merging")
+    page.locator("#merging-text").fill(text)
+    base = _base_ids(small.vocabulary.tokens, {})
+    for place, pretoken in enumerate(pretokenize(text)):
+        page.locator(f"#merging-words[data-of='{text}'] .word").nth(place).click()
+        expected = specified_steps(small, pretoken)
+        wait_until(page, STEPS, [[rank, ids] for rank, ids in expected])
+        states = [[base[byte] for byte in pretoken], *(ids for _, ids in expected)]
+        slider = page.get_by_label("Step of merging")
+        assert slider.get_attribute("max") == str(len(expected))
+        for step, ids in enumerate(states):
+            slider.fill(str(step))
+            assert page.locator("#merging-stage").get_attribute("data-ids") == " ".join(map(str, ids))
+            lowest = page.locator("#merging-stage .join.lowest").all_text_contents()
+            assert set(lowest) == ({str(expected[step][0])} if step < len(expected) else set())
+
+
+def test_merging_plays_by_itself_and_stops_at_the_end(page: Page, viewer: Viewer) -> None:
+    open_view(page, viewer, "merging")
+    page.locator("#merging-text").fill("low")
+    page.locator("#merging-words[data-of='low']").wait_for()
+    last = page.get_by_label("Step of merging").get_attribute("max")
+    page.locator("#merging-player .play").click()
+    wait_until(page, "() => document.querySelector('#merging-player input').value", last)
+    wait_until(page, "() => document.querySelector('#merging-player .play').textContent", "Play")
+
+
+def test_a_tokens_pretoken_can_be_watched(page: Page, small: Tokenizer) -> None:
+    type_text(page, "the lowest tokenization")
+    page.locator(".tokens .token").last.click()
+    page.get_by_role("button", name="Watch its pretoken merge").click()
+    wait_until(page, "() => document.querySelector('#merging-text').value", " tokenization")
+    assert page.locator("#merging").is_visible()
+    assert page.locator("#merging-steps tbody tr").count() == len(specified_steps(small, b" tokenization"))
+
+
+def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(page: Page, viewer: Viewer) -> None:
+    open_view(page, viewer, "merging")
+    for text, words in (
+        ("<|endoftext|>", "without any merge"),
+        ("x" * 300, "too long"),
+        ("", "Write something"),
+    ):
+        page.locator("#merging-text").fill(text)
+        page.wait_for_function(
+            "words => document.querySelector('#merging-sentence').textContent.includes(words)", arg=words
+        )
+
+
+# Training ----------------------------------------------------------------------------------------------
+
+SEEDS = [
+    (
+        "low low low low low\nlower lower widest widest widest\nnewest newest newest newest newest newest\n",
+        r"\S+",
+    ),
+    ("ab ab ab", "gpt2"),
+    ("cab", "gpt2"),
+    ("abcab ab ac xyxyxy", "whitespace"),
+    ("aaa aaaa aaaaa", "gpt2"),
+    ("the end<|endoftext|>the end<|endoftext|>", "gpt2"),
+    ("naïve 東京 👋🏽 don't 123456", "cl100k"),
+    ("a-b a-b c", r"[a-z]+"),
+]
+
+TRAIN = """async ([corpora, most]) => {
+    const { train } = await import("/training.js");
+    const { lessons } = await import("/api.js");
+    const found = [];
+    for (const [corpus, pattern] of corpora) {
+        const answer = await lessons(corpus, pattern, "<|endoftext|>");
+        found.push(Object.fromEntries(answer.lessons.map((lesson) => {
+            const { steps, bytesOf } = train(lesson, most);
+            const bytes = (pair) => pair.map((id) => bytesOf.get(id));
+            return [lesson.name, steps.map(({ pair, made }) => [...pair, made, ...bytes(pair)])];
+        })));
+    }
+    return found;
+}"""
+
+
+def specified_merges(corpus: str, pattern: str, dialect: str, most: int) -> list[list[Any]]:
+    """What `train_bpe` learns, in the form in which the page tells it."""
+    from bpetite.patterns import named_pattern
+
+    result = train_bpe(corpus, 257 + most, dialect=dialect, pattern=named_pattern(pattern))
+    made = merge_ids(result.vocab, result.merges, result.special_tokens)
+    rows = zip(result.merges, made, strict=True)
+    spelled = [[*pair, token_id, *(result.vocab[part].hex() for part in pair)] for pair, token_id in rows]
+    return spelled[:most]
+
+
+def random_corpora(count: int) -> Iterator[tuple[str, str]]:
+    chance = random.Random(7)
+    for _ in range(count):
+        alphabet = chance.choice(["ab", "abc ", "abcde fgh ", "aé東 \n", "01 a.,"])
+        yield (
+            "".join(chance.choices(alphabet, k=chance.randint(0, 80))),
+            chance.choice(["gpt2", "whitespace", "none"]),
+        )
+
+
+def test_training_in_the_page_is_train_bpe_in_every_dialect(page: Page) -> None:
+    corpora = [*SEEDS, *random_corpora(40)]
+    found = page.evaluate(TRAIN, [corpora, 30])
+    for (corpus, pattern), by_dialect in zip(corpora, found, strict=True):
+        for dialect in DIALECTS:
+            assert by_dialect[dialect] == specified_merges(corpus, pattern, dialect, 30), (corpus, dialect)
+        expected = symbols.train_bpe([list(word) for word in corpus.split()], 30)
+        pairs = [tuple(bytes.fromhex(part).decode() for part in row[3:]) for row in by_dialect["symbols"]]
+        assert pairs == expected, corpus
+
+
+@pytest.mark.parametrize(("corpus", "pattern"), SEEDS[:4])
+def test_the_training_view_shows_every_merge(page: Page, viewer: Viewer, corpus: str, pattern: str) -> None:
+    open_view(page, viewer, "training")
+    page.locator("#pattern").fill(pattern)
+    page.locator("#corpus").fill(corpus)
+    pairs = {name: specified_merges(corpus, pattern, name, 40) for name in DIALECTS}
+    last = str(max(map(len, pairs.values())))
+    of = "() => (({ corpus, pattern }) => [corpus, pattern])(document.querySelector('#lessons').dataset)"
+    wait_until(page, of, [corpus, pattern])
+    assert page.get_by_label("Merge", exact=True).get_attribute("max") == last
+    page.get_by_label("Merge", exact=True).fill(last)
+    for name, merges in pairs.items():
+        script = f"""() => [...document.querySelectorAll(".lesson[data-name={name}] .merges li")].map(
+            (item) => item.dataset.pair)"""
+        wait_until(page, script, [f"{row[0]} {row[1]}" for row in merges])
+
+
+def test_the_training_view_tells_counts_the_winner_and_the_tie_rule(page: Page, viewer: Viewer) -> None:
+    open_view(page, viewer, "training")
+    wait_until(page, "() => document.querySelector('#training-player input').value", "1")
+    ours, theirs = (page.locator(f".lesson[data-name={name}]") for name in ("bpetite", "cs336"))
+    assert "2 pairs have this count; the smallest pair of ids wins: (101, 115)." in ours.inner_text()
+    assert "2 pairs have this count; the largest pair of bytes wins." in theirs.inner_text()
+    assert ours.locator(".pairs .won").inner_text().split() == ["es", "9"]
+    assert theirs.locator(".pairs .won").inner_text().split() == ["st", "9"]
+    assert ours.locator(".pairs .tied").inner_text().split() == ["st", "9"]
+    assert "newest × 6" in theirs.inner_text()
+    assert theirs.get_attribute("class") == "lesson differs"
+    assert "cs336 → s + t" in page.locator("#training-sentence").inner_text()
+    page.locator("#training-shown label", has_text="cs336").click()
+    assert page.locator(".lesson").count() == 4
+
+
+def test_a_pattern_that_is_wrong_is_told(page: Page, viewer: Viewer) -> None:
+    open_view(page, viewer, "training")
+    page.locator("#pattern").fill("(")
+    page.locator("#training-sentence.wrong").wait_for()
+    assert "pattern" in page.locator("#training-sentence").inner_text()
+    page.locator("#pattern").fill("gpt2")
+    page.locator("#training-sentence:not(.wrong)").wait_for()
+
+
+# Two models and the vocabulary -------------------------------------------------------------------------
+
+
+def test_two_models_stand_side_by_side_with_their_differences(
+    browser: Browser, pair: Viewer, small: Tokenizer, other: Tokenizer
+) -> None:
+    text = "the lowest of tokenization, don't 12345\tnaïve<|endoftext|><b>&amp;</b>"
+    with watched_page(browser, pair) as page:
+        open_view(page, pair, "tokens")
+        type_text(page, text)
+        spans = [set(tokenizer.encode_with_offsets(text, unit="bytes")[1]) for tokenizer in (small, other)]
+        for number, tokenizer in enumerate((small, other)):
+            assert shown_ids(page, number) == tokenizer.encode(text)
+            differing = page.locator(".tokens").nth(number).locator(".differs").count()
+            assert differing == len(spans[number] - spans[1 - number])
+            assert f"{differing} cut differently" in page.locator(".summary").nth(number).inner_text()
+        page.locator("#differences").uncheck()
+        assert page.locator("#panes .differs").count() == 0
+        page.locator(".tokens").nth(1).locator(".token").first.click()
+        page.locator(f"#token-details[data-id='{other.encode(text)[0]}']").wait_for()
+        assert "other.json" in page.locator("#token-details").inner_text()
+
+
+def test_the_vocabulary_is_searched_by_text_bytes_and_id(
+    page: Page, viewer: Viewer, small: Tokenizer
+) -> None:
+    open_view(page, viewer, "vocabulary")
+    tokens = small.vocabulary.tokens
+
+    def found(by: str, query: str, expected: int) -> list[int]:
+        page.locator(f"input[name=by][value={by}]").check(force=True)
+        page.locator("#search").fill(query)
+        status = f"{expected} token{'' if expected == 1 else 's'}"
+        wait_until(page, "() => document.querySelector('#search-status').textContent", status)
+        return [int(row.get_attribute("data-id") or -1) for row in page.locator("#found tbody tr").all()]
+
+    with_text = sorted(token_id for token_id, token in tokens.items() if b"ok" in token)
+    assert found("text", "ok", len(with_text)) == with_text
+    assert found("bytes", "6f 6b", len(with_text)) == with_text
+    assert found("id", "300-302", 3) == [300, 301, 302]
+    page.locator("#found tbody tr").first.click()
+    page.locator("#vocabulary-details[data-id='300']").wait_for()
+    assert len(found("text", "", small.vocab_size)) == 100
+    for shown in range(200, small.vocab_size + 100, 100):
+        page.locator("#more").click()
+        rows = min(shown, small.vocab_size)
+        wait_until(page, "() => document.querySelectorAll('#found tbody tr').length", rows)
+    assert not page.locator("#more").is_visible()
+    page.locator("input[name=by][value=bytes]").check(force=True)
+    page.locator("#search").fill("6")
+    page.locator("#search-status", has_text="hexadecimal").wait_for()
+
+
+def test_a_hostile_name_and_hostile_special_tokens_are_only_text(browser: Browser) -> None:
+    specials = ["<img src=x onerror=alert(1)>", "\u202e<script>"]
+    corpus = "the tokens" + "".join(specials)
+    tokenizer = Tokenizer.train_from_iterator([corpus], 300, dialect="tiktoken", special_tokens=specials)
+    with running(("<script>alert(1)</script>", tokenizer)) as viewer, watched_page(browser, viewer) as page:
+        for view in ("tokens", "merging", "training", "vocabulary"):
+            open_view(page, viewer, view)
+        open_view(page, viewer, "tokens")
+        type_text(page, corpus)
+        assert page.locator(".tokens .special").count() == 2
+        assert page.locator("body :is(img, script)").count() == 0
+        assert "<script>alert(1)</script>" in page.locator("#models").inner_text()
+
+
+# The page as a whole -----------------------------------------------------------------------------------
+
+VIEWS = ["tokens", "merging", "training", "vocabulary"]
+
+CONTRASTS = """() => {
+    const channel = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+    const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const background = (element) => {
+        for (; element; element = element.parentElement) {
+            const colour = parse(getComputedStyle(element).backgroundColor);
+            if (colour.length === 3 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const poor = [];
+    for (const element of document.querySelectorAll("body *")) {
+        const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        if (!own || !element.checkVisibility()) continue;
+        const one = luminance(parse(getComputedStyle(element).color)), two = luminance(background(element));
+        const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+        if (ratio < 4.5) poor.push(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+    }
+    return [...new Set(poor)];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_every_view_is_readable_and_fits(browser: Browser, pair: Viewer, scheme: str, width: int) -> None:
+    size = {"width": width, "height": 800}
+    with watched_page(browser, pair, viewport=size, color_scheme=scheme) as page:
+        for view in VIEWS:
+            open_view(page, pair, view)
+            if view == "tokens":
+                page.locator(".tokens .token").nth(1).click()
+                page.locator("#token-details .tree, #token-details .hint").first.wait_for()
+            assert page.evaluate(CONTRASTS) == [], view
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+def test_nothing_jumps(browser: Browser, pair: Viewer) -> None:
+    shifts = """() => { window.shifted = 0; new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) window.shifted += entry.value;
+    }).observe({ type: "layout-shift", buffered: true }); }"""
+    with watched_page(browser, pair) as page:
+        for view in VIEWS:
+            open_view(page, pair, view)
+            page.evaluate(shifts)
+            if view == "tokens":
+                type_text(page, "the lowest tokens\n" * 30)
+                for place in range(6):
+                    page.locator(".tokens .token").nth(place).hover()
+            if view in ("merging", "training"):
+                for _ in range(8):
+                    page.locator(f"#{view} [aria-label='One step on']").click()
+            if view == "vocabulary":
+                page.locator("#search").fill("to")
+                page.locator("#found tbody tr").nth(2).click()
+            page.wait_for_timeout(150)
+            assert page.evaluate("window.shifted") < 0.02, view
+
+
+def test_every_view_is_reached_by_keyboard(page: Page) -> None:
+    page.locator("#tab-tokens").focus()
+    for view in (*VIEWS[1:], VIEWS[0]):
+        page.keyboard.press("ArrowRight")
+        page.locator(f"#{view}").wait_for()
+        assert page.evaluate("document.activeElement.id") == f"tab-{view}"
+        assert page.locator(f"#tab-{view}").get_attribute("aria-selected") == "true"
+
+
+def test_every_control_has_a_name(page: Page, viewer: Viewer) -> None:
+    nameless = """() => [...document.querySelectorAll("button, input, select, textarea")]
+        .filter((element) => element.checkVisibility() && !element.textContent.trim()
+            && !element.ariaLabel && !element.labels?.length).map((element) => element.outerHTML)"""
+    for view in VIEWS:
+        open_view(page, viewer, view)
+        assert page.evaluate(nameless) == []
+
+
+def test_the_pages_own_policy_forbids_to_ask_elsewhere(browser: Browser, viewer: Viewer) -> None:
+    page = browser.new_page()
+    open_view(page, viewer, "tokens")
+    elsewhere = f"http://localhost:{viewer.server_port}/"
+    assert (
+        page.evaluate("to => fetch(to).then(() => 'sent', (error) => error.name)", elsewhere) == "TypeError"
+    )
+    page.close()
