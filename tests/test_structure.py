@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"viewer"},
+    {"viewer", "report"},
     {"standard_library", "__init__"},
     {"corpus"},
     {"cs336"},

@@ -11,7 +11,6 @@ pub mod error;
 pub mod merge;
 mod prefetch;
 pub mod pretokenize;
-pub mod recover;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;

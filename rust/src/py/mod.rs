@@ -13,14 +13,12 @@ mod encode;
 mod ids;
 mod merge;
 mod pretokenize;
-mod recover;
 
 /// The hot loops of bpetite.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;
     module.add_class::<encode::Encoder>()?;

@@ -10,11 +10,27 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import NoReturn
 
-from bpetite.cli import corpus, counting, demo, encode, stats, train
+from bpetite.cli import completion, corpus, counting, demo, encode, inspect, report, stats, train, view
 
-_COMMANDS = (train, encode, counting, corpus, stats, demo)
+_GROUPS = (
+    ("Learn a vocabulary", (train, counting, demo)),
+    ("Text and ids", (encode, corpus)),
+    ("Look inside", (inspect, view, stats, report)),
+    ("Shell", (completion,)),
+)
+"""The groups of the help list, and the modules whose commands stand in each."""
+
+_EXAMPLES = """
+Examples
+  bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
+  bpetite encode --model tok.json --text "hello world" --show
+  bpetite view tok.json
+
+Each command explains itself: bpetite train --help
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -25,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     options = _parser().parse_args(arguments)
+    if getattr(options, "no_color", False):
+        os.environ["NO_COLOR"] = "1"
     try:
         result: bytes = options.run(options)
         sys.stdout.buffer.write(result)
@@ -41,15 +59,39 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help lists the commands in groups."""
+
+    groups: list[tuple[str, dict[str, argparse.ArgumentParser]]]
+
+    def format_help(self) -> str:
+        """Return the description, the groups, and examples."""
+        lines = [f"{self.description}", "", "Usage: bpetite COMMAND [options]"]
+        for title, commands in self.groups:
+            lines += ["", title]
+            for name, command in commands.items():
+                about = (command.description or "").split(". ")[0].rstrip(".")
+                lines.append(f"  {name:<14} {about}")
+        return "\n".join(lines) + "\n" + _EXAMPLES
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
         prog="bpetite",
         description="Train byte-level BPE tokenizers exactly; encode and decode with them fast.",
-        epilog="Each command explains itself: bpetite train --help",
+        usage="bpetite COMMAND [options]",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_to(commands)
+    parser.add_argument("--version", action="version", version=f"bpetite {version('bpetite')}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser
+    )
+    parser.groups = []
+    for title, modules in _GROUPS:
+        before = set(commands.choices)
+        for module in modules:
+            module.add_to(commands)
+        added = {name: command for name, command in commands.choices.items() if name not in before}
+        parser.groups.append((title, added))
     return parser
 
 

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from bpetite import corpus
-from bpetite.cli.counting import add_cluster
+from bpetite.cli.options import (
+    Commands,
+    add_cluster,
+    add_command,
+    add_model,
+    add_quiet,
+    add_special,
+    add_threads,
+    json_line,
+)
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.tokenizer import Tokenizer
 
-_ENCODE_EXAMPLES = """examples:
-  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
-  bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
-  bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
+_ENCODE_EXAMPLES = """
+bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
+bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
+bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
 
 a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
 """
 
+_VERIFY_EXAMPLES = """
+bpetite verify ids/
+bpetite verify ids/ --samples 100 --inputs
+"""
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the two commands."""
-    encode = commands.add_parser(
+    encode = add_command(
+        commands,
         "encode-corpus",
-        help="encode a corpus into a folder of token files",
-        description="Encode a corpus into a folder of token files; what was stopped goes on with --resume.",
-        epilog=_ENCODE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Encode a corpus into a folder of token files. What was stopped goes on with --resume.",
+        _ENCODE_EXAMPLES,
     )
+    add_model(encode)
     add = encode.add_argument
-    add("--model", required=True, metavar="FILE", help="an artifact")
     add("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     add("--resume", action="store_true", help="go on where a stopped run was (or begin)")
@@ -55,31 +67,25 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="a shard ends with the document that brings it to this many tokens (default: %(default)s)",
     )
     add("--append-special", metavar="TEXT", help="a special token that ends every document")
-    add(
-        "--special",
-        choices=("parse", "text", "error"),
-        default="parse",
-        help="special tokens in the text become their ids (the default), are ordinary text, or are refused",
-    )
-    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
-    add("--quiet", action="store_true", help="no progress on stderr")
+    add_special(encode)
+    add_threads(encode)
+    add_quiet(encode)
     add_reading(encode)
     add_cluster(encode)
     encode.set_defaults(run=run_encode)
 
-    verify = commands.add_parser(
+    verify = add_command(
+        commands,
         "verify",
-        help="check a folder of token files",
-        description="Hash every file that encode-corpus made, and decode samples of the documents.",
-        epilog="example:\n  bpetite verify ids/",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Check a folder of token files. Every file is hashed, and samples of the documents are decoded.",
+        _VERIFY_EXAMPLES,
     )
     verify.add_argument("folder", metavar="DIR", help="what encode-corpus made")
     verify.add_argument(
         "--samples", type=int, default=16, metavar="N", help="documents of each shard to decode"
     )
     verify.add_argument("--inputs", action="store_true", help="hash the inputs again too")
-    verify.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_quiet(verify)
     verify.set_defaults(run=run_verify)
 
 
@@ -127,7 +133,7 @@ def run_encode(options: argparse.Namespace) -> bytes:
         "shards": len(manifest.shards),
         "affected_documents": sum(source.affected for source in manifest.inputs),
     }
-    return json.dumps(summary).encode("ascii") + b"\n"
+    return json_line(summary)
 
 
 def run_verify(options: argparse.Namespace) -> bytes:
@@ -139,4 +145,4 @@ def run_verify(options: argparse.Namespace) -> bytes:
         size = sum(file.bytes for shard in manifest.shards for file in shard.files)
         progress.complete("everything is as it was written", size)
     summary = {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
-    return json.dumps(summary).encode("ascii") + b"\n"
+    return json_line(summary)

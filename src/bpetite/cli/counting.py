@@ -3,54 +3,60 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 from collections.abc import Sequence
 
 from bpetite import corpus
+from bpetite.cli.options import (
+    Commands,
+    add_cluster,
+    add_command,
+    add_memory_limit,
+    add_output,
+    add_quiet,
+    add_rules,
+    add_threads,
+    json_line,
+    refuse_existing,
+)
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.sources import Input, find_inputs
 from bpetite.counts import Counts
-from bpetite.dialect import DIALECTS
-from bpetite.patterns import PATTERNS
 
-_COUNT_EXAMPLES = """examples:
-  bpetite count --input corpus.txt --output counts.parquet
-  bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output counts.parquet --memory-limit 4GB
-  bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output counts.parquet
+_COUNT_EXAMPLES = """
+bpetite count --input corpus.txt --output counts.parquet
+bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output counts.parquet --memory-limit 4GB
+bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output counts.parquet
 """
 
-_MERGE_EXAMPLES = """examples:
-  bpetite merge-counts --input monday.parquet tuesday.parquet --output week.parquet
-  bpetite merge-counts --input counts/ --output all.parquet
+_MERGE_EXAMPLES = """
+bpetite merge-counts --input monday.parquet tuesday.parquet --output week.parquet
+bpetite merge-counts --input counts/ --output all.parquet
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the two commands."""
-    count = commands.add_parser(
+    count = add_command(
+        commands,
         "count",
-        help="count the pretokens of a corpus",
-        description="Count the pretokens of a corpus into a Parquet file, to add up and to train on later.",
-        epilog=_COUNT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Count the pretokens of a corpus. Files of counts (Parquet) can be added up and trained on.",
+        _COUNT_EXAMPLES,
     )
-    add = count.add_argument
-    add("--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it")
+    count.add_argument(
+        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it"
+    )
     add_output(count, "where the counts go (Parquet)")
     add_rules(count)
-    add_means(count)
+    add_threads(count)
+    add_memory_limit(count)
+    add_quiet(count)
     add_reading(count)
     add_cluster(count)
     count.set_defaults(run=run_count)
 
-    merge = commands.add_parser(
-        "merge-counts",
-        help="add up files of counts",
-        description="Add up files of counts that were made by the same rules.",
-        epilog=_MERGE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    merge = add_command(
+        commands, "merge-counts", "Add up files of counts that were made by the same rules.", _MERGE_EXAMPLES
     )
     merge.add_argument(
         "--input",
@@ -61,51 +67,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     add_output(merge, "where the sum goes (Parquet)")
     merge.set_defaults(run=run_merge)
-
-
-def add_output(command: argparse.ArgumentParser, what: str) -> None:
-    """Declare where the result goes."""
-    command.add_argument("--output", required=True, metavar="FILE", help=what)
-    command.add_argument("--force", action="store_true", help="overwrite the output if it exists")
-
-
-def add_rules(command: argparse.ArgumentParser) -> None:
-    """Declare the rules by which is counted."""
-    add = command.add_argument
-    add("--dialect", choices=list(DIALECTS), default="bpetite", help="the rules (default: %(default)s)")
-    add(
-        "--pattern",
-        help=f"what a pretoken is: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
-    )
-    add(
-        "--special-token",
-        action="append",
-        metavar="TEXT",
-        help="a special token; repeat for more (default: <|endoftext|>)",
-    )
-
-
-def add_means(command: argparse.ArgumentParser) -> None:
-    """Declare what a count may use."""
-    add = command.add_argument
-    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
-    add("--memory-limit", metavar="SIZE", help="memory for counting, such as 2GB (default: no limit)")
-    add("--quiet", action="store_true", help="no progress on stderr")
-
-
-def add_cluster(command: argparse.ArgumentParser) -> None:
-    """Declare where the work is done."""
-    command.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="do the work on the Ray cluster at this address; `local` starts one on this machine",
-    )
-
-
-def refuse_existing(options: argparse.Namespace) -> None:
-    """Refuse an output that exists, before any work is done."""
-    if os.path.lexists(options.output) and not options.force:
-        raise FileExistsError(f"{options.output} exists already; --force overwrites it")
 
 
 def run_count(options: argparse.Namespace) -> bytes:
@@ -161,13 +122,14 @@ def _weighted_counts(found: Input) -> Counts:
 
 def summary_of(counts: Counts) -> bytes:
     """Return what was counted, as a line of JSON."""
-    summary = {
-        "distinct_pretokens": len(counts),
-        "total": counts.total,
-        "documents": counts.documents,
-        "bytes": counts.bytes,
-        "replaced_documents": counts.beside.replaced,
-        "skipped_documents": counts.beside.skipped,
-        "scale": counts.scale,
-    }
-    return json.dumps(summary).encode("ascii") + b"\n"
+    return json_line(
+        {
+            "distinct_pretokens": len(counts),
+            "total": counts.total,
+            "documents": counts.documents,
+            "bytes": counts.bytes,
+            "replaced_documents": counts.beside.replaced,
+            "skipped_documents": counts.beside.skipped,
+            "scale": counts.scale,
+        }
+    )

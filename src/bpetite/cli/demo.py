@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import time
 
+from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.display import coloured, plain
 from bpetite.standard_library import standard_library_files
 from bpetite.tokenizer import Tokenizer
 
@@ -14,38 +16,55 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 '''
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+_EXAMPLES = """
+bpetite demo
+bpetite demo --vocab-size 8192
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "demo",
-        help="train on Python's standard library and show the result",
-        description="Train on the source of the running Python's standard library and show the result.",
-        epilog="example:\n  bpetite demo --vocab-size 8192",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Train on Python's own standard library and show the result. Nothing is downloaded or saved.",
+        _EXAMPLES,
     )
     command.add_argument(
         "--vocab-size", type=int, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
     )
+    add_json(command)
+    add_no_color(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Train, and return what a person sees."""
-    from bpetite.cli.colours import coloured_tokens
-
     files = standard_library_files()
     started = time.perf_counter()
     tokenizer = Tokenizer.train_from_files(files, options.vocab_size, dialect="tiktoken")
     trained = time.perf_counter()
     size = sum(path.stat().st_size for path in files)
-    ids = sum(len(tokenizer.encode(path.read_text("utf-8"))) for path in files)
+    tokens = sum(tokenizer.count(path.read_text("utf-8")) for path in files)
     encoded = time.perf_counter()
+    if options.json:
+        return json_line(
+            {
+                "corpus_bytes": size,
+                "files": len(files),
+                "vocab_size": tokenizer.vocab_size,
+                "tokens": tokens,
+                "train_s": trained - started,
+                "encode_s": encoded - trained,
+            }
+        )
+    paint = coloured if colours_wanted() else plain
     lines = [
         f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
         f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
         f"before     {size:,} tokens, one for each byte",
-        f"after      {ids:,} tokens, {size / ids:.2f} bytes each, encoded in {encoded - trained:.2f} s",
+        f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, counted in {encoded - trained:.2f} s",
         "",
-        coloured_tokens(tokenizer, _SAMPLE),
+        paint(tokenizer.show(_SAMPLE).tokens),
     ]
     return "\n".join(lines).encode("utf-8") + b"\n"

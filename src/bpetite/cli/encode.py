@@ -6,58 +6,68 @@ import argparse
 import json
 import sys
 
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_model,
+    add_no_color,
+    add_special,
+    colours_wanted,
+)
+from bpetite.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
-_ENCODE_EXAMPLES = """examples:
-  bpetite encode --model tok.json --text "hello world"
-  bpetite encode --model tok.json --input book.txt
-  echo hello | bpetite encode --model tok.json
+_ENCODE_EXAMPLES = """
+bpetite encode --model tok.json --text "hello world"
+bpetite encode --model tok.json --text "hello world" --show
+bpetite encode --model tok.json --input book.txt
+echo hello | bpetite encode --model tok.json
 """
 
-_DECODE_EXAMPLES = """examples:
-  bpetite decode --model tok.json --ids 104 105
-  bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
+_DECODE_EXAMPLES = """
+bpetite decode --model tok.json --ids 104 105
+bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the two commands."""
-    encode = commands.add_parser(
+    encode = add_command(
+        commands,
         "encode",
-        help="turn text into ids",
-        description="Turn text into ids: a compact JSON array on stdout.",
-        epilog=_ENCODE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Turn text into ids. They are printed as a compact JSON array; --show prints the tokens for people.",
+        _ENCODE_EXAMPLES,
     )
-    encode.add_argument("--model", required=True, metavar="FILE", help="an artifact")
+    add_model(encode)
     source = encode.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
     source.add_argument("--input", metavar="FILE", help="a UTF-8 file (default: stdin)")
-    encode.add_argument(
-        "--special",
-        choices=("parse", "text", "error"),
-        default="parse",
-        help="special tokens in the text become their ids, are ordinary text, or are refused",
-    )
+    add_special(encode)
+    encode.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
+    add_no_color(encode)
     encode.set_defaults(run=run_encode)
 
-    decode = commands.add_parser(
+    decode = add_command(
+        commands,
         "decode",
-        help="turn ids into text",
-        description="Turn ids into text: the raw text on stdout, with no newline added.",
-        epilog=_DECODE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Turn ids into text. The raw text is printed, with no newline added.",
+        _DECODE_EXAMPLES,
     )
-    decode.add_argument("--model", required=True, metavar="FILE", help="an artifact")
+    add_model(decode)
     decode.add_argument("--ids", type=int, nargs="*", metavar="N", help="ids (default: from stdin)")
     decode.set_defaults(run=run_decode)
 
 
 def run_encode(options: argparse.Namespace) -> bytes:
-    """Return the ids as a compact JSON array."""
+    """Return the ids as a compact JSON array, or the tokens to be looked at."""
     tokenizer = Tokenizer.load(options.model)
-    ids = tokenizer.encode(_text(options), special=options.special)
-    return json.dumps(ids, separators=(",", ":")).encode("ascii") + b"\n"
+    text = _text(options)
+    if not options.show:
+        ids = tokenizer.encode(text, special=options.special)
+        return json.dumps(ids, separators=(",", ":")).encode("ascii") + b"\n"
+    shown = tokenizer.show(text, special=options.special)
+    paint = coloured if colours_wanted() else plain
+    return f"{paint(shown.tokens)}\n{shown.summary}\n".encode()
 
 
 def run_decode(options: argparse.Namespace) -> bytes:

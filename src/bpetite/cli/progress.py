@@ -11,18 +11,32 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.text import Text
 
 EVERY = 100
 """A plain line is written at every hundredth merge."""
 
 EVERY_SECONDS = 10
 """Or, where bytes are counted, so many seconds after the last one."""
+
+
+class _RateColumn(ProgressColumn):
+    """How fast a stage goes: bytes of text when counting, else whatever it counts."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, once there is one."""
+        if not task.speed:
+            return Text("")
+        rate = f"{task.speed / 1e6:.1f} MB/s" if task.description == "counting" else f"{task.speed:,.0f}/s"
+        return Text(rate, style="progress.data.speed")
 
 
 class TrainingProgress:
@@ -37,6 +51,7 @@ class TrainingProgress:
             TextColumn("{task.description:>9}"),
             BarColumn(),
             TextColumn("{task.percentage:3.0f}%"),
+            _RateColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=Console(stderr=True),

@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from bpetite import corpus
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_json,
+    add_model,
+    add_quiet,
+    add_threads,
+    json_line,
+)
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.tokenizer import Tokenizer
 
-_EXAMPLES = """examples:
-  bpetite stats --model tok.json --input english.txt code.jsonl
-  bpetite stats --model tok.json --input wiki/ web/ --json
+_EXAMPLES = """
+bpetite stats --model tok.json --input english.txt code.jsonl
+bpetite stats --model tok.json --input wiki/ web/ --json
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "stats",
-        help="tell how well a vocabulary fits a corpus",
-        description="Tell bytes per token, tokens per word and the share of the vocabulary used, by source.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Tell how well a vocabulary fits a corpus. "
+        "Bytes per token, tokens per word and the share of the vocabulary used, by source.",
+        _EXAMPLES,
     )
-    add = command.add_argument
-    add("--model", required=True, metavar="FILE", help="an artifact")
-    add("--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source")
-    add("--json", action="store_true", help="a JSON object instead of a table")
-    add("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
-    add("--quiet", action="store_true", help="no progress on stderr")
+    add_model(command)
+    command.add_argument(
+        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
+    )
+    add_threads(command)
+    add_json(command)
+    add_quiet(command)
     add_reading(command)
     command.set_defaults(run=run)
 
@@ -47,7 +56,7 @@ def run(options: argparse.Namespace) -> bytes:
             progress=progress,
         )
     if options.json:
-        return json.dumps({source.name: source.to_dict() for source in sources}, indent=1).encode() + b"\n"
+        return json_line({source.name: source.to_dict() for source in sources})
     rows = [("source", "documents", "bytes", "tokens", "bytes/token", "tokens/word", "vocabulary used")]
     rows += [
         (

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
-from typing import Any
 
 from bpetite import corpus
-from bpetite.cli.counting import add_means, add_output, add_rules, load_counts, refuse_existing
+from bpetite.cli.counting import load_counts
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_memory_limit,
+    add_output,
+    add_quiet,
+    add_rules,
+    add_threads,
+    json_line,
+    refuse_existing,
+)
 from bpetite.cli.progress import TrainingProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
@@ -16,32 +25,33 @@ from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer
 
-_EXAMPLES = """examples:
-  bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
-  bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
-  bpetite train --counts monday.parquet tuesday.parquet --vocab-size 32000 --output tok.json
+_EXAMPLES = """
+bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
+bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
+bpetite train --counts monday.parquet tuesday.parquet --vocab-size 32000 --output tok.json
 """
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    command = commands.add_parser(
+    command = add_command(
+        commands,
         "train",
-        help="learn a vocabulary from a corpus or from counts",
-        description="Learn a vocabulary from a corpus, or from counts, and save it as an artifact.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact.",
+        _EXAMPLES,
     )
-    add = command.add_argument
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it")
     source.add_argument("--counts", nargs="+", metavar="PATH", help="files that `bpetite count` made")
+    add = command.add_argument
     add("--vocab-size", type=int, required=True, metavar="N", help="how large the vocabulary may get")
     add_output(command, "where the artifact goes")
     add_rules(command)
     add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=int, metavar="N", help="make no token longer than this many bytes")
-    add_means(command)
+    add_threads(command)
+    add_memory_limit(command)
+    add_quiet(command)
     add_reading(command)
     command.set_defaults(run=run)
 
@@ -68,14 +78,14 @@ def run(options: argparse.Namespace) -> bytes:
         tokenizer.save(options.output, overwrite=options.force)
         elapsed_ms = (time.perf_counter() - started) * 1000
         progress.complete(len(tokenizer.merges), elapsed_ms)
-    summary: dict[str, Any] = {
+    summary = {
         "corpus_bytes": counts.bytes,
         "requested_vocab_size": options.vocab_size,
         "actual_mergeable_vocab_size": tokenizer.mergeable_vocab_size,
         "special_token_count": len(tokenizer.special_tokens),
         "elapsed_ms": elapsed_ms,
     }
-    return json.dumps(summary).encode("ascii") + b"\n"
+    return json_line(summary)
 
 
 def _counts(options: argparse.Namespace, rules: Dialect, progress: TrainingProgress) -> Counts:

@@ -1,0 +1,87 @@
+"""`bpetite completion`: a shell's name in, the script that completes `bpetite` in it out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+
+from bpetite.cli.options import Commands, add_command
+
+_EXAMPLES = """
+eval "$(bpetite completion bash)"            # in ~/.bashrc
+eval "$(bpetite completion zsh)"             # in ~/.zshrc
+bpetite completion fish | source             # in ~/.config/fish/config.fish
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = add_command(
+        commands, "completion", "Print the script that completes bpetite in a shell.", _EXAMPLES
+    )
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
+    command.set_defaults(run=lambda options: script(commands.choices, options.shell).encode("utf-8"))
+
+
+def script(parsers: dict[str, argparse.ArgumentParser], shell: str) -> str:
+    """Return a shell's script, made from what the commands declare."""
+    if shell == "fish":
+        return "\n".join(_fish_lines(parsers)) + "\n"
+    bash = "\n".join(_bash_lines(parsers)) + "\n"
+    return bash if shell == "bash" else f"autoload -U +X bashcompinit && bashcompinit\n{bash}"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the options of a command (argparse keeps them in an attribute that it calls its own)."""
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS:
+            yield action
+
+
+def _bash_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    yield "_bpetite() {"
+    yield "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
+    yield '  local command=${COMP_WORDS[1]} words=""'
+    yield "  if [ $COMP_CWORD -eq 1 ]; then"
+    yield f'    words="{" ".join(parsers)} --help --version"'
+    yield "  else"
+    yield '    case "$command $before" in'
+    for name, parser in parsers.items():
+        for action in _options(parser):
+            if action.choices and action.option_strings:
+                flags = "|".join(f'"{name} {flag}"' for flag in action.option_strings)
+                yield f'      {flags}) words="{" ".join(map(str, action.choices))}" ;;'
+    yield '      *) case "$command" in'
+    for name, parser in parsers.items():
+        words = [flag for action in _options(parser) for flag in action.option_strings]
+        words += [
+            str(choice)
+            for action in _options(parser)
+            if not action.option_strings
+            for choice in action.choices or ()
+        ]
+        yield f'        {name}) words="{" ".join(words)}" ;;'
+    yield "      esac ;;"
+    yield "    esac"
+    yield "  fi"
+    yield '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
+    yield "}"
+    yield "complete -o default -F _bpetite bpetite"
+
+
+def _fish_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    for name, parser in parsers.items():
+        about = (parser.description or "").split(". ")[0].rstrip(".")
+        yield f"complete -c bpetite -f -n __fish_use_subcommand -a {name} -d {shlex.quote(about)}"
+        for action in _options(parser):
+            longs = [flag[2:] for flag in action.option_strings if flag.startswith("--")]
+            if not longs:
+                continue
+            words = f" -x -a {shlex.quote(' '.join(map(str, action.choices)))}" if action.choices else ""
+            takes = " -r" if action.nargs != 0 and not words else ""
+            about = shlex.quote((action.help or "").split(" (default")[0])
+            yield (
+                f"complete -c bpetite -n '__fish_seen_subcommand_from {name}' "
+                f"-l {longs[0]}{takes}{words} -d {about}"
+            )

@@ -1,0 +1,118 @@
+"""Options that several commands share, so that the same thing has the same name everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from bpetite.dialect import DIALECTS
+from bpetite.patterns import PATTERNS
+
+Commands = argparse._SubParsersAction  # the type that `add_subparsers` returns has no public name
+
+
+def add_command(
+    commands: Commands[argparse.ArgumentParser], name: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Add a command; the help list shows the description's first sentence."""
+    return commands.add_parser(
+        name,
+        description=description,
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def add_model(command: argparse.ArgumentParser) -> None:
+    """Declare the tokenizer to use."""
+    command.add_argument("--model", required=True, metavar="FILE", help="an artifact")
+
+
+def add_output(command: argparse.ArgumentParser, what: str) -> None:
+    """Declare where the result goes."""
+    command.add_argument("--output", required=True, metavar="FILE", help=what)
+    command.add_argument("--force", action="store_true", help="overwrite the output if it exists")
+
+
+def refuse_existing(options: argparse.Namespace) -> None:
+    """Refuse an output that exists, before any work is done."""
+    if os.path.lexists(options.output) and not options.force:
+        raise FileExistsError(f"{options.output} exists already; --force overwrites it")
+
+
+def add_rules(command: argparse.ArgumentParser) -> None:
+    """Declare the rules by which is counted and trained."""
+    add = command.add_argument
+    add("--dialect", choices=list(DIALECTS), default="bpetite", help="the rules (default: %(default)s)")
+    add(
+        "--pattern",
+        help=f"what a pretoken is: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
+    )
+    add(
+        "--special-token",
+        action="append",
+        metavar="TEXT",
+        help="a special token; repeat for more (default: <|endoftext|>)",
+    )
+
+
+def add_special(command: argparse.ArgumentParser) -> None:
+    """Declare what becomes of special tokens in a text."""
+    command.add_argument(
+        "--special",
+        choices=("parse", "text", "error"),
+        default="parse",
+        help="special tokens in the text become their ids (the default), are ordinary text, or are refused",
+    )
+
+
+def add_threads(command: argparse.ArgumentParser) -> None:
+    """Declare how many threads may be used."""
+    command.add_argument("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
+
+
+def add_memory_limit(command: argparse.ArgumentParser) -> None:
+    """Declare what counting may use."""
+    command.add_argument(
+        "--memory-limit", metavar="SIZE", help="memory for counting, such as 2GB (default: no limit)"
+    )
+
+
+def add_cluster(command: argparse.ArgumentParser) -> None:
+    """Declare where the work is done."""
+    command.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="do the work on the Ray cluster at this address; `local` starts one on this machine",
+    )
+
+
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    """Declare that nothing but failures is written on stderr, and in which manner the rest is."""
+    command.add_argument("--quiet", action="store_true", help="write nothing on stderr but failures")
+    add_no_color(command)
+
+
+def add_no_color(command: argparse.ArgumentParser) -> None:
+    """Declare that there are no colours; `run` sets NO_COLOR."""
+    command.add_argument(
+        "--no-color", action="store_true", help="no colours (as if NO_COLOR were set in the environment)"
+    )
+
+
+def colours_wanted() -> bool:
+    """Whether stdout is a terminal whose user did not ask for plain text."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Declare that the result is for programs."""
+    command.add_argument("--json", action="store_true", help="print JSON instead of text for people")
+
+
+def json_line(value: Any) -> bytes:
+    """Return a value as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8") + b"\n"

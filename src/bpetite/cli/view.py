@@ -1,0 +1,59 @@
+"""`bpetite view`: one or two artifacts in, a page on this machine out, until it is interrupted."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import webbrowser
+
+from bpetite.cli.options import Commands, add_command, add_quiet
+from bpetite.tokenizer import Tokenizer
+
+_EXAMPLES = """
+bpetite view tok.json
+bpetite view tok.json other.json --port 8000 --no-browser
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = add_command(
+        commands,
+        "view",
+        "Look at a tokenizer in a browser, or at two side by side. "
+        "The page is served to this machine only, until Ctrl-C.",
+        _EXAMPLES,
+    )
+    command.add_argument("model", nargs="+", metavar="MODEL", help="an artifact, or two")
+    command.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
+    command.add_argument("--no-browser", action="store_true", help="only print the address")
+    add_quiet(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Serve the page until Ctrl-C; the address is the one line on stdout."""
+    from bpetite.viewer.answers import Model
+    from bpetite.viewer.server import Viewer
+
+    if len(options.model) > 2:
+        raise ValueError(f"the page shows one model or two, not {len(options.model)}")
+    if not 0 <= options.port <= 65535:
+        raise ValueError(f"--port must be between 0 and 65535, not {options.port}")
+    models = [Model(os.path.basename(path), Tokenizer.load(path)) for path in options.model]
+    try:
+        viewer = Viewer(models, options.port)
+    except OSError as error:
+        raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
+    with viewer:
+        print(viewer.url, flush=True)
+        if not options.quiet:
+            print("Served to this machine only; Ctrl-C ends it.", file=sys.stderr)
+        if not options.no_browser:
+            webbrowser.open(viewer.url)
+        try:
+            viewer.serve_forever()
+        except KeyboardInterrupt:
+            return b""
+    return b""

@@ -1,0 +1,169 @@
+"""A tokenizer and sources in, the report's numbers out.
+
+Every text is encoded once. How many tokens a smaller vocabulary would have given follows from that: what lies
+between two token boundaries has been merged as if it stood alone, so a token that is used n times stands for
+n uses of each merge in its tree, and taking a merge away gives back as many tokens as it was used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from bpetite.explain import Explainer
+from bpetite.tokenizer import Tokenizer
+
+
+@dataclass
+class SourceMeasure:
+    """What one source (a file, a language) comes to."""
+
+    name: str
+    bytes: int = 0
+    characters: int = 0
+    tokens: int = 0
+
+    @property
+    def bytes_per_token(self) -> float:
+        """How much text a token stands for, on average."""
+        return self.bytes / self.tokens if self.tokens else 0.0
+
+
+@dataclass
+class Measures:
+    """The numbers of a report."""
+
+    tokenizer: Tokenizer
+    sources: list[SourceMeasure] = field(default_factory=list)
+    uses: Counter[int] = field(default_factory=Counter)
+    """How often each id was used."""
+
+    @property
+    def total(self) -> SourceMeasure:
+        """All sources together."""
+        whole = SourceMeasure("all")
+        for source in self.sources:
+            whole.bytes += source.bytes
+            whole.characters += source.characters
+            whole.tokens += source.tokens
+        return whole
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Tells how tokens are built."""
+        return Explainer(self.tokenizer.vocabulary)
+
+    @cached_property
+    def unused(self) -> list[int]:
+        """The ids that were never used, special tokens included."""
+        vocabulary = self.tokenizer.vocabulary
+        ids = [*vocabulary.tokens, *vocabulary.special_tokens.values()]
+        return sorted(token_id for token_id in ids if not self.uses[token_id])
+
+    def lengths(self) -> list[tuple[int, int, int]]:
+        """Rows of token length in bytes, how many tokens have it, and how often they were used."""
+        there: Counter[int] = Counter()
+        used: Counter[int] = Counter()
+        for token_id, token in self.tokenizer.vocabulary.tokens.items():
+            there[len(token)] += 1
+            used[len(token)] += self.uses[token_id]
+        return [(length, there[length], used[length]) for length in sorted(there)]
+
+    def frequencies(self) -> list[int]:
+        """How often tokens were used, the most used first; unused ones left out."""
+        return sorted((uses for uses in self.uses.values() if uses), reverse=True)
+
+    def tokens_by_size(self) -> list[tuple[int, int]]:
+        """For every prefix of the merges: how large the vocabulary is, and how many tokens it gives."""
+        vocabulary = self.tokenizer.vocabulary
+        saved = self._saved_by_rank()
+        size = 256 + len(vocabulary.special_tokens)
+        tokens = self._tokens_without_merges()
+        rows = [(size, tokens)]
+        seen: set[int] = set()
+        for rank, made in enumerate(vocabulary.merge_ids):
+            tokens -= saved[rank]
+            size += made not in seen
+            seen.add(made)
+            rows.append((size, tokens))
+        if size != vocabulary.vocab_size or tokens != self.total.tokens:
+            rows.append((vocabulary.vocab_size, self.total.tokens))
+        return rows
+
+    def _tokens_without_merges(self) -> int:
+        tokens = self.tokenizer.vocabulary.tokens
+        return sum(uses * (len(tokens[i]) if i in tokens else 1) for i, uses in self.uses.items())
+
+    def _saved_by_rank(self) -> Counter[int]:
+        """How many tokens each merge saves, given that all merges before it are there too.
+
+        A merge inside a token helps only once everything below it in the token's tree is there, hence the
+        highest rank of the tree.
+        """
+        vocabulary, ranks = self.tokenizer.vocabulary, self.explainer.rank_of_token
+        uses = self._uses_of_merged_tokens()
+        by_length = sorted(ranks, key=lambda token_id: len(vocabulary.tokens[token_id]))
+        highest: dict[int, int] = {}
+        for token_id in by_length:
+            rank = ranks[token_id]
+            highest[token_id] = max(rank, *(highest.get(part, -1) for part in vocabulary.merges[rank]))
+        saved: Counter[int] = Counter()
+        for token_id in reversed(by_length):
+            saved[highest[token_id]] += uses[token_id]
+            for part in vocabulary.merges[ranks[token_id]]:
+                uses[part] += uses[token_id]
+        return saved
+
+    def _uses_of_merged_tokens(self) -> Counter[int]:
+        """The uses, where a token that no merge makes counts as what merges make of its bytes."""
+        vocabulary, ranks = self.tokenizer.vocabulary, self.explainer.rank_of_token
+        uses: Counter[int] = Counter()
+        for token_id, count in self.uses.items():
+            token = vocabulary.tokens.get(token_id, b"")
+            if len(token) < 2 or token_id in ranks:
+                uses[token_id] += count
+                continue
+            steps = self.explainer.steps(token)
+            for part in steps[-1].ids if steps else self.explainer.start(token):
+                uses[part] += count
+        return uses
+
+    def growth(self, bins: int = 40) -> list[tuple[int, float, int]]:
+        """Rows of rank, the mean length of the tokens made since the row before, the longest so far."""
+        vocabulary = self.tokenizer.vocabulary
+        lengths = [len(vocabulary.tokens[made]) for made in vocabulary.merge_ids]
+        rows = []
+        longest = 0
+        edges = sorted({round(len(lengths) * place / bins) for place in range(bins + 1)})
+        for start, end in pairwise(edges):
+            longest = max(longest, *lengths[start:end])
+            rows.append((end, sum(lengths[start:end]) / (end - start), longest))
+        return rows
+
+
+def measure(tokenizer: Tokenizer, sources: Iterable[tuple[str, Iterable[str]]]) -> Measures:
+    """Encode the documents of each source and count.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> measures = measure(tok, [("a", ["ab ab"]), ("b", ["abc"])])
+    >>> [(source.name, source.tokens) for source in measures.sources]
+    [('a', 2), ('b', 2)]
+    >>> measures.tokens_by_size()
+    [(257, 8), (258, 5), (259, 4)]
+    """
+    measures = Measures(tokenizer)
+    for name, documents in sources:
+        source = SourceMeasure(name)
+        for document in documents:
+            ids, uses = np.unique(tokenizer.encode_to_numpy(document), return_counts=True)
+            measures.uses.update(dict(zip(ids.tolist(), uses.tolist(), strict=True)))
+            source.bytes += len(document.encode("utf-8"))
+            source.characters += len(document)
+            source.tokens += int(uses.sum())
+        measures.sources.append(source)
+    return measures

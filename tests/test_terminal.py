@@ -1,0 +1,223 @@
+"""The command line as a person meets it: in a terminal, with help, colours, progress and completion."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+from bpetite.cli import _parser
+from bpetite.cli.completion import script
+from encoders import CORPUS
+
+PARSER = _parser()
+COMMANDS = {name: command for _, commands in PARSER.groups for name, command in commands.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("terminal")
+    (folder / "corpus.txt").write_text(CORPUS * 50, "utf-8")
+    Tokenizer.train(CORPUS, 400).save(folder / "tok.json")
+    return folder
+
+
+def bpetite(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bpetite", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
+    """Run the command with stdin, stdout and stderr on a terminal; return its exit code and what it wrote."""
+    master, slave = pty.openpty()
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bpetite", *arguments],
+        cwd=folder,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**kept, "TERM": "xterm-256color", **environment},
+    )
+    os.close(slave)
+    written = b""
+    while True:
+        if select.select([master], [], [], 0.05)[0]:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # Linux says so when the other side is closed
+                break
+            if not piece:
+                break
+            written += piece
+        elif process.poll() is not None:
+            break
+    os.close(master)
+    return process.wait(), written.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+# Help ----------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_command_in_a_group() -> None:
+    shown = PARSER.format_help()
+    for title, commands in PARSER.groups:
+        assert f"\n{title}\n" in shown
+        for name in commands:
+            assert re.search(rf"^  {name} +[A-Z]", shown, re.MULTILINE), name
+    assert set(COMMANDS) >= {"train", "demo", "encode", "decode", "inspect", "view", "report", "completion"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_in_the_help_is_a_command_that_exists(name: str) -> None:
+    shown = COMMANDS[name].format_help()
+    examples = re.findall(r"bpetite [a-z].*", shown[shown.index("examples:") :])
+    assert examples, name
+    for example in examples:
+        words = shlex.split(example.split(" | ")[0].split(')"')[0], comments=True)
+        assert PARSER.parse_args(words[1:]).command in COMMANDS
+
+
+def test_the_same_option_has_the_same_words_everywhere() -> None:
+    helps: dict[str, set[str | None]] = {}
+    for command in COMMANDS.values():
+        for action in command._actions:
+            for flag in action.option_strings:
+                helps.setdefault(flag, set()).add(action.help)
+    for flag in ("--quiet", "--json", "--no-color", "--force", "--help"):
+        assert len(helps[flag]) == 1, flag
+
+
+def test_the_version_is_told(folder: Path) -> None:
+    assert re.fullmatch(r"bpetite \d+\.\d+\.\d+\S*\n", bpetite(folder, "--version").stdout)
+
+
+# In a terminal -------------------------------------------------------------------------------------------
+
+
+def test_tokens_are_coloured_in_a_terminal_only(folder: Path) -> None:
+    show = ("encode", "--model", "tok.json", "--text", "the fox<|endoftext|>", "--show")
+    code, shown = in_terminal(folder, *show)
+    assert code == 0
+    assert "\x1b[38;5;16;48;5;153m" in shown
+    plain = bpetite(folder, *show).stdout
+    assert "\x1b" not in plain
+    assert plain.startswith("t|he| f|ox|<|endoftext|>\n")
+    for no_colours in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert in_terminal(folder, *show, **no_colours) == (0, plain)
+    assert in_terminal(folder, *show, "--no-color") == (0, plain)
+
+
+def test_a_terminal_sees_a_live_bar_with_rate_and_time_left(folder: Path, tmp_path: Path) -> None:
+    train = ("train", "--input", "corpus.txt", "--vocab-size", "600", "--output", str(tmp_path / "t.json"))
+    code, shown = in_terminal(folder, *train)
+    assert code == 0
+    assert "merging" in shown
+    assert "Training complete: merges=" in shown
+    assert json.loads(shown.strip().splitlines()[-1])["requested_vocab_size"] == 600
+    code, shown = in_terminal(folder, *train, "--force", "--quiet")
+    assert code == 0
+    assert len(shown.strip().splitlines()) == 1
+
+
+def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:
+    command = [sys.executable, "-m", "bpetite", "view", "tok.json", "--no-browser"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    with urllib.request.urlopen(address, timeout=10) as page:
+        assert b"<title>bpetite</title>" in page.read()
+    began = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    rest, messages = process.communicate(timeout=20)
+    assert time.perf_counter() - began < 5
+    assert (process.returncode, rest) == (0, "")
+    assert messages == "Served to this machine only; Ctrl-C ends it.\n"
+
+
+def test_a_viewer_that_cannot_start_says_why(folder: Path) -> None:
+    for arguments, words in (
+        (("nothing.json",), "nothing.json: No such file"),
+        (("tok.json", "tok.json", "tok.json"), "one model or two, not 3"),
+        (("tok.json", "--port", "70000"), "between 0 and 65535"),
+    ):
+        done = bpetite(folder, "view", *arguments, "--no-browser")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert words in done.stderr
+
+
+# Inspect -------------------------------------------------------------------------------------------------
+
+
+def test_inspect_shows_rules_sizes_and_merges(folder: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    shown = bpetite(folder, "inspect", "tok.json").stdout
+    for words in ("dialect      bpetite", "pattern      gpt2", "144 merged, 1 special", tok.fingerprint):
+        assert words in shown
+    facts = json.loads(bpetite(folder, "inspect", "tok.json", "--json").stdout)
+    assert facts["rules"] == tok.dialect.to_dict()
+    assert facts["vocab_size"] == tok.vocab_size
+    longest = [bytes.fromhex(token["bytes"]) for token in facts["longest_tokens"]]
+    assert len(longest[0]) == max(map(len, tok.vocabulary.tokens.values()))
+    ranks = [merge["rank"] for merge in facts["first_merges"] + facts["last_merges"]]
+    assert ranks == [*range(5), *range(139, 144)]
+
+
+def test_inspect_shows_how_a_token_is_built(folder: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    token_id = max(tok.vocabulary.tokens, key=lambda i: (len(tok.vocabulary.tokens[i]), i))
+    shown = bpetite(folder, "inspect", "tok.json", "--token", str(token_id)).stdout
+    facts = json.loads(bpetite(folder, "inspect", "tok.json", "--token", str(token_id), "--json").stdout)
+    assert facts["steps"][-1]["ids"] == [token_id]
+    assert f"made by merge {facts['rank']}" in shown
+    assert len(shown.splitlines()) == 5 + len(facts["steps"])
+    special = tok.special_tokens["<|endoftext|>"]
+    assert "a special token" in bpetite(folder, "inspect", "tok.json", "--token", str(special)).stdout
+    assert "no merge makes it" in bpetite(folder, "inspect", "tok.json", "--token", "97").stdout
+    unknown = bpetite(folder, "inspect", "tok.json", "--token", "99999")
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "unknown id 99999" in unknown.stderr
+
+
+# Completion ----------------------------------------------------------------------------------------------
+
+
+def completed(folder: Path, line: str) -> list[str]:
+    """What bash offers for a line."""
+    words = line.split(" ")
+    program = (
+        f"{script(COMMANDS, 'bash')}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))}); "
+        f'COMP_CWORD={len(words) - 1}; _bpetite; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+    done = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_values(folder: Path) -> None:
+    assert completed(folder, "bpetite ins") == ["inspect"]
+    assert completed(folder, "bpetite train --vo") == ["--vocab-size"]
+    assert completed(folder, "bpetite train --dialect cs") == ["cs336"]
+    assert completed(folder, "bpetite encode --model x --special ") == ["parse", "text", "error"]
+    assert completed(folder, "bpetite completion f") == ["fish"]
+
+
+def test_every_shell_gets_a_script(folder: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        shown = bpetite(folder, "completion", shell).stdout
+        for name in COMMANDS:
+            assert name in shown
+    assert "bashcompinit" in bpetite(folder, "completion", "zsh").stdout
+    assert "-l vocab-size" in bpetite(folder, "completion", "fish").stdout
