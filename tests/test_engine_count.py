@@ -1,6 +1,8 @@
 """The engine counts what the specification's pretokens, counted one by one, come to."""
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -224,3 +226,89 @@ def test_a_file_of_several_chunks_counts_like_its_text(tmp_path: Path) -> None:
         table.add_files([path], num_threads=num_threads)
         assert counted(table) == expected([text], GPT2, ("<|end|>",))
         assert table.documents == 90
+
+
+@pytest.mark.parametrize("limit", [1, 2**20, 2**22, 2**40])
+def test_counts_over_the_memory_limit_are_the_same(limit: int) -> None:
+    documents = [f"w{number % 70_001} {'y' * (number % 40)}{number % 999}" for number in range(200_000)]
+    table = _engine.CountTable(GPT2)
+    table.add_documents(documents, memory_limit=limit)
+    assert counted(table) == expected(documents)
+    assert len(table) == len(counted(table))
+
+
+@pytest.mark.parametrize("limit", [-1, 2**64])
+def test_a_memory_limit_that_is_no_number_of_bytes_is_an_error(limit: int) -> None:
+    with pytest.raises((ValueError, OverflowError)):
+        _engine.CountTable(GPT2).add_documents(["a"], memory_limit=limit)
+
+
+LARGE: dict[str, tuple[str, dict[str, int]]] = {
+    "nothing": ("", {}),
+    "one byte": ("a", {"a": 1}),
+    "one giant pretoken": ("a" * 10**7, {"a" * 10**7: 1}),
+    "one giant pretoken of many bytes to a letter": ("中" * 3_300_000, {"中" * 3_300_000: 1}),
+    "white space": ("\n" * 10**7, {"\n" * 10**7: 1}),
+    "boundaries alone": ("<|end|>" * 10**6, {}),
+    "one pretoken again and again": (" a" * 10**6, {" a": 10**6}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("source", ["file", "document"])
+def test_texts_without_measure_are_counted(name: str, source: str, tmp_path: Path) -> None:
+    text, counts = LARGE[name]
+    table = _engine.CountTable(GPT2, ["<|end|>"])
+    if source == "file":
+        path = tmp_path / "large.txt"
+        path.write_text(text, "utf-8")
+        table.add_files([path], num_threads=2)
+    else:
+        table.add_documents([text], num_threads=2)
+    assert counted(table) == {pretoken.encode(): count for pretoken, count in counts.items()}
+
+
+def test_a_million_pretokens_that_occur_once_are_a_million_counts() -> None:
+    table = _engine.CountTable(PATTERNS["whitespace"])
+    table.add_documents(map(str, range(10**6)))
+    pretokens, ends, counts = table.sorted()
+    assert (len(table), table.total, len(ends), counts.max()) == (10**6, 10**6, 10**6, 1)
+    assert pretokens == b"".join(sorted(b"%d" % number for number in range(10**6)))
+
+
+def test_the_same_table_can_be_filled_in_many_calls() -> None:
+    table = _engine.CountTable(GPT2)
+    documents = [f"some words {number}" for number in range(50)]
+    for document in documents:
+        table.add_documents([document])
+    assert counted(table) == expected(documents)
+
+
+INTERRUPTED = """
+import itertools, os, signal, sys, threading, time
+from bpetite import _engine
+
+table = _engine.CountTable(r"\\S+|\\s+")
+def interrupt():
+    global sent
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.3, interrupt).start()
+try:
+    if sys.argv[1] == "files":
+        table.add_files([sys.argv[2]] * 100_000)
+    else:
+        table.add_documents(itertools.repeat("some words " * 1000))
+except KeyboardInterrupt:
+    print(time.monotonic() - sent)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself Ctrl-C there")
+@pytest.mark.parametrize("source", ["files", "documents"])
+def test_an_interrupt_stops_counting_within_a_second(source: str, tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("some words " * 100_000)
+    command = [sys.executable, "-c", INTERRUPTED, source, str(path)]
+    seconds = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    assert float(seconds) < 1

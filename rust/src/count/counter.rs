@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::pretokenize::Batch;
 
 /// How many slots the thread's own table has; with 24 bytes each it fills a part of a level-two cache.
-const FRONT_SLOTS: usize = 1 << 14;
+const FRONT_SLOTS: usize = 1 << 16;
 
 /// How many additions are gathered for a shard.
 const GATHERED: usize = 256;

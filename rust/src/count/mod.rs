@@ -8,7 +8,9 @@ mod counter;
 mod crew;
 mod key;
 mod shard;
+mod sorted;
 mod source;
+mod spill;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,7 +20,11 @@ use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally, lock};
 use crew::{Crew, Member, thread_count};
 use shard::{SHARDS, Shard, shard_of_bytes};
+use sorted::Entries;
 use source::{Reader, Source};
+use spill::Merged;
+
+pub use sorted::SortedCounts;
 
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
@@ -47,14 +53,6 @@ pub struct CountTable {
     bytes: u64,
 }
 
-/// Pretokens in the order of their bytes, with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct SortedCounts {
-    pub pretokens: Vec<u8>,
-    pub ends: Vec<u64>,
-    pub counts: Vec<u64>,
-}
-
 impl CountTable {
     /// An empty table. `boundaries` are the texts that cut documents, of which the longest of the leftmost counts;
     /// `count_unmatched` says whether text that the pattern does not match is counted or left out.
@@ -71,13 +69,8 @@ impl CountTable {
     }
 
     /// How many distinct pretokens there are.
-    pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).len()).sum()
-    }
-
-    /// Whether nothing was counted.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub fn distinct(&self) -> Result<usize> {
+        self.shards.iter().map(|shard| lock(shard).distinct()).sum()
     }
 
     /// The sum of all counts.
@@ -106,6 +99,7 @@ impl CountTable {
 
     /// Count files. After an error the table holds a part of them and is of no further use.
     pub fn add_files(&mut self, paths: &[PathBuf], means: Means, watch: &mut dyn Watch) -> Result<()> {
+        self.limit_memory(means.memory_limit);
         let sources: Vec<Source> = paths.iter().map(|path| Source::new(path)).collect::<Result<_>>()?;
         let total = sources.iter().map(|source| source.size).sum();
         watch.report(Stage::Counting, 0, total)?;
@@ -135,6 +129,7 @@ impl CountTable {
         watch: &mut dyn Watch,
         before: u64,
     ) -> Result<()> {
+        self.limit_memory(means.memory_limit);
         let cutter = self.cutter();
         let parts = parts(documents, cutter);
         let crew = Crew::new(parts.len());
@@ -187,7 +182,7 @@ impl CountTable {
     /// Add everything that another table counted.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         for (shard, other) in self.shards.iter().zip(other.shards.iter()) {
-            lock(shard).absorb(&lock(other))?;
+            lock(shard).absorb(&mut lock(other))?;
         }
         self.total += other.total;
         self.documents += other.documents;
@@ -196,38 +191,66 @@ impl CountTable {
     }
 
     /// Show the pretokens that were counted at least `min_count` times, in no order.
-    pub fn visit(&self, min_count: u64, visitor: impl FnMut(&[u8], u64)) {
-        self.visit_part(0, 1, min_count, visitor);
+    pub fn visit(&self, min_count: u64, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        self.visit_part(0, 1, min_count, visitor)
     }
 
     /// The same for part `nth` of `of` parts that have no pretoken in common; the order stays while nothing is added.
-    pub fn visit_part(&self, nth: usize, of: usize, min_count: u64, mut visitor: impl FnMut(&[u8], u64)) {
-        for shard in self.shards.iter().skip(nth).step_by(of) {
-            lock(shard).visit(|pretoken, count| {
-                if count >= min_count {
-                    visitor(pretoken, count);
-                }
-            });
+    pub fn visit_part(
+        &self,
+        nth: usize,
+        of: usize,
+        min_count: u64,
+        visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut frequent =
+            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
+        let mut shards = self.shards.iter().skip(nth).step_by(of);
+        shards.try_for_each(|shard| lock(shard).visit(&mut frequent))
+    }
+
+    /// Show the pretokens that were counted at least `min_count` times, in the order of their bytes.
+    pub fn visit_sorted(
+        &self,
+        min_count: u64,
+        visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut frequent =
+            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
+        let mut shards: Vec<_> = self.shards.iter().map(lock).collect();
+        if !shards.iter().any(|shard| shard.is_spilled()) {
+            let (mut short, mut long) = (Vec::new(), Vec::new());
+            for shard in &shards {
+                let (slots, longer) = shard.tables();
+                short.extend(slots.iter().filter(|slot| slot.count >= min_count));
+                long.extend(longer.filter(|(_, count)| *count >= min_count));
+            }
+            return Entries::new(short, long).visit(&mut frequent);
         }
+        let spills: Vec<_> = shards.iter_mut().map(|shard| shard.settle_all()).collect::<Result<_>>()?;
+        let mut merged = Merged::of(spills.into_iter().flatten())?;
+        while let Some((pretoken, count)) = merged.next()? {
+            frequent(pretoken, count)?;
+        }
+        Ok(())
     }
 
     /// The pretokens that were counted at least `min_count` times, sorted.
     pub fn sorted(&self, min_count: u64) -> Result<SortedCounts> {
-        let mut pretokens = Vec::new();
-        let mut entries = Vec::new();
-        self.visit(min_count, |pretoken, count| {
-            entries.push((pretokens.len(), pretoken.len(), count));
-            pretokens.extend_from_slice(pretoken);
-        });
-        let bytes = |&(start, length, _): &(usize, usize, u64)| &pretokens[start..start + length];
-        entries.sort_unstable_by(|one, other| bytes(one).cmp(bytes(other)));
         let mut sorted = SortedCounts::default();
-        for entry in &entries {
-            sorted.pretokens.extend_from_slice(bytes(entry));
-            sorted.ends.push(sorted.pretokens.len() as u64);
-            sorted.counts.push(entry.2);
-        }
+        self.visit_sorted(min_count, &mut |pretoken, count| {
+            sorted.push(pretoken, count);
+            Ok(())
+        })?;
         Ok(sorted)
+    }
+
+    /// Limit the memory of the shards from now on.
+    fn limit_memory(&mut self, limit: Option<u64>) {
+        if let Some(limit) = limit {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            self.shards.iter().for_each(|shard| lock(shard).set_budget((limit / SHARDS).max(1)));
+        }
     }
 }
 
@@ -358,7 +381,7 @@ impl Member for DocumentMember<'_> {
 }
 
 fn as_text(bytes: &[u8], offset: u64, input: impl FnOnce() -> String) -> Result<&str> {
-    std::str::from_utf8(bytes)
+    simdutf8::compat::from_utf8(bytes)
         .map_err(|bad| Error::NotUtf8 { input: input(), offset: offset + bad.valid_up_to() as u64 })
 }
 

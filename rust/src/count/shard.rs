@@ -4,6 +4,8 @@
 //! taken in the order of hashes, so that growing moves entries in order.
 
 use super::key::{Key, LONGEST, hash_bytes};
+use super::sorted::Entries;
+use super::spill::{Merged, Spill, overflow};
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
 
@@ -31,6 +33,10 @@ pub struct Shard {
     long: Vec<Long>,
     long_len: usize,
     arena: Vec<u8>,
+    /// What did not fit in memory.
+    spill: Option<Spill>,
+    /// How many bytes the tables and the arena may take before they are spilled; 0 is no limit.
+    budget: usize,
 }
 
 /// How many of a hash's first bits choose the shard.
@@ -55,22 +61,38 @@ const AHEAD: usize = 8;
 
 const FEWEST_SLOTS: usize = 256;
 
+/// How many bytes of long pretokens room is made for, at the least.
+const FEWEST_BYTES: usize = 1 << 12;
+
+/// Less memory than this is not worth a run, whatever the limit; in tests nearly everything is.
+const FEWEST_SPILLED: usize = if cfg!(test) { 1 } else { 1 << 17 };
+
 /// Whether a table is too full for one more entry: above three quarters, searches grow long.
 fn is_full(len: usize, slots: usize) -> bool {
     len * 4 >= slots * 3
 }
 
 fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
-    *sum = sum.checked_add(count).ok_or_else(|| {
-        let pretoken = String::from_utf8_lossy(pretoken);
-        Error::Overflow(format!("the count of {pretoken:?} does not fit 64 bits"))
-    })?;
+    *sum = sum.checked_add(count).ok_or_else(|| overflow(pretoken))?;
     Ok(())
 }
 
 impl Shard {
     /// How many distinct pretokens there are.
-    pub fn len(&self) -> usize {
+    pub fn distinct(&mut self) -> Result<usize> {
+        if self.spill.is_none() {
+            return Ok(self.len());
+        }
+        let mut distinct = 0;
+        self.visit(&mut |_, _| {
+            distinct += 1;
+            Ok(())
+        })?;
+        Ok(distinct)
+    }
+
+    /// How many distinct pretokens are in memory.
+    fn len(&self) -> usize {
         self.short_len + self.long_len
     }
 
@@ -85,7 +107,10 @@ impl Shard {
     pub fn add_short(&mut self, entries: &[Short]) -> Result<()> {
         for (index, entry) in entries.iter().enumerate() {
             if is_full(self.short_len, self.short.len()) {
-                self.resize_short(self.short.len() * 2);
+                self.make_room(self.short.len() * size_of::<Short>())?;
+                if is_full(self.short_len, self.short.len()) {
+                    self.resize_short(self.short.len() * 2);
+                }
             }
             if let Some(later) = entries.get(index + AHEAD) {
                 prefetch(&self.short, home(later.key.hash(), self.short.len()));
@@ -128,8 +153,14 @@ impl Shard {
     /// Add many pretokens that are too long to be keys, each with its hash.
     pub fn add_long(&mut self, entries: &[(u64, &[u8], u64)]) -> Result<()> {
         for (index, &(hash, pretoken, count)) in entries.iter().enumerate() {
+            if self.arena.capacity() - self.arena.len() < pretoken.len() {
+                self.grow_arena(pretoken.len())?;
+            }
             if is_full(self.long_len, self.long.len()) {
-                self.resize_long(self.long.len() * 2);
+                self.make_room(self.long.len() * size_of::<Long>())?;
+                if is_full(self.long_len, self.long.len()) {
+                    self.resize_long(self.long.len() * 2);
+                }
             }
             if let Some((later, ..)) = entries.get(index + AHEAD) {
                 prefetch(&self.long, home(*later, self.long.len()));
@@ -173,6 +204,84 @@ impl Shard {
         }
     }
 
+    /// Make room in the arena for one more pretoken.
+    fn grow_arena(&mut self, length: usize) -> Result<()> {
+        let wanted = length.max(self.arena.capacity()).max(FEWEST_BYTES);
+        self.make_room(wanted)?;
+        self.arena.try_reserve_exact(wanted).map_err(|_| {
+            Error::Memory(format!("no memory for {} bytes of long pretokens", self.arena.len() + wanted))
+        })
+    }
+
+    /// Limit the memory that may be taken from now on; 0 is no limit.
+    pub fn set_budget(&mut self, budget: usize) {
+        self.budget = budget;
+    }
+
+    /// Spill everything if so many bytes more would be too many.
+    fn make_room(&mut self, more: usize) -> Result<()> {
+        let memory = self.memory();
+        if self.budget > 0 && memory + more > self.budget && memory >= FEWEST_SPILLED {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Write all counts to a run and forget them.
+    fn spill(&mut self) -> Result<()> {
+        if self.len() == 0 {
+            return Ok(());
+        }
+        let mut spill = match self.spill.take() {
+            Some(spill) => spill,
+            None => Spill::new()?,
+        };
+        let (short, long) = (std::mem::take(&mut self.short), std::mem::take(&mut self.long));
+        (self.short_len, self.long_len) = (0, 0);
+        let arena = std::mem::take(&mut self.arena);
+        let long: Vec<(&[u8], u64)> = long_entries(&long, &arena).collect();
+        let entries = Entries::new(short, long);
+        let mut run = spill.write();
+        entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
+        run.finish()?;
+        self.spill = Some(spill);
+        Ok(())
+    }
+
+    /// If anything was spilled, merge all runs, and what is in memory, to one run.
+    pub fn settle(&mut self) -> Result<Option<&Spill>> {
+        if self.spill.is_some() {
+            self.spill()?;
+        }
+        if let Some(spill) = self.spill.take_if(|spill| spill.runs() > 1) {
+            let mut settled = Spill::new()?;
+            let mut run = settled.write();
+            let mut merged = Merged::of([&spill])?;
+            while let Some((pretoken, count)) = merged.next()? {
+                run.push(pretoken, count)?;
+            }
+            run.finish()?;
+            self.spill = Some(settled);
+        }
+        Ok(self.spill.as_ref())
+    }
+
+    /// Whether anything was spilled.
+    pub fn is_spilled(&self) -> bool {
+        self.spill.is_some()
+    }
+
+    /// Spill everything to one run.
+    pub fn settle_all(&mut self) -> Result<Option<&Spill>> {
+        self.spill()?;
+        self.settle()
+    }
+
+    /// The tables, for sorting: slots of short pretokens, of which some are empty, and all longer ones.
+    pub fn tables(&self) -> (&[Short], impl Iterator<Item = (&[u8], u64)>) {
+        (&self.short, long_entries(&self.long, &self.arena))
+    }
+
     /// Add one pretoken of any length.
     pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         if pretoken.len() <= LONGEST {
@@ -183,7 +292,14 @@ impl Shard {
     }
 
     /// Add everything that the same shard of another table holds.
-    pub fn absorb(&mut self, other: &Self) -> Result<()> {
+    pub fn absorb(&mut self, other: &mut Self) -> Result<()> {
+        if self.budget > 0 {
+            // Sorted by bytes, the other's entries come in no order of hashes.
+            other.spill()?;
+        }
+        if other.spill.is_some() {
+            return other.visit(&mut |pretoken, count| self.add(pretoken, count));
+        }
         // The other's slots are in the order of hashes: a table that is still small would take the first of them all in
         // one corner and look through that for each of the others. So there is room for all before the first comes.
         let slots = |len: usize| (len * 4 / 3 + 1).next_power_of_two();
@@ -202,19 +318,25 @@ impl Shard {
         Ok(())
     }
 
-    /// Show every pretoken and its count, in the order of the tables.
-    pub fn visit(&self, mut visitor: impl FnMut(&[u8], u64)) {
-        for slot in &self.short {
-            if !slot.key.is_none() {
-                visitor(&slot.key.bytes()[..slot.key.length()], slot.count);
+    /// Show every pretoken and its count; in the order of their bytes if they were spilled, else in none.
+    pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        if let Some(spill) = self.settle()? {
+            let mut merged = Merged::of([spill])?;
+            while let Some((pretoken, count)) = merged.next()? {
+                visitor(pretoken, count)?;
             }
+            return Ok(());
         }
-        for slot in &self.long {
-            if slot.length > 0 {
-                visitor(&self.arena[slot.start..][..slot.length], slot.count);
-            }
+        for slot in self.short.iter().filter(|slot| !slot.key.is_none()) {
+            visitor(&slot.key.bytes()[..slot.key.length()], slot.count)?;
         }
+        long_entries(&self.long, &self.arena).try_for_each(|(pretoken, count)| visitor(pretoken, count))
     }
+}
+
+fn long_entries<'a>(slots: &'a [Long], arena: &'a [u8]) -> impl Iterator<Item = (&'a [u8], u64)> {
+    let taken = slots.iter().filter(|slot| slot.length > 0);
+    taken.map(|slot| (&arena[slot.start..][..slot.length], slot.count))
 }
 
 /// The shard that a pretoken of any length belongs to.

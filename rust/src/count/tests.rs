@@ -20,7 +20,20 @@ fn strings(texts: &[&str]) -> Vec<String> {
 
 fn counted(table: &CountTable) -> Counts {
     let mut counts = Counts::new();
-    table.visit(1, |pretoken, count| assert!(counts.insert(pretoken.to_vec(), count).is_none()));
+    let mut insert = |pretoken: &[u8], count| {
+        assert!(counts.insert(pretoken.to_vec(), count).is_none());
+        Ok(())
+    };
+    table.visit(1, &mut insert).unwrap();
+    let sorted = table.sorted(1).unwrap();
+    let mut entries = counts.iter();
+    let mut start = 0;
+    for (&end, count) in sorted.ends.iter().zip(&sorted.counts) {
+        let pretoken = &sorted.pretokens[start as usize..end as usize];
+        assert_eq!(entries.next().map(|(bytes, count)| (&bytes[..], count)), Some((pretoken, count)));
+        start = end;
+    }
+    assert!(entries.next().is_none());
     counts
 }
 
@@ -123,7 +136,7 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
             assert_eq!(counted(&table), counts, "{texts:?} {pattern} {boundaries:?}");
             assert_eq!(table.documents(), documents, "{texts:?} {pattern} {boundaries:?}");
             assert_eq!(table.total(), u128::from(counts.values().sum::<u64>()));
-            assert_eq!(table.len(), counts.len());
+            assert_eq!(table.distinct().unwrap(), counts.len());
             assert_eq!(table.bytes(), borrowed.iter().map(|text| text.len() as u64).sum::<u64>());
         }
     }
@@ -213,4 +226,28 @@ fn tables_add_up_and_quickly() {
     both.extend_from_slice(&words[100_000..]);
     assert_eq!(counted(&sum), counted(&count(&both)));
     assert_eq!((sum.documents(), sum.total()), (250_000, count(&both).total()));
+}
+
+#[test]
+fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
+    let words: Vec<String> = (0..9_000).map(|n| format!(" w{} {}", n % 7001, "y".repeat(n % 50))).collect();
+    let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+    let count = |documents: &[&[u8]], memory_limit| {
+        let mut table = CountTable::new(r"\S+|\s+", &[], true).unwrap();
+        let means = Means { threads: Some(2), memory_limit };
+        table.add_documents(documents, means, &|_| String::new(), &mut Unwatched, 0).unwrap();
+        table
+    };
+    let expected = counted(&count(&documents, None));
+    for limit in [0, 1, 1 << 16, 1 << 18, 1 << 40] {
+        let table = count(&documents, Some(limit));
+        assert_eq!(counted(&table), expected, "limit {limit}");
+        assert_eq!(table.distinct().unwrap(), expected.len());
+        let mut sum = count(&documents[..4000], Some(limit));
+        sum.merge(&count(&documents[4000..6000], None)).unwrap();
+        let mut last = count(&[], None);
+        last.merge(&count(&documents[6000..], Some(limit))).unwrap();
+        sum.merge(&last).unwrap();
+        assert_eq!(counted(&sum), expected, "limit {limit}");
+    }
 }

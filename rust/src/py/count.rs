@@ -116,8 +116,8 @@ impl CountTable {
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
 
-    fn __len__(&self) -> usize {
-        self.table.len()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(py.detach(|| self.table.distinct())?)
     }
 
     #[getter]

@@ -75,7 +75,7 @@ pub fn train_merges<'py>(
     };
     let (table, mut watch) = (&counts.table, PyWatch { progress: progress.as_ref() });
     let merges = py.detach(|| {
-        let words = Pretokens { table, min_count, symbol_of };
+        let words = Pretokens { table, distinct: table.distinct()?, min_count, symbol_of };
         train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
     })?;
     merge_array(py, merges)
@@ -84,6 +84,7 @@ pub fn train_merges<'py>(
 /// Pretokens with their counts, whose bytes are the symbols of a base.
 struct Pretokens<'a> {
     table: &'a count::CountTable,
+    distinct: usize,
     min_count: u64,
     symbol_of: [u32; 256],
 }
@@ -96,17 +97,11 @@ impl Words for Pretokens<'_> {
     }
 
     fn len(&self) -> usize {
-        self.table.len()
+        self.distinct
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
-        let mut result = Ok(());
-        self.table.visit_part(share.nth, share.of, self.min_count, |pretoken, count| {
-            if result.is_ok() {
-                result = each(pretoken, count);
-            }
-        });
-        result
+        self.table.visit_part(share.nth, share.of, self.min_count, each)
     }
 }
 

@@ -1,0 +1,90 @@
+//! Counts in the order of their pretokens' bytes.
+
+use super::key::Key;
+use super::shard::Short;
+use crate::error::Result;
+
+/// Pretokens in the order of their bytes, with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct SortedCounts {
+    pub pretokens: Vec<u8>,
+    pub ends: Vec<u64>,
+    pub counts: Vec<u64>,
+}
+
+impl SortedCounts {
+    pub fn push(&mut self, pretoken: &[u8], count: u64) {
+        self.pretokens.extend_from_slice(pretoken);
+        self.ends.push(self.pretokens.len() as u64);
+        self.counts.push(count);
+    }
+}
+
+/// Entries of tables, sorted.
+pub struct Entries<'a> {
+    short: Vec<Short>,
+    long: Vec<(&'a [u8], u64)>,
+}
+
+impl<'a> Entries<'a> {
+    /// Sort entries; slots without a pretoken are left out.
+    pub fn new(mut short: Vec<Short>, mut long: Vec<(&'a [u8], u64)>) -> Self {
+        short.retain(|slot| !slot.key.is_none());
+        short.sort_unstable_by_key(|slot| order(slot.key));
+        long.sort_unstable();
+        Self { short, long }
+    }
+
+    /// Show every pretoken and its count, in order.
+    pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        let mut long = self.long.iter().peekable();
+        for entry in &self.short {
+            let bytes = entry.key.bytes();
+            let pretoken = &bytes[..entry.key.length()];
+            while let Some((before, count)) = long.next_if(|(longer, _)| *longer < pretoken) {
+                visitor(before, *count)?;
+            }
+            visitor(pretoken, entry.count)?;
+        }
+        long.try_for_each(|(pretoken, count)| visitor(pretoken, *count))
+    }
+}
+
+/// A number for each key that is greater where the pretoken's bytes come later: the bytes themselves, zeros behind
+/// them, and of two that are then equal the shorter first.
+fn order(key: Key) -> (u64, u64) {
+    (key.low.swap_bytes(), key.high.swap_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::LONGEST;
+    use super::*;
+
+    #[test]
+    fn entries_are_sorted_by_bytes_whatever_their_length() {
+        let pretokens =
+            ["a", "a\0", "a\0\0", "b", "aa", "", "\u{7f}", "é", "abcdefghijklmno", "abcdefgh", "abcdefghi"];
+        let mut all: Vec<String> =
+            pretokens.iter().map(ToString::to_string).filter(|text| !text.is_empty()).collect();
+        all.extend(["a".repeat(16), "b".repeat(40), "abcdefghijklmnop".into()]);
+        let is_short = |text: &&String| text.len() <= LONGEST;
+        let short = all
+            .iter()
+            .filter(is_short)
+            .map(|text| Short { key: Key::new(text.as_bytes(), 0, text.len()), count: text.len() as u64 });
+        let long = all.iter().filter(|text| !is_short(text)).map(|text| (text.as_bytes(), text.len() as u64));
+        let mut seen = vec![];
+        let entries = Entries::new(short.chain([Short::default()]).collect(), long.collect());
+        let mut see = |pretoken: &[u8], count| {
+            seen.push((pretoken.to_vec(), count));
+            Ok(())
+        };
+        entries.visit(&mut see).unwrap();
+        all.sort();
+        assert_eq!(
+            seen,
+            all.iter().map(|text| (text.clone().into_bytes(), text.len() as u64)).collect::<Vec<_>>()
+        );
+    }
+}
