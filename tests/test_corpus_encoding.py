@@ -413,7 +413,7 @@ def large(tmp_path: Path, tokenizer: Tokenizer) -> tuple[list[str], Path]:
     for number in range(6):
         text = "".join(json.dumps({"text": text * 20 + str(number)}) + "\n" for text in TEXTS * 12)
         (source / f"{number}.jsonl").write_text(text)
-    arguments = ["--model", tmp_path / "tok.json", "--input", source, "--shard-size", 20_000]
+    arguments = ["--model", tmp_path / "tok.json", "--input", source, "--shard-size", 60_000]
     arguments += ["--append-special", END]
     whole = command("encode-corpus", *arguments, "--output", tmp_path / "whole")
     subprocess.run(whole, check=True, capture_output=True)
@@ -428,13 +428,13 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     kills = 0
     while not (tmp_path / "out" / "manifest.json").exists():
         run = subprocess.Popen(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"))
-        enough = len(list(tmp_path.glob("out/shard-*"))) + draw.randint(1, 60)
+        enough = len(list(tmp_path.glob("out/shard-*"))) + draw.randint(1, 20)
         while run.poll() is None and len(list(tmp_path.glob("out/shard-*"))) < enough:
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.02))
         run.send_signal(signal.SIGKILL)
         kills += run.wait() == -signal.SIGKILL
-    assert kills > 2
+    assert kills > 1
     subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
     assert contents(tmp_path / "out") == contents(whole)
 

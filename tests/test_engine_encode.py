@@ -344,8 +344,12 @@ def test_what_is_no_text_is_refused() -> None:
             encoder.encode(wrong)  # type: ignore[arg-type]  # a wrong type is the point
     with pytest.raises(TypeError, match="one str was given"):
         encoder.encode_batch("abc")
-    with pytest.raises(TypeError, match="item 1 is not a str"):
-        encoder.encode_batch(["a", b"b"])  # type: ignore[list-item]  # a wrong type is the point
+    with pytest.raises(TypeError, match="one bytes was given"):
+        encoder.encode_batch_to_numpy(b"abc")  # type: ignore[arg-type]  # a wrong type is the point
+    with pytest.raises(TypeError, match="item 1 must be str or bytes, not int"):
+        encoder.encode_batch_to_numpy(["a", 1])  # type: ignore[list-item]  # a wrong type is the point
+    with pytest.raises(ValueError, match="text 1: not valid UTF-8 at byte 2"):
+        encoder.encode_batch_to_numpy(["a", b"ab\xff"])
     with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
         encoder.encode("a", num_threads=0)
 

@@ -129,13 +129,13 @@ class Encoder:
         """Encode a text into an array."""
 
     def encode_batch(
-        self, texts: Iterable[str], special: _Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], special: _Special = "parse", num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts."""
 
     def encode_batch_to_numpy(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | bytes],
         special: _Special = "parse",
         dtype: _DType = "uint32",
         num_threads: int | None = None,
@@ -155,7 +155,7 @@ class Encoder:
         """Return how many ids encoding a text gives."""
 
     def count_batch(
-        self, texts: Iterable[str], special: _Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], special: _Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return how many ids encoding each text gives."""
 

@@ -222,7 +222,7 @@ class Tokenizer:
         return self._encoder.encode_ordinary(text)
 
     def encode_batch(
-        self, texts: Iterable[str], *, special: Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts on all cores, or on `num_threads` threads; the ids are the same for any number.
 
@@ -250,13 +250,15 @@ class Tokenizer:
 
     def encode_batch_to_numpy(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | bytes],
         *,
         special: Special = "parse",
         dtype: DType = "uint32",
         num_threads: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
+
+        A text may also be given as `bytes` in UTF-8.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
@@ -297,7 +299,7 @@ class Tokenizer:
         return self._encoder.count(text, special, num_threads)
 
     def count_batch(
-        self, texts: Iterable[str], *, special: Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return how many ids encoding each text gives."""
         return self._encoder.count_batch(texts, special, num_threads)

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyInt, PyString};
 
+use super::texts::OwnedText;
 use super::{PyWatch, thread_count};
 use crate::count::{self, Means};
 
@@ -68,7 +68,11 @@ impl CountTable {
         let mut done = 0;
         let mut documents = documents.try_iter()?;
         loop {
-            let document = documents.next().transpose()?.map(Document::new).transpose()?;
+            let document = documents
+                .next()
+                .transpose()?
+                .map(|document| OwnedText::new(&document, || "documents".into()))
+                .transpose()?;
             let finished = document.is_none();
             if let Some(document) = document {
                 size += document.bytes().len();
@@ -77,7 +81,7 @@ impl CountTable {
             if finished || size >= GATHERED {
                 let table = &mut self.table;
                 py.detach(|| {
-                    let borrowed: Vec<&[u8]> = gathered.iter().map(Document::bytes).collect();
+                    let borrowed: Vec<&[u8]> = gathered.iter().map(OwnedText::bytes).collect();
                     let named = |index| format!("document {}", first + index);
                     table.add_documents(&borrowed, means, &named, &mut watch, done)
                 })?;
@@ -133,31 +137,5 @@ impl CountTable {
     #[getter]
     fn bytes(&self) -> u64 {
         self.table.bytes()
-    }
-}
-
-/// A document that Python owns; its bytes stay where they are while the reference is held.
-enum Document {
-    Text(PyBackedStr),
-    Bytes(PyBackedBytes),
-}
-
-impl Document {
-    fn new(document: Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(text) = document.cast::<PyString>() {
-            Ok(Self::Text(text.clone().try_into()?))
-        } else if let Ok(bytes) = document.cast::<PyBytes>() {
-            Ok(Self::Bytes(bytes.clone().into()))
-        } else {
-            let kind = document.get_type().name()?;
-            Err(PyTypeError::new_err(format!("documents must be str or bytes, not {kind}")))
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Text(text) => text.as_bytes(),
-            Self::Bytes(bytes) => bytes,
-        }
     }
 }

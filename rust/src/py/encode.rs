@@ -5,13 +5,14 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{id_from, ids_from};
+use super::texts::OwnedText;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
+use crate::error::Result;
 use crate::watch::{Pulse, Unwatched};
 
 /// Texts below this size are encoded without letting go of the GIL.
@@ -157,8 +158,7 @@ impl Encoder {
         num_threads: Option<&Bound<'_, PyInt>>,
     ) -> PyResult<Vec<u64>> {
         let held = held_texts(texts)?;
-        let borrowed: Vec<&str> = held.iter().map(|text| &text[..]).collect();
-        self.count_texts(texts.py(), &borrowed, special, num_threads)
+        self.count_texts(texts.py(), &checked(&held)?, special, num_threads)
     }
 
     #[pyo3(signature = (special="parse"))]
@@ -229,10 +229,7 @@ impl Encoder {
         let threads = thread_count(num_threads)?;
         let held = held_texts(texts)?;
         let watch = &mut PyWatch { progress: None };
-        Ok(texts.py().detach(|| {
-            let borrowed: Vec<&str> = held.iter().map(|text| &text[..]).collect();
-            self.encoder.encode_all(&borrowed, special, threads, watch)
-        })?)
+        Ok(texts.py().detach(|| self.encoder.encode_all(&checked(&held)?, special, threads, watch))?)
     }
 
     fn count_texts(
@@ -301,19 +298,21 @@ fn named_width(dtype: &str) -> PyResult<Width> {
 }
 
 /// Hold every text of an iterable, so that it stays alive while the GIL is released.
-fn held_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<PyBackedStr>> {
-    if texts.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("texts: one str was given where several are expected"));
+fn held_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedText>> {
+    if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+        let kind = texts.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("texts: one {kind} was given where several are expected")));
     }
     let mut held = Vec::with_capacity(texts.len().unwrap_or(0));
     for text in texts.try_iter()? {
-        let text = text?;
-        let text = text
-            .cast::<PyString>()
-            .map_err(|_| PyTypeError::new_err(format!("texts: item {} is not a str", held.len())))?;
-        held.push(PyBackedStr::try_from(text.clone())?);
+        held.push(OwnedText::new(&text?, || format!("texts: item {}", held.len()))?);
     }
     Ok(held)
+}
+
+/// Held texts as the engine takes them; bytes that are not UTF-8 are refused by their number.
+fn checked(held: &[OwnedText]) -> Result<Vec<&str>> {
+    held.iter().enumerate().map(|(number, text)| text.text(|| format!("text {number}"))).collect()
 }
 
 fn arrays<T: numpy::Element>(

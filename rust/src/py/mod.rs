@@ -13,6 +13,7 @@ mod encode;
 mod ids;
 mod merge;
 mod pretokenize;
+mod texts;
 
 /// The hot loops of bpetite.
 #[pymodule]

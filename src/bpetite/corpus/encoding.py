@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Raw, Reading, batches_of, decoded, read_ahead, read_batches
+from bpetite.corpus.documents import Batch, Raw, Reading, batches_of, read_ahead, read_batches, refuse_invalid
 from bpetite.corpus.manifest import (
     JOURNAL,
     MANIFEST,
@@ -53,6 +53,9 @@ Told = Callable[[str, int, int], object]
 SHARD_SIZE = 100_000_000
 _WAITING = 3
 """How many batches of ids may wait to be written."""
+
+_MANY = 256
+"""Of documents with fewer tokens than this, numpy moves all at once; longer ones are moved one by one."""
 
 
 @dataclass(frozen=True)
@@ -200,22 +203,35 @@ def ids_of(
     num_threads: int | None = None,
 ) -> tuple[Ids, NDArray[np.uint64]]:
     """Encode a batch of the input of that name: the ids, and where each whole document ends in them."""
-    ids, offsets = tokenizer.encode_batch_to_numpy(
-        decoded(name, batch), special=special, dtype=dtype, num_threads=num_threads
-    )
+    try:
+        ids, offsets = tokenizer.encode_batch_to_numpy(
+            batch.texts, special=special, dtype=dtype, num_threads=num_threads
+        )
+    except ValueError:
+        refuse_invalid(name, batch)
+        raise
     ends: NDArray[np.uint64] = offsets[1 : len(offsets) - batch.goes_on]
     return ids, ends
 
 
 def _with_appended(ids: Ids, ends: NDArray[np.uint64], token_id: int) -> tuple[Ids, NDArray[np.uint64]]:
     """Put an id at the end of every document."""
-    moved = np.add(ends, np.arange(1, len(ends) + 1, dtype=np.uint64), dtype=np.uint64)
-    places = (moved - np.uint64(1)).astype(np.intp)
-    longer = np.empty(len(ids) + len(ends), ids.dtype)
-    kept = np.ones(len(longer), np.bool_)
-    kept[places] = False
-    longer[kept] = ids
-    longer[places] = token_id
+    count = len(ends)
+    moved = np.add(ends, np.arange(1, count + 1, dtype=np.uint64), dtype=np.uint64)
+    longer = np.empty(len(ids) + count, ids.dtype)
+    if count * _MANY < len(ids):
+        start = 0
+        for number, end in enumerate(ends.tolist()):
+            longer[start + number : end + number] = ids[start:end]
+            longer[end + number] = token_id
+            start = end
+        longer[start + count :] = ids[start:]
+    else:
+        places = (moved - np.uint64(1)).astype(np.intp)
+        kept = np.ones(len(longer), np.bool_)
+        kept[places] = False
+        longer[kept] = ids
+        longer[places] = token_id
     return longer, moved
 
 

@@ -1,0 +1,199 @@
+"""The commands for whole corpora, as a user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bpetite import Counts, Tokenizer
+
+TEXTS = ["the cat sat on the mat", "naïve cafés, 東京", "the <|endoftext|> end"] * 4
+
+
+def bpetite(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], input=stdin, capture_output=True, check=False
+    )
+
+
+def done(*arguments: object, stdin: bytes = b"") -> bytes:
+    """Run a command that must succeed; return its stdout."""
+    ran = bpetite(*arguments, stdin=stdin)
+    assert ran.returncode == 0, ran.stderr.decode()
+    return ran.stdout
+
+
+def failed(*arguments: object) -> str:
+    """Run a command that must fail; return its message."""
+    ran = bpetite(*arguments)
+    assert ran.returncode == 1
+    assert ran.stdout == b""
+    assert b"Traceback" not in ran.stderr
+    return ran.stderr.decode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS[:5]))
+    (tmp_path / "b.txt").write_text("\x1e".join(TEXTS[5:]))
+    return tmp_path
+
+
+def test_counts_of_parts_train_the_vocabulary_of_the_whole(folder: Path) -> None:
+    reading = ("--separator", "\x1e", "--dialect", "tiktoken", "--quiet")
+    summary = json.loads(
+        done("count", "--input", folder / "a.jsonl", "--output", folder / "a.parquet", *reading)
+    )
+    assert summary["documents"] == Counts.load(folder / "a.parquet").documents
+    done("count", "--input", folder / "b.txt", "--output", folder / "b.parquet", *reading)
+    done(
+        "merge-counts",
+        "--input",
+        folder / "a.parquet",
+        folder / "b.parquet",
+        "--output",
+        folder / "m.parquet",
+    )
+    size = ("--vocab-size", 300, "--dialect", "tiktoken", "--quiet", "--output")
+    done("train", "--counts", folder / "m.parquet", *size, folder / "1.json")
+    done("train", "--counts", folder / "b.parquet", folder / "a.parquet", *size, folder / "2.json")
+    whole = ("train", "--input", folder / "a.jsonl", folder / "b.txt", "--separator", "\x1e", *size)
+    summary = json.loads(done(*whole, folder / "3.json"))
+    assert summary["corpus_bytes"] == sum(len(text.encode()) for text in TEXTS)
+    artifact = (folder / "1.json").read_bytes()
+    assert (folder / "2.json").read_bytes() == (folder / "3.json").read_bytes() == artifact
+    expected = Tokenizer.train_from_iterator(TEXTS, 300, dialect="tiktoken")
+    assert Tokenizer.load(folder / "1.json") == expected
+    assert "exists already" in failed("count", "--input", folder / "b.txt", "--output", folder / "a.parquet")
+    message = failed("train", "--counts", folder / "m.parquet", "--vocab-size", 300, "--output", folder / "4")
+    assert "boundaries" in message
+    message = failed("train", "--counts", folder / "m.parquet", "--pattern", "o200k", *size, folder / "4")
+    assert "pattern" in message
+
+
+def test_stdin_is_an_input(folder: Path) -> None:
+    for name in ("a.jsonl", "b.txt"):
+        reading = (
+            "--separator",
+            "\x1e",
+            "--quiet",
+            "--force",
+            "--input-format",
+            "jsonl" if name[0] == "a" else "text",
+        )
+        content = (folder / name).read_bytes()
+        done("count", "--input", "-", "--output", folder / "piped", *reading, stdin=content)
+        done("count", "--input", folder / name, "--output", folder / "read", *reading)
+        assert (folder / "piped").read_bytes() == (folder / "read").read_bytes()
+
+
+def test_a_corpus_is_encoded_and_verified(folder: Path) -> None:
+    Tokenizer.train_from_iterator(TEXTS, 300, dialect="tiktoken").save(folder / "tok.json")
+    encode = (
+        "encode-corpus",
+        "--model",
+        folder / "tok.json",
+        "--output",
+        folder / "out",
+        "--separator",
+        "\x1e",
+    )
+    inputs = ("--input", folder / "a.jsonl", folder / "b.txt", "--append-special", "<|endoftext|>")
+    summary = json.loads(done(*encode, *inputs))
+    ids = np.load(folder / "out" / "shard-000000.npy", mmap_mode="r")
+    assert summary == {
+        "documents": len(TEXTS),
+        "tokens": len(ids),
+        "bytes": sum((folder / name).stat().st_size for name in ("a.jsonl", "b.txt")),
+        "dtype": "uint16",
+        "shards": 1,
+        "affected_documents": 0,
+    }
+    tokenizer = Tokenizer.load(folder / "tok.json")
+    assert tokenizer.decode(ids) == "".join(text + "<|endoftext|>" for text in TEXTS)
+    assert json.loads(done("verify", folder / "out", "--inputs", "--quiet"))["tokens"] == len(ids)
+    assert "--resume" in failed(*encode, *inputs)
+    assert json.loads(done(*encode, *inputs, "--resume", "--quiet")) == summary
+    (folder / "out" / "shard-000000.npy").write_bytes(b"")
+    assert "shard-000000.npy: 0 bytes" in failed("verify", folder / "out")
+    assert "weights" in failed(*encode[:-4], "--output", folder / "w", "--input", f"{folder}/b.txt:2")
+
+
+def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    stats = ("stats", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
+    fits = json.loads(done(*stats, folder / "a.jsonl", folder / "b.txt", "--json"))
+    assert list(fits) == [str(folder / "a.jsonl"), str(folder / "b.txt"), "total"]
+    ids = [token_id for text in TEXTS for token_id in tokenizer.encode(text)]
+    size = sum(len(text.encode()) for text in TEXTS)
+    words = sum(len(text.split()) for text in TEXTS)
+    assert fits["total"] == {
+        "documents": len(TEXTS),
+        "bytes": size,
+        "words": words,
+        "tokens": len(ids),
+        "bytes_per_token": size / len(ids),
+        "tokens_per_word": len(ids) / words,
+        "distinct_tokens": len(set(ids)),
+        "vocabulary_used": len(set(ids)) / tokenizer.vocab_size,
+    }
+    table = done(*stats, folder / "b.txt").decode().splitlines()
+    assert table[0].split() == [
+        "source",
+        "documents",
+        "bytes",
+        "tokens",
+        "bytes/token",
+        "tokens/word",
+        "vocabulary",
+        "used",
+    ]
+    assert table[1].split()[1] == "7"
+    assert len(table) == 2
+
+
+def test_progress_is_told_on_stderr_and_only_there(folder: Path) -> None:
+    ran = bpetite("count", "--input", folder / "b.txt", "--output", folder / "c.parquet")
+    assert ran.stderr.decode().startswith("counting complete: 1 documents, 0.0 MB in ")
+    assert json.loads(ran.stdout)["documents"] == 1
+
+
+def test_invalid_documents_are_reported(folder: Path) -> None:
+    (folder / "bad.txt").write_bytes(b"a\x1e\xff\x1eb")
+    count = ("count", "--input", folder / "bad.txt", "--separator", "\x1e", "--output", folder / "c.parquet")
+    assert "bad.txt: document 1: not valid UTF-8 at byte 0" in failed(*count)
+    assert json.loads(done(*count, "--invalid", "skip"))["skipped_documents"] == 1
+    assert json.loads(done(*count, "--invalid", "replace", "--force"))["replaced_documents"] == 1
+
+
+def test_the_cluster_is_a_flag(folder: Path) -> None:
+    Tokenizer.train_from_iterator(TEXTS, 300).save(folder / "tok.json")
+    inputs = ("--input", folder / "a.jsonl", folder / "b.txt", "--separator", "\x1e", "--quiet")
+    model = ("encode-corpus", "--model", folder / "tok.json")
+    local = done("count", *inputs, "--output", folder / "l.parquet")
+    assert done("count", *inputs, "--output", folder / "c.parquet", "--cluster", "local") == local
+    assert (folder / "c.parquet").read_bytes() == (folder / "l.parquet").read_bytes()
+    local = done(*model, *inputs, "--output", folder / "l")
+    assert done(*model, *inputs, "--output", folder / "c", "--cluster", "local") == local
+    for path in (folder / "l").iterdir():
+        assert (folder / "c" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_without_an_extra_the_message_names_it(folder: Path) -> None:
+    hide = "import sys; sys.modules[{!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
+    for module, extra, arguments in (
+        ("ray", "bpetite[ray]", ("--input", folder / "b.txt", "--cluster", "local")),
+        ("pyarrow", "bpetite[corpus]", ("--input", folder / "b.txt")),
+        ("fsspec", "bpetite[corpus]", ("--input", "memory://x")),
+    ):
+        command = ["count", *map(str, arguments), "--output", str(folder / "x.parquet")]
+        ran = subprocess.run(
+            [sys.executable, "-c", hide.format(module), *command], capture_output=True, check=False, text=True
+        )
+        assert ran.returncode == 1
+        assert extra in ran.stderr
+        assert "Traceback" not in ran.stderr
