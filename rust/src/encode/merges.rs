@@ -29,6 +29,8 @@ pub struct Merges {
     /// Open addressing with linear probing, at most half full.
     slots: Vec<Slot>,
     shift: u32,
+    /// A bit for every two bytes that stand side by side in some merge's token.
+    joined: Box<[u64; 1024]>,
 }
 
 impl Merges {
@@ -40,10 +42,12 @@ impl Merges {
             return Err(Error::Value(format!("{} merges are more than the engine can take", rows.len())));
         }
         let bits = (rows.len() * 2).next_power_of_two().trailing_zeros().max(4);
-        let mut merges = Self { base, slots: vec![EMPTY; 1 << bits], shift: 64 - bits };
+        let mut merges =
+            Self { base, slots: vec![EMPTY; 1 << bits], shift: 64 - bits, joined: Box::new([0; 1024]) };
         for (rank, &row) in rows.iter().enumerate() {
             check_spelling(rank, row, tokens)?;
             merges.insert(rank as u32, row)?;
+            merges.join(row, tokens);
         }
         Ok(merges)
     }
@@ -60,6 +64,24 @@ impl Merges {
             )));
         }
         Ok(())
+    }
+
+    /// Note the two bytes that a merge joins; those inside its parents were joined by theirs, or never are.
+    fn join(&mut self, [left, right, _]: [u32; 3], tokens: &Tokens) {
+        let last = tokens.get(left).and_then(<[u8]>::last);
+        let first = tokens.get(right).and_then(<[u8]>::first);
+        if let (Some(&last), Some(&first)) = (last, first) {
+            let bit = usize::from(last) << 8 | usize::from(first);
+            self.joined[bit / 64] |= 1 << (bit % 64);
+        }
+    }
+
+    /// Whether some merge joins a token that ends in the first byte with one that begins with the second. Where none
+    /// does, a pretoken may be cut: no merge ever crosses that place.
+    #[inline]
+    pub fn may_join(&self, last: u8, first: u8) -> bool {
+        let bit = usize::from(last) << 8 | usize::from(first);
+        self.joined[bit / 64] >> (bit % 64) & 1 != 0
     }
 
     /// The slot that holds the pair, or the empty one where it would be.

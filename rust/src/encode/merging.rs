@@ -10,6 +10,9 @@
 //!   across a border, the two tokens beside it would have gone through the same merges alone, and crossed too.
 //! - So two overlapping windows whose results share a token in the same place may be joined at it.
 //!
+//! And a pretoken is cut, first of all, between two bytes that no merge ever joins; in Chinese text that is nearly
+//! everywhere.
+//!
 //! Where windows share no token (a vocabulary with very long tokens), wider ones are tried, then the whole
 //! pretoken is merged with a heap: n log n, whatever the input.
 
@@ -33,6 +36,7 @@ const WINDOWS: [(usize, usize); 2] = [(SHORT, 24), (4096, 1024)];
 /// Memory that is used again from one pretoken to the next.
 #[derive(Default)]
 pub struct Scratch {
+    row: Row,
     heap: BinaryHeap<Reverse<u64>>,
     nodes: Vec<Node>,
     window: Vec<u32>,
@@ -60,8 +64,27 @@ pub fn merge(
     scratch: &mut Scratch,
     pulse: &mut Pulse,
 ) -> Result<()> {
+    let mut start = 0;
+    for end in 1..=pretoken.len() {
+        if end == pretoken.len() || !merges.may_join(pretoken[end - 1], pretoken[end]) {
+            merge_joined(merges, tokens, &pretoken[start..end], ids, scratch, pulse)?;
+            start = end;
+        }
+    }
+    Ok(())
+}
+
+/// Append the ids of a stretch of a pretoken in which all neighbouring bytes may be joined.
+fn merge_joined(
+    merges: &Merges,
+    tokens: &Tokens,
+    pretoken: &[u8],
+    ids: &mut Vec<u32>,
+    scratch: &mut Scratch,
+    pulse: &mut Pulse,
+) -> Result<()> {
     if pretoken.len() <= SHORT {
-        merge_short(merges, pretoken, ids);
+        scratch.row.merge(merges, pretoken, ids);
         return Ok(());
     }
     for (size, overlap) in WINDOWS {
@@ -77,13 +100,6 @@ pub fn merge(
     merge_with_heap(merges, pretoken, ids, scratch, pulse)
 }
 
-/// Append the ids of at most `SHORT` bytes.
-pub fn merge_short(merges: &Merges, bytes: &[u8], ids: &mut Vec<u32>) {
-    let mut row = Row::new(merges, bytes);
-    while row.step(merges) {}
-    row.append_to(ids);
-}
-
 /// Tokens at the places of their first bytes, and beside each the pair it makes with the next one.
 struct Row {
     ids: [u32; SHORT],
@@ -95,26 +111,36 @@ struct Row {
     length: usize,
 }
 
+impl Default for Row {
+    fn default() -> Self {
+        Self { ids: [0; SHORT], pairs: [NO_PAIR; SHORT], merged: [0; SHORT], starts: 0, length: 0 }
+    }
+}
+
 impl Row {
-    fn new(merges: &Merges, bytes: &[u8]) -> Self {
-        let bytes = &bytes[..bytes.len().min(SHORT)];
-        let mut row = Self {
-            ids: [0; SHORT],
-            pairs: [NO_PAIR; SHORT],
-            merged: [0; SHORT],
-            starts: u64::MAX >> ((SHORT - bytes.len()) % SHORT),
-            length: bytes.len(),
-        };
-        if bytes.is_empty() {
-            row.starts = 0;
+    /// Append the ids of at most `SHORT` bytes.
+    fn merge(&mut self, merges: &Merges, bytes: &[u8], ids: &mut Vec<u32>) {
+        if let &[byte] = bytes {
+            return ids.push(merges.base(byte));
         }
-        for (id, &byte) in row.ids.iter_mut().zip(bytes) {
+        self.load(merges, bytes);
+        while self.step(merges) {}
+        self.append_to(ids);
+    }
+
+    fn load(&mut self, merges: &Merges, bytes: &[u8]) {
+        let bytes = &bytes[..bytes.len().min(SHORT)];
+        self.length = bytes.len();
+        self.starts = if bytes.is_empty() { 0 } else { u64::MAX >> (SHORT - bytes.len()) };
+        for (id, &byte) in self.ids.iter_mut().zip(bytes) {
             *id = merges.base(byte);
         }
         for place in 1..bytes.len() {
-            row.look_up(merges, place - 1, place);
+            self.look_up(merges, place - 1, place);
         }
-        row
+        if let Some(last) = bytes.len().checked_sub(1) {
+            self.pairs[last] = NO_PAIR;
+        }
     }
 
     #[inline]
@@ -232,7 +258,7 @@ impl Windows<'_> {
         ids.clear();
         let bytes = &self.pretoken[start..end];
         if bytes.len() <= SHORT {
-            merge_short(self.merges, bytes, ids);
+            scratch.row.merge(self.merges, bytes, ids);
             return Ok(());
         }
         merge_with_heap(self.merges, bytes, ids, scratch, pulse)

@@ -7,16 +7,20 @@ use crate::pretokenize::{Batch, Pattern};
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
 
+mod cache;
+mod memory;
 mod merges;
 mod merging;
 mod offsets;
+mod ordinary;
 mod parallel;
 mod special;
 mod stream;
 
+use cache::Cache;
 use merges::Merges;
-use merging::Scratch;
 pub use offsets::{Unit, spans};
+use ordinary::Gathering;
 pub use parallel::Encoded;
 pub use special::Special;
 use special::{Segment, SpecialTokens};
@@ -43,6 +47,7 @@ pub struct Encoder {
     special_tokens: SpecialTokens,
     /// Tokens that a whole pretoken becomes without merging.
     whole: HashMap<Box<[u8]>, u32>,
+    cache: Cache,
     largest_id: u32,
 }
 
@@ -50,6 +55,10 @@ pub struct Encoder {
 pub trait Sink {
     /// Take the ids of the next stretch of text.
     fn put(&mut self, ids: &[u32]);
+    /// Make room for the ids of a text of so many bytes.
+    fn expect(&mut self, bytes: usize);
+    /// Give back the room that was not needed.
+    fn finish(&mut self);
     /// How many ids have been taken.
     fn taken(&self) -> usize;
 }
@@ -84,6 +93,15 @@ impl<T: Id> Sink for Vec<T> {
         self.extend(ids.iter().map(|&id| T::from_id(id)));
     }
 
+    fn expect(&mut self, bytes: usize) {
+        // No text has more ids than bytes; what is not used is never touched, and given back in the end.
+        memory::reserve(self, bytes);
+    }
+
+    fn finish(&mut self) {
+        self.shrink_to_fit();
+    }
+
     #[inline]
     fn taken(&self) -> usize {
         self.len()
@@ -100,6 +118,10 @@ impl Sink for Count {
         self.0 += ids.len();
     }
 
+    fn expect(&mut self, _: usize) {}
+
+    fn finish(&mut self) {}
+
     #[inline]
     fn taken(&self) -> usize {
         self.0
@@ -110,8 +132,7 @@ impl Sink for Count {
 #[derive(Default)]
 pub struct Work {
     batch: Batch,
-    ids: Vec<u32>,
-    scratch: Scratch,
+    gathering: Gathering,
 }
 
 impl Encoder {
@@ -130,6 +151,7 @@ impl Encoder {
                 HashMap::new()
             },
             special_tokens: SpecialTokens::new(definition.special_tokens)?,
+            cache: Cache::default(),
             merges,
             tokens,
         })
@@ -171,45 +193,6 @@ impl Encoder {
             }
         }
         Ok(())
-    }
-
-    /// Encode text in which no special token is looked for.
-    fn encode_ordinary(
-        &self,
-        text: &str,
-        sink: &mut impl Sink,
-        work: &mut Work,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        let mut scanner = self.pattern.scan(text);
-        loop {
-            let batch_start = scanner.position();
-            if scanner.fill(&mut work.batch)? == 0 {
-                return Ok(());
-            }
-            let mut start = batch_start;
-            for &end in work.batch.ends() {
-                work.ids.clear();
-                self.encode_pretoken(&text.as_bytes()[start..end], &mut work.ids, &mut work.scratch, pulse)?;
-                sink.put(&work.ids);
-                start = end;
-            }
-            pulse.beat(start - batch_start)?;
-        }
-    }
-
-    fn encode_pretoken(
-        &self,
-        pretoken: &[u8],
-        ids: &mut Vec<u32>,
-        scratch: &mut Scratch,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        if let Some(&id) = self.whole.get(pretoken) {
-            ids.push(id);
-            return Ok(());
-        }
-        merging::merge(&self.merges, &self.tokens, pretoken, ids, scratch, pulse)
     }
 }
 

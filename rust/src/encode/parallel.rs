@@ -174,6 +174,7 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<Done<S>> {
         let mut sink = S::default();
+        sink.expect(parts.iter().map(|part| part.content.bytes()).sum());
         let mut ends = Vec::with_capacity(parts.len());
         for part in parts {
             match part.content {
@@ -185,6 +186,7 @@ impl Encoder {
             }
             ends.push(sink.taken());
         }
+        sink.finish();
         Ok(Done { sink, ends })
     }
 }

@@ -1,0 +1,394 @@
+//! Pretokens in, the ids they had before out: what has been merged once is not merged again.
+//!
+//! All threads share one table and read it without locks. An entry is written once and then never changes: a writer
+//! claims an empty one, fills it, and publishes it by storing its key's second half last. When a table is half full,
+//! a larger one takes its place; when the largest is, an empty one does. So memory is bounded (see [`LARGEST`]), and
+//! a text unlike all before it is learned like the first.
+//!
+//! A pretoken of up to 15 bytes is its own key. A longer one has a hash for a key, and is compared byte by byte before
+//! its ids are believed: whatever was learned, the ids are those of merging.
+//!
+//! Nothing here waits: a lock that is taken (or was, when this process was forked) means going on without it.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+use super::memory::{Zeroable, Zeroed};
+
+/// The longest pretoken that is kept.
+pub const LONGEST: usize = 255;
+/// The longest pretoken that is its own key.
+pub const SHORT: usize = 15;
+/// How many ids an entry holds itself.
+pub const INLINE: usize = 4;
+
+/// Buckets of the first table and of the largest: 64 bytes each, and as much again for what entries do not hold
+/// themselves. The largest takes 128 MiB, and three quarters of a million pretokens or more.
+const SMALLEST: usize = 1 << 12;
+const LARGEST: usize = 1 << 20;
+const GROWTH: usize = 4;
+/// Words of the arena for each bucket.
+const WORDS: usize = 16;
+/// How many buckets are looked at for a key: a bound on what hostile keys can cost.
+const PROBES: usize = 8;
+
+/// The top byte of a key's second half: in its low four bits the length of a short pretoken (0 for a long one), in
+/// its high four bits, in entries only, the number of ids (0 where they lie in the arena).
+const LENGTH_SHIFT: u32 = 56;
+const COUNT_SHIFT: u32 = 60;
+const EMPTY: u64 = 0;
+/// No key's second half: a short one has a length, and a long one's low bits are its length, which is more than 1.
+const CLAIMED: u64 = 1;
+
+/// What a pretoken is looked up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    low: u64,
+    high: u64,
+}
+
+impl Key {
+    /// No pretoken's key.
+    pub const NONE: Self = Self { low: 0, high: 2 };
+
+    /// The key of `length` bytes, 1 to 15, that are the first of 16; the others do not matter.
+    #[inline(always)]
+    pub fn short(bytes: [u8; 16], length: usize) -> Self {
+        let value = u128::from_le_bytes(bytes) & MASKS[length % 16];
+        Self { low: value as u64, high: (value >> 64) as u64 | (length as u64) << LENGTH_SHIFT }
+    }
+
+    /// The key of 1 to 255 bytes.
+    pub fn of(pretoken: &[u8]) -> Self {
+        if pretoken.len() <= SHORT {
+            let mut bytes = [0; 16];
+            bytes[..pretoken.len()].copy_from_slice(pretoken);
+            return Self::short(bytes, pretoken.len());
+        }
+        let mut low = pretoken.len() as u64;
+        let mut high = !low;
+        for word in pretoken.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            let word = u64::from_le_bytes(bytes);
+            low = mix(low ^ word, 0x9E37_79B9_7F4A_7C15);
+            high = mix(high ^ word, 0xC2B2_AE3D_27D4_EB4F);
+        }
+        Self { low, high: (high & !(0xFF << LENGTH_SHIFT) & !0xFFFF) | pretoken.len() as u64 }
+    }
+
+    #[inline(always)]
+    fn is_short(self) -> bool {
+        self.high >> LENGTH_SHIFT != 0
+    }
+
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        mix(self.low ^ 0xA076_1D64_78BD_642F, self.high ^ 0xE703_7ED1_A0B4_28DB)
+    }
+}
+
+/// The first 0 to 15 bytes of sixteen.
+const MASKS: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut length = 1;
+    while length < 16 {
+        masks[length] = u128::MAX >> (128 - 8 * length);
+        length += 1;
+    }
+    masks
+};
+
+#[inline(always)]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// A key, and four ids; or where in the arena more of them lie (place in words, number of ids).
+#[repr(C, align(32))]
+struct Entry {
+    /// The key's second half and the number of ids; `EMPTY` until an entry is claimed, `CLAIMED` until it is whole.
+    high: AtomicU64,
+    low: AtomicU64,
+    ids: UnsafeCell<[u32; INLINE]>,
+}
+
+#[repr(C, align(64))]
+struct Bucket([Entry; 2]);
+
+// SAFETY: integers, an atomic and cells of integers may all be zero bytes, and none has anything to drop.
+unsafe impl Zeroable for Bucket {}
+
+/// The number of a bucket, for the table that made it.
+#[derive(Clone, Copy, Default)]
+pub struct BucketPlace(usize);
+
+/// One generation of the cache.
+pub struct Table {
+    buckets: Zeroed<Bucket>,
+    arena: Zeroed<UnsafeCell<u32>>,
+    /// Words of the arena that are taken.
+    used: AtomicUsize,
+    entries: AtomicUsize,
+}
+
+/// The buckets of a table, at hand for the hot loop.
+#[derive(Clone, Copy)]
+pub struct Buckets<'a>(&'a [Bucket]);
+
+impl<'a> Buckets<'a> {
+    /// Where the bucket lies that a key falls into.
+    #[inline(always)]
+    pub fn place(self, key: Key) -> BucketPlace {
+        BucketPlace(key.hash() as usize & (self.0.len() - 1))
+    }
+
+    /// Bring a bucket into the processor's cache.
+    #[inline(always)]
+    pub fn prefetch(self, place: BucketPlace) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch has no effect on the program, whatever the address.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.0.as_ptr().wrapping_add(place.0).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = place;
+    }
+
+    /// The ids of a short pretoken, if the bucket at that place has an entry for it that holds them itself, and how
+    /// many of the four they are.
+    #[inline(always)]
+    pub fn find(self, key: Key, place: BucketPlace) -> Option<(&'a [u32; INLINE], usize)> {
+        let [first, second] = &self.0.get(place.0)?.0;
+        let entry = if first.holds(key) {
+            first
+        } else if second.holds(key) {
+            second
+        } else {
+            return None;
+        };
+        // SAFETY: `holds` has loaded the published `high` with Acquire; the ids do not change any more.
+        let ids = unsafe { &*entry.ids.get() };
+        let count = (entry.high.load(Ordering::Relaxed) >> COUNT_SHIFT) as usize;
+        (count != 0).then_some((ids, count))
+    }
+
+    /// Where keys are looked for: the bucket they fall into, then the ones after it.
+    fn probes(self, key: Key) -> impl Iterator<Item = &'a Entry> {
+        let BucketPlace(first) = self.place(key);
+        let buckets = (first..first + PROBES).map(move |place| &self.0[place & (self.0.len() - 1)]);
+        buckets.flat_map(|bucket| &bucket.0)
+    }
+}
+
+// SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the entry's `high` from EMPTY to
+// CLAIMED, before it stores the final `high` with Release, and is read only after a load of that final value with
+// Acquire. Words of the arena are written only by the thread that reserved them by moving `used` past them, before it
+// publishes the entry that names them, and are read only through that entry.
+unsafe impl Sync for Table {}
+
+impl Table {
+    fn new(buckets: usize) -> Self {
+        Self {
+            buckets: Zeroed::new(buckets),
+            arena: Zeroed::new(buckets * WORDS),
+            used: AtomicUsize::new(0),
+            entries: AtomicUsize::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub fn buckets(&self) -> Buckets<'_> {
+        Buckets(&self.buckets)
+    }
+
+    /// The ids of a pretoken.
+    pub fn find(&self, key: Key, pretoken: &[u8]) -> Option<&[u32]> {
+        for entry in self.buckets().probes(key) {
+            if entry.holds(key) {
+                return if key.is_short() {
+                    Some(self.found(entry))
+                } else {
+                    self.found_long(entry, pretoken)
+                };
+            }
+            if entry.high.load(Ordering::Relaxed) == EMPTY {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The ids of an entry that holds the key of a short pretoken.
+    fn found(&self, entry: &Entry) -> &[u32] {
+        // SAFETY: `holds` has loaded the published `high` with Acquire; the ids do not change any more.
+        let ids = unsafe { &*entry.ids.get() };
+        match (entry.high.load(Ordering::Relaxed) >> COUNT_SHIFT) as usize {
+            0 => self.words(ids[0] as usize, ids[1] as usize),
+            count => &ids[..count.min(INLINE)],
+        }
+    }
+
+    /// The ids of an entry that holds the key of a long pretoken, if it is this one.
+    fn found_long(&self, entry: &Entry, pretoken: &[u8]) -> Option<&[u32]> {
+        // SAFETY: as in `found`.
+        let &[place, count, ..] = unsafe { &*entry.ids.get() };
+        let length = pretoken.len().div_ceil(4);
+        let words = self.words(place as usize, length);
+        let same = words_of(pretoken).eq(words.iter().copied());
+        same.then(|| self.words(place as usize + length, count as usize))
+    }
+
+    /// Words of the arena that a published entry names.
+    #[inline]
+    fn words(&self, place: usize, count: usize) -> &[u32] {
+        let cells = self.arena.get(place..place + count).unwrap_or_default();
+        // SAFETY: a cell has the layout of its content, and words named by a published entry do not change any more.
+        unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
+    }
+
+    /// Keep the ids of a pretoken, unless there is no room for them nearby.
+    pub fn insert(&self, key: Key, pretoken: &[u8], ids: &[u32]) {
+        for entry in self.buckets().probes(key) {
+            if entry.holds(key) {
+                return;
+            }
+            let claim = entry.high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
+            if claim.is_ok() {
+                return self.fill(entry, key, pretoken, ids);
+            }
+        }
+    }
+
+    /// Fill and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table
+    /// is about to be replaced.
+    fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        let inline = key.is_short() && (1..=INLINE).contains(&ids.len());
+        let mut held = [0; INLINE];
+        if inline {
+            held[..ids.len()].copy_from_slice(ids);
+        } else {
+            let bytes = if key.is_short() { &[] } else { pretoken };
+            let Some(place) = self.store(words_of(bytes), ids) else { return };
+            held[0] = place as u32;
+            held[1] = ids.len() as u32;
+        }
+        // SAFETY: this thread claimed the entry, and nobody reads the cells before `high` is stored.
+        unsafe { *entry.ids.get() = held };
+        entry.low.store(key.low, Ordering::Relaxed);
+        let count = if inline { ids.len() as u64 } else { 0 };
+        entry.high.store(key.high | count << COUNT_SHIFT, Ordering::Release);
+    }
+
+    /// Write words and ids one after the other into the arena; their place, if there is room.
+    fn store(&self, words: impl Iterator<Item = u32> + Clone, ids: &[u32]) -> Option<usize> {
+        let count = words.clone().count() + ids.len();
+        let place = self.used.fetch_add(count, Ordering::Relaxed);
+        let cells = self.arena.get(place..place.checked_add(count)?)?;
+        for (cell, word) in cells.iter().zip(words.chain(ids.iter().copied())) {
+            // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
+            unsafe { *cell.get() = word };
+        }
+        Some(place)
+    }
+
+    /// Whether it is time for another table.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.entries.load(Ordering::Relaxed) > self.buckets.len()
+            || self.used.load(Ordering::Relaxed) > self.arena.len()
+    }
+
+    /// The table that takes the place of this one: larger, with the same entries; or empty.
+    fn successor(&self) -> Self {
+        let larger = self.buckets.len() * GROWTH;
+        if larger > LARGEST {
+            return Self::new(LARGEST);
+        }
+        let table = Self::new(larger);
+        for entry in self.buckets.iter().flat_map(|bucket| &bucket.0) {
+            self.copy(entry, &table);
+        }
+        table
+    }
+
+    fn copy(&self, entry: &Entry, table: &Self) {
+        let high = entry.high.load(Ordering::Acquire);
+        if high == EMPTY || high == CLAIMED {
+            return;
+        }
+        // SAFETY: the published `high` was loaded with Acquire; the cells do not change any more.
+        let ids = unsafe { &*entry.ids.get() };
+        let key = Key { low: entry.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
+        if !key.is_short() {
+            let length = key.high as usize & 0xFFFF;
+            let words = self.words(ids[0] as usize, length.div_ceil(4));
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
+            let ids = self.words(ids[0] as usize + words.len(), ids[1] as usize);
+            return table.insert(key, &bytes, ids);
+        }
+        table.insert(key, &[], self.found(entry));
+    }
+}
+
+impl Entry {
+    #[inline(always)]
+    fn holds(&self, key: Key) -> bool {
+        let high = self.high.load(Ordering::Acquire);
+        high & !(0xF << COUNT_SHIFT) == key.high && self.low.load(Ordering::Relaxed) == key.low
+    }
+}
+
+/// Bytes as words, the last one filled up with zeros.
+fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + Clone + '_ {
+    bytes.chunks(4).map(|chunk| {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u32::from_le_bytes(word)
+    })
+}
+
+/// The cache of one vocabulary.
+pub struct Cache {
+    table: RwLock<Arc<Table>>,
+    being_replaced: AtomicBool,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { table: RwLock::new(Arc::new(Table::new(SMALLEST))), being_replaced: AtomicBool::new(false) }
+    }
+}
+
+impl Cache {
+    /// The table of now, unless it is just being replaced.
+    pub fn table(&self) -> Option<Arc<Table>> {
+        self.table.try_read().ok().map(|table| Arc::clone(&table))
+    }
+
+    /// The table to go on with: another one if this one is full.
+    #[inline]
+    pub fn renewed(&self, table: Option<Arc<Table>>) -> Option<Arc<Table>> {
+        match table {
+            Some(table) if !table.is_full() => Some(table),
+            Some(table) => Some(self.replaced(table)),
+            None => self.table(),
+        }
+    }
+
+    #[cold]
+    fn replaced(&self, table: Arc<Table>) -> Arc<Table> {
+        let Some(current) = self.table() else { return table };
+        if !Arc::ptr_eq(&current, &table) || self.being_replaced.swap(true, Ordering::Acquire) {
+            return current;
+        }
+        let successor = Arc::new(table.successor());
+        let stored = self.table.try_write().map(|mut current| *current = Arc::clone(&successor));
+        self.being_replaced.store(false, Ordering::Release);
+        if stored.is_ok() { successor } else { table }
+    }
+}

@@ -1,0 +1,243 @@
+//! Ordinary text in, ids out: cut into pretokens, look each up, merge those that are new.
+//!
+//! A block of pretokens is gone through twice. First each one's key is made and the bucket it falls into is fetched;
+//! then, with the buckets on their way or there, the ids are copied out.
+
+use std::ops::Range;
+
+use super::cache::{BucketPlace, Buckets, INLINE, Key, LONGEST, SHORT, Table};
+use super::merging::{self, Scratch};
+use super::{Encoder, Sink, Work};
+use crate::error::Result;
+use crate::watch::Pulse;
+
+/// How many pretokens are gone through at a time.
+const BLOCK: usize = 64;
+
+/// Bytes that are loaded at once to make a key.
+const LOADED: usize = 16;
+
+/// Pretokens that follow one another in a text.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    text: &'a [u8],
+    start: usize,
+    ends: &'a [usize],
+}
+
+impl<'a> Block<'a> {
+    fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(self.start)
+    }
+
+    fn pretoken(&self, index: usize) -> &'a [u8] {
+        let start = if index == 0 { self.start } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
+    }
+}
+
+/// What a block is gathered in, on its way to the sink.
+#[derive(Default)]
+pub struct Gathering {
+    lookups: Lookups,
+    row: Row,
+    merging: Merging,
+}
+
+/// Where a pretoken is merged.
+#[derive(Default)]
+struct Merging {
+    ids: Vec<u32>,
+    scratch: Scratch,
+}
+
+/// The keys of a block and where they are looked for.
+struct Lookups {
+    keys: [Key; BLOCK],
+    places: [BucketPlace; BLOCK],
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self { keys: [Key::NONE; BLOCK], places: [BucketPlace::default(); BLOCK] }
+    }
+}
+
+impl Lookups {
+    /// Make the keys of a block and begin to fetch the buckets they fall into.
+    #[inline(always)]
+    fn prepare(&mut self, block: Block, buckets: Buckets) {
+        let mut start = block.start;
+        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
+        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
+        for ((key, place), &end) in self.keys.iter_mut().zip(&mut self.places).zip(block.ends) {
+            let length = end.wrapping_sub(start);
+            *key = if start < loadable && length <= SHORT {
+                // SAFETY: `LOADED` bytes from `start` on lie within the text, and bytes may be read at any address.
+                let bytes = unsafe { block.text.as_ptr().add(start).cast::<[u8; LOADED]>().read_unaligned() };
+                Key::short(bytes, length)
+            } else {
+                rare_key(&block.text[start..end])
+            };
+            *place = buckets.place(*key);
+            buckets.prefetch(*place);
+            start = end;
+        }
+    }
+}
+
+/// The key of a pretoken that is long or near the end of the text.
+#[cold]
+fn rare_key(pretoken: &[u8]) -> Key {
+    if pretoken.len() <= LONGEST { Key::of(pretoken) } else { Key::NONE }
+}
+
+/// Ids on their way to the sink: gathered here, so that the hot loop writes to one small place.
+struct Row {
+    ids: [u32; ROW],
+    length: usize,
+}
+
+/// Room for the ids of a block held in entries, and as many more.
+const ROW: usize = 2 * BLOCK * INLINE;
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { ids: [0; ROW], length: 0 }
+    }
+}
+
+impl Row {
+    fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
+        // What is left is always enough for a block of which entries hold the ids.
+        if ids.len() > BLOCK || self.length + ids.len() > ROW - BLOCK * INLINE {
+            self.flush(sink);
+        }
+        if ids.len() > BLOCK {
+            return sink.put(ids);
+        }
+        self.ids[self.length..self.length + ids.len()].copy_from_slice(ids);
+        self.length += ids.len();
+    }
+
+    /// Copy the ids of successive pretokens, as long as entries hold them: the index of the first where none does.
+    #[inline(always)]
+    fn copy(&mut self, lookups: &Lookups, indexes: Range<usize>, buckets: Buckets) -> usize {
+        let mut length = self.length;
+        let mut index = indexes.start;
+        let places = lookups.places[..indexes.end].iter();
+        for (&key, &place) in lookups.keys[..indexes.end].iter().zip(places).skip(indexes.start) {
+            let Some((ids, count)) = buckets.find(key, place) else { break };
+            // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
+            let Some(room) = self.ids.get_mut(length..length + INLINE) else { break };
+            room.copy_from_slice(ids);
+            length += count;
+            index += 1;
+        }
+        self.length = length;
+        index
+    }
+
+    fn flush(&mut self, sink: &mut impl Sink) {
+        sink.put(&self.ids[..self.length]);
+        self.length = 0;
+    }
+}
+
+impl Encoder {
+    /// Encode text in which no special token is looked for.
+    pub(super) fn encode_ordinary(
+        &self,
+        text: &str,
+        sink: &mut impl Sink,
+        work: &mut Work,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let Work { batch, gathering } = work;
+        let mut scanner = self.pattern.scan(text);
+        let mut table = self.cache.table();
+        loop {
+            let batch_start = scanner.position();
+            if scanner.fill(batch)? == 0 {
+                return Ok(());
+            }
+            let mut start = batch_start;
+            for ends in batch.ends().chunks(BLOCK) {
+                let block = Block { text: text.as_bytes(), start, ends };
+                match &table {
+                    Some(table) => self.encode_block(block, table, sink, gathering, pulse)?,
+                    None => self.merge_block(block, sink, &mut gathering.merging, pulse)?,
+                }
+                start = block.end();
+            }
+            pulse.beat(start - batch_start)?;
+            table = self.cache.renewed(table);
+        }
+    }
+
+    fn encode_block(
+        &self,
+        block: Block,
+        table: &Table,
+        sink: &mut impl Sink,
+        gathering: &mut Gathering,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let Gathering { lookups, row, merging } = gathering;
+        let (buckets, length) = (table.buckets(), block.ends.len());
+        lookups.prepare(block, buckets);
+        let mut next = row.copy(lookups, 0..length, buckets);
+        while next < length {
+            let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, merging, pulse)?;
+            row.put(ids, sink);
+            next = row.copy(lookups, next + 1..length, buckets);
+        }
+        row.flush(sink);
+        Ok(())
+    }
+
+    /// The ids of a pretoken for which there may be no entry in the bucket it falls into.
+    #[inline(never)]
+    fn find_or_merge<'a>(
+        &self,
+        pretoken: &[u8],
+        key: Key,
+        table: &'a Table,
+        merging: &'a mut Merging,
+        pulse: &mut Pulse,
+    ) -> Result<&'a [u32]> {
+        if let Some(ids) = table.find(key, pretoken) {
+            return Ok(ids);
+        }
+        self.merge(pretoken, merging, pulse)?;
+        if key != Key::NONE {
+            table.insert(key, pretoken, &merging.ids);
+        }
+        Ok(&merging.ids)
+    }
+
+    /// Encode a block without a table to look into.
+    fn merge_block(
+        &self,
+        block: Block,
+        sink: &mut impl Sink,
+        merging: &mut Merging,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        for index in 0..block.ends.len() {
+            self.merge(block.pretoken(index), merging, pulse)?;
+            sink.put(&merging.ids);
+        }
+        Ok(())
+    }
+
+    /// Find the ids of a pretoken without the cache.
+    fn merge(&self, pretoken: &[u8], merging: &mut Merging, pulse: &mut Pulse) -> Result<()> {
+        merging.ids.clear();
+        if let Some(&id) = self.whole.get(pretoken) {
+            merging.ids.push(id);
+            return Ok(());
+        }
+        merging::merge(&self.merges, &self.tokens, pretoken, &mut merging.ids, &mut merging.scratch, pulse)
+    }
+}
