@@ -18,11 +18,11 @@ LAYERS = [
     {"corpus"},
     {"cs336"},
     {"tokenizer", "symbols"},
-    {"formats", "training", "_persistence", "explain"},
+    {"formats", "training", "normalization", "_persistence", "explain"},
     {"counts"},
     {"_counts_file"},
     {"vocabulary"},
-    {"_engine", "_files", "display", "patterns"},
+    {"_engine", "_files", "_json", "display", "patterns"},
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
@@ -31,7 +31,7 @@ LAYERS = [
 """From the top down: a module imports from its own layer or from lower ones."""
 
 SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder"}
-ENGINE_USERS = {"counts", "training", "tokenizer", "symbols", "corpus"}
+ENGINE_USERS = {"counts", "training", "tokenizer", "symbols", "formats", "normalization", "corpus"}
 
 
 def part(module: str) -> str:

@@ -11,6 +11,7 @@ pub mod error;
 pub mod merge;
 mod prefetch;
 pub mod pretokenize;
+pub mod recover;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;

@@ -16,6 +16,7 @@ __all__ = [
     "character_classes",
     "check_pattern",
     "pretokenize",
+    "recover_merges",
     "safe_cut",
     "train_merges",
     "train_symbol_merges",
@@ -196,3 +197,10 @@ class DecodeStream:
 
     def finish(self) -> str:
         """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""
+
+def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.
+
+    A row is -1, -1 for a byte and for a token that no merge makes, and -2, -2 for one that needs a higher
+    rank.
+    """

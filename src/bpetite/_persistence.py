@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -23,11 +23,11 @@ from bpetite._constants import (
     UNICODE_VERSION,
 )
 from bpetite._files import write_whole
+from bpetite._json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary
 
 Path = str | os.PathLike[str]
-Json = dict[str, Any]
 
 _CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
 
@@ -40,10 +40,12 @@ _SCHEMA_1_KEYS = (
     "vocab",
 )
 _SCHEMA_2_KEYS = (
+    "added_tokens",
     "base_ids",
     "dialect",
     "merge_ids",
     "merges",
+    "normalization",
     "pattern",
     "schema_version",
     "special_tokens",
@@ -73,7 +75,7 @@ def save(
 def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
     """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`."""
     with open(path, "rb") as file:
-        document = _parse(path, file.read())
+        document = parse_object(path, file.read(), "an artifact")
     _check_schema_version(path, document, (SCHEMA_VERSION,))
     vocabulary = _from_schema_1(path, document)
     vocab = dict(vocabulary.tokens)
@@ -106,7 +108,7 @@ def load_vocabulary(path: Path) -> Vocabulary:
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
-    document = _parse(path, artifact)
+    document = parse_object(path, artifact, "an artifact")
     _check_schema_version(path, document, (SCHEMA_VERSION, 2))
     if document["schema_version"] == SCHEMA_VERSION:
         return _from_schema_1(path, document)
@@ -116,50 +118,12 @@ def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
 # Reading JSON ------------------------------------------------------------------------------------------
 
 
-def _refuse(path: Path, what: str) -> NoReturn:
-    raise ValueError(f"{os.fspath(path)}: {what}")
-
-
-def _parse(path: Path, content: bytes) -> Json:
-    """Read a JSON object, with nothing in it that JSON readers disagree about."""
-    try:
-        document = json.loads(
-            content.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
-        )
-    except UnicodeDecodeError as error:
-        _refuse(path, f"not valid UTF-8 at byte {error.start}")
-    except RecursionError:
-        _refuse(path, "nested too deeply to be an artifact")
-    except ValueError as error:
-        _refuse(path, f"not an artifact: {error}")
-    if not isinstance(document, dict):
-        _refuse(path, f"an artifact is one JSON object, not {_type_name(document)}")
-    return document
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _type_name(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
-    return "null" if value is None else names.get(type(value), "a number")
-
-
 def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> None:
     if "schema_version" not in document:
         raise KeyError(f"{os.fspath(path)}: schema_version is missing")
     version = document["schema_version"]
     if type(version) is not int or version not in known:
-        _refuse(path, f"schema_version: {version!r} is not {' or '.join(map(str, known))}")
+        refuse(path, f"schema_version: {version!r} is not {' or '.join(map(str, known))}")
 
 
 def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
@@ -168,28 +132,28 @@ def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
             raise KeyError(f"{os.fspath(path)}: {key} is missing")
     for key in document:
         if key not in keys:
-            _refuse(path, f"{key!r} is no key of schema {document['schema_version']}")
+            refuse(path, f"{key!r} is no key of schema {document['schema_version']}")
 
 
 def _object(path: Path, document: Json, key: str) -> Json:
     value = document[key]
     if not isinstance(value, dict):
-        _refuse(path, f"{key} must be an object, not {_type_name(value)}")
+        refuse(path, f"{key} must be an object, not {type_name(value)}")
     return value
 
 
 def _integers(path: Path, field: str, value: object, largest: int, length: int | None = None) -> list[int]:
     """Check a list of integers between 0 and `largest`."""
     if not isinstance(value, list):
-        _refuse(path, f"{field} must be a list, not {_type_name(value)}")
+        refuse(path, f"{field} must be a list, not {type_name(value)}")
     if length is not None and len(value) != length:
-        _refuse(path, f"{field} must have {length} values, not {len(value)}")
+        refuse(path, f"{field} must have {length} values, not {len(value)}")
     if not set(map(type, value)) <= {int}:
         place, wrong = next((place, item) for place, item in enumerate(value) if type(item) is not int)
-        _refuse(path, f"{field}[{place}] must be an integer, not {_type_name(wrong)}")
+        refuse(path, f"{field}[{place}] must be an integer, not {type_name(wrong)}")
     if value and (min(value) < 0 or max(value) > largest):
         place = next(place for place, item in enumerate(value) if not 0 <= item <= largest)
-        _refuse(path, f"{field}[{place}]: {value[place]} is not between 0 and {largest}")
+        refuse(path, f"{field}[{place}]: {value[place]} is not between 0 and {largest}")
     return value
 
 
@@ -197,7 +161,7 @@ def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
     """Read ids that stand as the keys of an object; each must be written in the one canonical way."""
     for key in keys:
         if not _CANONICAL_ID(key):
-            _refuse(path, f"{field}: {key!r:.80} is not an id")
+            refuse(path, f"{field}: {key!r:.80} is not an id")
     return list(map(int, keys))
 
 
@@ -213,6 +177,8 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
         and vocabulary.merge_ids == tuple(range(BASE_VOCAB_SIZE, size))
         and not vocabulary.whole_pretoken_first
+        and vocabulary.normalization is None
+        and not vocabulary.added_tokens
         and not vocabulary.trained_with
     )
 
@@ -235,41 +201,41 @@ def _from_schema_1(path: Path, document: Json) -> Vocabulary:
     _check_keys(path, document, _SCHEMA_1_KEYS)
     size = document["mergeable_vocab_size"]
     if type(size) is not int:
-        _refuse(path, f"mergeable_vocab_size must be an integer, not {_type_name(size)}")
+        refuse(path, f"mergeable_vocab_size must be an integer, not {type_name(size)}")
     if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
-        _refuse(path, f"pretokenizer_pattern: {document['pretokenizer_pattern']!r} is not schema 1's")
+        refuse(path, f"pretokenizer_pattern: {document['pretokenizer_pattern']!r} is not schema 1's")
     merges = _schema_1_merges(path, document["merges"])
     if size != BASE_VOCAB_SIZE + len(merges):
-        _refuse(
+        refuse(
             path, f"mergeable_vocab_size is {size}, but 256 and {len(merges)} merges make {256 + len(merges)}"
         )
     specials = _object(path, document, "special_tokens")
     if list(specials) != [END_OF_TEXT_TOKEN]:
-        _refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
+        refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
     if type(specials[END_OF_TEXT_TOKEN]) is not int or specials[END_OF_TEXT_TOKEN] != size:
-        _refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
+        refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
     tokens = _schema_1_tokens(path, _object(path, document, "vocab"), merges)
     try:
         return Vocabulary(tokens, merges, specials, merge_ids=range(BASE_VOCAB_SIZE, size))
     except ValueError as error:
-        _refuse(path, f"vocab: {error}")
+        refuse(path, f"vocab: {error}")
 
 
 def _schema_1_merges(path: Path, merges: object) -> list[Pair]:
     """Check that every merge is two ids that exist before it."""
     if not isinstance(merges, list):
-        _refuse(path, f"merges must be a list, not {_type_name(merges)}")
+        refuse(path, f"merges must be a list, not {type_name(merges)}")
     for rank, pair in enumerate(merges):
         if type(pair) is not list or len(pair) != 2:
-            _refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
+            refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
     flat = list(chain.from_iterable(merges))
     if not set(map(type, flat)) <= {int}:
         rank = next(place for place, part in enumerate(flat) if type(part) is not int) // 2
-        _refuse(path, f"merges[{rank}] must hold integers, not {merges[rank]!r:.80}")
+        refuse(path, f"merges[{rank}] must hold integers, not {merges[rank]!r:.80}")
     for rank, (left, right) in enumerate(merges, BASE_VOCAB_SIZE):
         if not (0 <= left < rank and 0 <= right < rank):
             place = rank - BASE_VOCAB_SIZE
-            _refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
+            refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
     return list(map(tuple, merges))
 
 
@@ -278,14 +244,14 @@ def _schema_1_tokens(path: Path, vocab: Json, merges: Sequence[Pair]) -> dict[in
     size = BASE_VOCAB_SIZE + len(merges)
     ids = _ids(path, "vocab", vocab)
     if len(ids) != size + 1 or set(ids) != set(range(size + 1)):
-        _refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
+        refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
     tokens = _byte_strings(path, "vocab", dict(zip(ids, vocab.values(), strict=True)))
     special = tokens.pop(size)
     if special != END_OF_TEXT_TOKEN.encode("utf-8"):
-        _refuse(path, f"vocab[{size}] is {special!r:.80}, but must spell {END_OF_TEXT_TOKEN!r}")
+        refuse(path, f"vocab[{size}] is {special!r:.80}, but must spell {END_OF_TEXT_TOKEN!r}")
     for byte in range(BASE_VOCAB_SIZE):
         if tokens[byte] != bytes([byte]):
-            _refuse(path, f"vocab[{byte}] is {tokens[byte]!r:.80}, but must be the byte {byte}")
+            refuse(path, f"vocab[{byte}] is {tokens[byte]!r:.80}, but must be the byte {byte}")
     return tokens
 
 
@@ -310,10 +276,12 @@ def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[i
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
     derived = {*vocabulary.base_ids, *vocabulary.merge_ids}
     return {
+        "added_tokens": sorted(vocabulary.added_tokens),
         "base_ids": vocabulary.base_ids,
         "dialect": vocabulary.dialect.to_dict(),
         "merge_ids": vocabulary.merge_ids,
         "merges": list(chain.from_iterable(vocabulary.merges)),
+        "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": 2,
         "special_tokens": dict(vocabulary.special_tokens),
@@ -331,23 +299,26 @@ def _to_schema_2(vocabulary: Vocabulary) -> Json:
 def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     for key in document:
         if key not in _SCHEMA_2_KEYS:
-            _refuse(path, f"{key!r} is no key of schema 2")
+            refuse(path, f"{key!r} is no key of schema 2")
     _check_keys(path, document, _SCHEMA_2_KEYS)
     if document["unicode_version"] != UNICODE_VERSION:
-        _refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
+        refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
     if not isinstance(document["pattern"], str):
-        _refuse(path, f"pattern must be a string, not {_type_name(document['pattern'])}")
+        refuse(path, f"pattern must be a string, not {type_name(document['pattern'])}")
     if not isinstance(document["whole_pretoken_first"], bool):
-        _refuse(path, "whole_pretoken_first must be true or false")
+        refuse(path, "whole_pretoken_first must be true or false")
+    added_tokens = document["added_tokens"]
+    if not isinstance(added_tokens, list) or not all(isinstance(token, str) for token in added_tokens):
+        refuse(path, "added_tokens must be a list of strings")
     specials = _object(path, document, "special_tokens")
     _integers(path, "special_tokens", list(specials.values()), LARGEST_ID)
     trained_with = _object(path, document, "trained_with")
     _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
     if not set(trained_with) <= {"min_count", "max_token_length"}:
-        _refuse(path, f"trained_with: {', '.join(trained_with)} are not all known")
+        refuse(path, f"trained_with: {', '.join(trained_with)} are not all known")
     base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
     if len(set(base_ids)) != BASE_VOCAB_SIZE:
-        _refuse(path, "base_ids: an id stands twice")
+        refuse(path, "base_ids: an id stands twice")
     merges = _schema_2_merges(path, document)
     merge_ids = _integers(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
     unmerged = _unmerged(path, document, {*base_ids, *merge_ids})
@@ -359,26 +330,28 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
             document["pattern"],
             _schema_2_dialect(path, document),
             document["whole_pretoken_first"],
-            trained_with,
-            merge_ids,
+            normalization=document["normalization"],
+            added_tokens=added_tokens,
+            trained_with=trained_with,
+            merge_ids=merge_ids,
         )
     except ValueError as error:
-        _refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
+        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 def _schema_2_dialect(path: Path, document: Json) -> Dialect:
     axes = _object(path, document, "dialect")
     if set(axes) != set(Dialect().to_dict()):
-        _refuse(path, f"dialect must have the axes {', '.join(Dialect().to_dict())}")
+        refuse(path, f"dialect must have the axes {', '.join(Dialect().to_dict())}")
     if not all(isinstance(choice, str) for choice in axes.values()):
-        _refuse(path, "dialect: every choice must be a string")
+        refuse(path, "dialect: every choice must be a string")
     return Dialect(**axes)
 
 
 def _schema_2_merges(path: Path, document: Json) -> list[Pair]:
     flat = _integers(path, "merges", document["merges"], LARGEST_ID)
     if len(flat) % 2:
-        _refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
+        refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
@@ -388,6 +361,6 @@ def _unmerged(path: Path, document: Json, taken: set[int]) -> dict[int, bytes]:
     tokens = {}
     for token_id, token in zip(_ids(path, "unmerged", unmerged), unmerged.values(), strict=True):
         if token_id in taken:
-            _refuse(path, f"unmerged: id {token_id} is a byte's or made by a merge")
+            refuse(path, f"unmerged: id {token_id} is a byte's or made by a merge")
         tokens[token_id] = bytes(_integers(path, f"unmerged[{token_id}]", token, 255))
     return tokens

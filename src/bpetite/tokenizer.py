@@ -9,18 +9,26 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite import _persistence
 from bpetite._engine import DecodeStream, Encoder, pretokenize
+from bpetite._files import write_whole
 from bpetite.counts import Counts, Progress, default_specials
 from bpetite.dialect import Dialect
 from bpetite.display import ShownText, ShownToken
+from bpetite.formats import gpt2, huggingface, tiktoken
+from bpetite.formats.difficult import check_same_ids
+from bpetite.formats.tiktoken_encoding import Encoding
+from bpetite.normalization import NormalizingEncoder
 from bpetite.training import extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Pair, Vocabulary
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding as TiktokenEncoding
 
 Path = str | os.PathLike[str]
 Special = Literal["parse", "text", "error"]
@@ -41,7 +49,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_encoder", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder
+    _encoder: Encoder | NormalizingEncoder
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Make the tokenizer of a vocabulary; a pattern that the engine cannot scan is refused here."""
@@ -430,6 +438,84 @@ class Tokenizer:
         """Load an artifact, checking everything in it."""
         return cls(_persistence.load_vocabulary(path))
 
+    # Other people's files ------------------------------------------------------------------------------
+
+    @classmethod
+    def from_tiktoken(
+        cls,
+        path: Path,
+        *,
+        pattern: str,
+        special_tokens: tiktoken.SpecialTokens = (),
+        whole_pretoken_first: bool = False,
+    ) -> Tokenizer:
+        """Read tiktoken's file of ranks; it holds neither the pattern nor the special tokens, so give them.
+
+        Special tokens are a dict of ids, or a list that gets the ids past the last rank. A file with tokens
+        that no merge can make is refused unless `whole_pretoken_first` is set, which keeps them as tiktoken
+        does.
+        """
+        imported = tiktoken.read(
+            path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
+        )
+        return cls(imported.vocabulary)
+
+    def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
+        """Write tiktoken's file of ranks; whoever loads it must give the same pattern and special tokens."""
+        content = tiktoken.to_bytes(self._vocabulary)
+        again = tiktoken.parse(
+            path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
+        )
+        self._check_export(again.vocabulary, path)
+        with write_whole(path, overwrite=overwrite) as file:
+            file.write(content)
+
+    def as_tiktoken(self, name: str = "bpetite") -> Encoding:
+        """Return this tokenizer with the interface of `tiktoken.Encoding`; tiktoken need not be installed.
+
+        >>> Tokenizer.train("ab ab", 257).as_tiktoken().encode("ab<|endoftext|>", allowed_special="all")
+        [256, 257]
+        """
+        return Encoding(name, self)
+
+    def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
+        """Build a real `tiktoken.Encoding`; tiktoken must be installed."""
+        return tiktoken.peer_encoding(self._vocabulary, name, self.encode)
+
+    @classmethod
+    def from_huggingface(cls, path: Path) -> Tokenizer:
+        """Read the `tokenizer.json` of a byte-level BPE tokenizer, exactly or not at all."""
+        return cls(huggingface.read(path).vocabulary)
+
+    def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
+        """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`."""
+        content = huggingface.to_bytes(self._vocabulary)
+        self._check_export(huggingface.parse(path, content).vocabulary, path)
+        with write_whole(path, overwrite=overwrite) as file:
+            file.write(content)
+
+    @classmethod
+    def from_gpt2(
+        cls, vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None
+    ) -> Tokenizer:
+        """Read GPT-2's `vocab.json` and `merges.txt`; the pattern is GPT-2's.
+
+        Special tokens that `vocab.json` lacks get the ids past its last. Where none are named,
+        `<|endoftext|>` is one if it stands there.
+        """
+        return cls(gpt2.read(vocab_path, merges_path, special_tokens=special_tokens).vocabulary)
+
+    def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
+        """Write GPT-2's `vocab.json` and `merges.txt`, both or none."""
+        vocab, merges = gpt2.to_bytes(self._vocabulary)
+        again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
+        self._check_export(again.vocabulary, vocab_path)
+        gpt2.write_two(vocab_path, vocab, merges_path, merges, overwrite=overwrite)
+
+    def _check_export(self, again: Vocabulary, path: Path) -> None:
+        """Refuse an export that, read back, does not encode difficult texts to the same ids."""
+        check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer cannot be changed; {name} was to be set")
 
@@ -461,12 +547,12 @@ def _from_artifact(artifact: bytes) -> Tokenizer:
     return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"))
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
     tokens, count = vocabulary.tokens, len(vocabulary.merges)
     merges = np.empty((count, 3), np.uint32)
     merges[:, :2] = np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32, 2 * count).reshape(-1, 2)
     merges[:, 2] = vocabulary.merge_ids
-    return Encoder(
+    encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=b"".join(tokens.values()),
         ends=np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64),
@@ -475,3 +561,6 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder:
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
     )
+    if vocabulary.normalization is None:
+        return encoder
+    return NormalizingEncoder(encoder, vocabulary.special_tokens, vocabulary.normalization)

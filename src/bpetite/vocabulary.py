@@ -18,17 +18,18 @@ import contextlib
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import lt
 from types import MappingProxyType
-from typing import cast
+from typing import Literal, cast, get_args
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN
 from bpetite.dialect import Dialect
 
 Pair = tuple[int, int]
+Normalization = Literal["NFC"]
 
 LARGEST_ID = 2**32 - 2
 """Ids are 32 bits wide in arrays; the last value is kept for the engine."""
@@ -65,6 +66,14 @@ class Vocabulary:
     whole_pretoken_first: bool = False
     """Whether a pretoken that is a token gets that token's id before any merge is tried."""
 
+    normalization: Normalization | None = None
+    """What is done to the text between special tokens before it is cut into pretokens; only imported
+    vocabularies have it."""
+
+    added_tokens: Collection[str] = frozenset()
+    """Those of the special tokens that stand for text (Hugging Face's added tokens that are not special).
+    They are found and encoded as all the others are; only exports tell them apart."""
+
     trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
@@ -79,10 +88,14 @@ class Vocabulary:
         specials = dict(self.special_tokens)
         _check_ids([*tokens, *specials.values()])
         _check_specials(specials)
+        _check_added(self.added_tokens, specials)
+        if self.normalization not in (None, *get_args(Normalization)):
+            raise ValueError(f"normalization must be None or NFC, not {self.normalization!r}")
         for name, value in (
             ("tokens", MappingProxyType(tokens)),
             ("merges", merges),
             ("special_tokens", MappingProxyType(specials)),
+            ("added_tokens", frozenset(self.added_tokens)),
             ("trained_with", MappingProxyType(dict(self.trained_with))),
             ("merge_ids", merge_ids),
         ):
@@ -144,19 +157,17 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
-        return hashlib.sha256(
-            json.dumps(
-                {
-                    "merges": self.merges,
-                    "pattern": self.pattern,
-                    "special_tokens": sorted(self.special_tokens.items()),
-                    "tokens": [[token_id, token.hex()] for token_id, token in self.tokens.items()],
-                    "whole_pretoken_first": self.whole_pretoken_first,
-                },
-                sort_keys=True,
-                separators=(",", ":"),
-            ).encode("ascii")
-        ).hexdigest()
+        content: dict[str, object] = {
+            "merges": self.merges,
+            "pattern": self.pattern,
+            "special_tokens": sorted(self.special_tokens.items()),
+            "tokens": [[token_id, token.hex()] for token_id, token in self.tokens.items()],
+            "whole_pretoken_first": self.whole_pretoken_first,
+        }
+        if self.normalization is not None:
+            content["normalization"] = self.normalization
+        written = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(written.encode("ascii")).hexdigest()
 
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
@@ -215,6 +226,12 @@ def _check_specials(special_tokens: Mapping[str, int]) -> None:
         if not isinstance(text, str) or not text:
             raise ValueError(f"a special token must be a non-empty string, not {text!r}")
         text.encode("utf-8")
+
+
+def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int]) -> None:
+    unknown = sorted(set(added_tokens) - set(special_tokens))
+    if unknown:
+        raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
 
 
 def _check_distinct(what: str, values: Sequence[Hashable]) -> None:

@@ -13,6 +13,7 @@ mod encode;
 mod ids;
 mod merge;
 mod pretokenize;
+mod recover;
 mod texts;
 
 /// The hot loops of bpetite.
@@ -20,6 +21,7 @@ mod texts;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;
     module.add_class::<encode::Encoder>()?;

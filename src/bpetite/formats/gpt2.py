@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._files import write_whole
+from bpetite._json import parse_object, refuse
 from bpetite.dialect import Dialect
+from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.pairs import vocabulary_of_pairs
+from bpetite.patterns import PATTERNS
+from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 Path = str | os.PathLike[str]
 BytesPair = tuple[bytes, bytes]
 
+_DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
 _IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()
 _STAND_IN = {
     byte: chr(byte) if place < 188 else chr(256 + place - 188) for place, byte in enumerate(_IN_ORDER)
@@ -41,6 +48,97 @@ def from_printable(spelled: str) -> bytes:
     return bytes([_BYTE[character] for character in spelled])
 
 
+def read(vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None) -> Imported:
+    """Read a `vocab.json` and a `merges.txt`; special tokens that `vocab.json` lacks follow its last id.
+
+    Where none are named, `<|endoftext|>` is one if it stands in `vocab.json`.
+    """
+    with open(vocab_path, "rb") as file:
+        vocab = file.read()
+    with open(merges_path, "rb") as file:
+        return parse(vocab_path, vocab, merges_path, file.read(), special_tokens)
+
+
+def parse(
+    vocab_path: Path,
+    vocab: bytes,
+    merges_path: Path,
+    merges: bytes,
+    special_tokens: Sequence[str] | None = None,
+) -> Imported:
+    """Read the content of the two files; errors name the paths."""
+    ids = _ids(vocab_path, vocab)
+    named = _DEFAULT_SPECIALS if special_tokens is None else special_tokens
+    specials, keys = _special_ids(ids, named, must_stand=special_tokens is None)
+    tokens = {
+        token_id: _spelled(vocab_path, spelled) for spelled, token_id in ids.items() if spelled not in keys
+    }
+    vocabulary = vocabulary_of_pairs(
+        merges_path,
+        tokens,
+        _pairs(merges_path, merges),
+        special_tokens=specials,
+        pattern=PATTERNS["gpt2"],
+        dialect=Dialect.named("huggingface").replace(special_ids="last"),
+    )
+    return Imported(
+        vocabulary,
+        [
+            assumed_pattern(vocabulary.pattern, "GPT-2's: the files name none"),
+            f"special tokens: {', '.join(map(repr, specials)) or 'none'} (the files do not tell which are)",
+            UNICODE_ASSUMPTION,
+        ],
+    )
+
+
+def _special_ids(
+    ids: Mapping[str, int], special_tokens: Sequence[str], *, must_stand: bool
+) -> tuple[dict[str, int], set[str]]:
+    """Find the special tokens' ids, and the keys they stand under: as they are, or spelled by stand-ins."""
+    specials: dict[str, int] = {}
+    keys: set[str] = set()
+    next_id = max(ids.values(), default=-1) + 1
+    for text in dict.fromkeys(special_tokens):
+        key = next((key for key in (text, to_printable(text.encode("utf-8"))) if key in ids), None)
+        if key is not None:
+            specials[text] = ids[key]
+            keys.add(key)
+        elif not must_stand:
+            specials[text] = next_id
+            next_id += 1
+    return specials, keys
+
+
+def _spelled(path: Path, spelled: str) -> bytes:
+    try:
+        return from_printable(spelled)
+    except KeyError as unknown:
+        refuse(
+            path,
+            f"{spelled!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
+            "if it is a special token, name it as one",
+        )
+
+
+def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
+    """Return the `vocab.json` and the `merges.txt` of a vocabulary; what they cannot express is refused."""
+    instead = "to_huggingface can hold it"
+    if vocabulary.pattern != PATTERNS["gpt2"]:
+        raise ValueError(f"GPT-2's files mean GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
+    if vocabulary.normalization or vocabulary.whole_pretoken_first:
+        what = vocabulary.normalization or "a token for every whole pretoken"
+        raise ValueError(f"GPT-2's files cannot ask for {what}; {instead}")
+    ids = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
+    if len(ids) != len(vocabulary.tokens):
+        raise ValueError("vocab.json cannot hold two tokens of the same bytes")
+    for text, token_id in vocabulary.special_tokens.items():
+        if ids.setdefault(text, token_id) != token_id:
+            raise ValueError(f"special token {text!r:.80} is spelled like token {ids[text]} in vocab.json")
+    tokens = vocabulary.tokens
+    pairs = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
+    return _vocab_json(ids), _merges_txt(pairs)
+
+
 def write_tokens_and_merges(
     vocab: Mapping[int, bytes],
     merges: Iterable[BytesPair],
@@ -50,62 +148,76 @@ def write_tokens_and_merges(
     overwrite: bool = False,
 ) -> None:
     """Write `vocab.json` and `merges.txt`; special tokens are spelled by stand-ins as all tokens are."""
-    ids = {to_printable(token): token_id for token_id, token in sorted(vocab.items())}
+    ids = {to_printable(token): token_id for token_id, token in vocab.items()}
     if len(ids) != len(vocab):
         raise ValueError("vocab.json cannot hold two tokens of the same bytes")
-    lines = ["#version: 0.2", *(f"{to_printable(left)} {to_printable(right)}" for left, right in merges), ""]
-    with write_whole(vocab_path, overwrite=overwrite) as file:
-        file.write(json.dumps(ids, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
-    with write_whole(merges_path, overwrite=overwrite) as file:
-        file.write("\n".join(lines).encode("utf-8"))
+    write_two(vocab_path, _vocab_json(ids), merges_path, _merges_txt(merges), overwrite=overwrite)
+
+
+def write_two(
+    vocab_path: Path, vocab: bytes, merges_path: Path, merges: bytes, *, overwrite: bool = False
+) -> None:
+    """Write the two files, both or none."""
+    with (
+        write_whole(vocab_path, overwrite=overwrite) as vocab_file,
+        write_whole(merges_path, overwrite=overwrite) as merges_file,
+    ):
+        vocab_file.write(vocab)
+        merges_file.write(merges)
+
+
+def _vocab_json(ids: Mapping[str, int]) -> bytes:
+    in_order = dict(sorted(ids.items(), key=lambda item: item[1]))
+    return json.dumps(in_order, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def _merges_txt(pairs: Iterable[BytesPair]) -> bytes:
+    lines = ["#version: 0.2", *(f"{to_printable(left)} {to_printable(right)}" for left, right in pairs), ""]
+    return "\n".join(lines).encode("utf-8")
 
 
 def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:
-    """Read `vocab.json` and `merges.txt`."""
-    return _read_tokens(vocab_path), _read_merges(merges_path)
+    """Read `vocab.json` and `merges.txt` as bytes; tokens outside the stand-ins are taken for plain text."""
+    with open(vocab_path, "rb") as file:
+        ids = _ids(vocab_path, file.read())
+    with open(merges_path, "rb") as file:
+        merges = _pairs(merges_path, file.read())
+    return {token_id: _spelled_or_plain(spelled) for spelled, token_id in ids.items()}, merges
 
 
-def _read_text(path: Path) -> str:
-    with open(path, "rb") as file:
-        content = file.read()
+def _spelled_or_plain(spelled: str) -> bytes:
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)}: not valid UTF-8 at byte {error.start}") from None
+        return from_printable(spelled)
+    except KeyError:
+        return spelled.encode("utf-8")
 
 
-def _read_tokens(path: Path) -> dict[int, bytes]:
-    name = os.fspath(path)
-    try:
-        ids = json.loads(_read_text(path))
-    except RecursionError:
-        raise ValueError(f"{name}: nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{name}: not JSON: {error}") from None
-    if not isinstance(ids, dict):
-        raise ValueError(f"{name}: must hold one object of tokens and ids")
-    tokens: dict[int, bytes] = {}
+def _ids(path: Path, content: bytes) -> dict[str, int]:
+    ids = parse_object(path, content, "a vocab.json")
+    owner: dict[int, str] = {}
     for spelled, token_id in ids.items():
-        if type(token_id) is not int or token_id < 0:
-            raise ValueError(f"{name}: the id of {spelled!r} is {token_id!r}, not a number from 0")
-        if token_id in tokens:
-            raise ValueError(f"{name}: id {token_id} stands twice, the second time for {spelled!r}")
-        try:
-            tokens[token_id] = from_printable(spelled)
-        except KeyError:  # a special token outside the stand-ins, in plain text
-            tokens[token_id] = spelled.encode("utf-8")
-    return tokens
+        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID:
+            refuse(
+                path, f"the id of {spelled!r:.80} is {token_id!r:.80}, not a number from 0 to {LARGEST_ID}"
+            )
+        if token_id in owner:
+            refuse(path, f"id {token_id} is given to {owner[token_id]!r:.80} and {spelled!r:.80}")
+        owner[token_id] = spelled
+    return ids
 
 
-def _read_merges(path: Path) -> list[BytesPair]:
+def _pairs(path: Path, content: bytes) -> list[BytesPair]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refuse(path, f"not valid UTF-8 at byte {error.start}")
     pairs: list[BytesPair] = []
-    for number, line in enumerate(_read_text(path).split("\n"), 1):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if not line or (number == 1 and line.startswith("#version")):
             continue
-        spelled = line.removesuffix("\r").split(" ")
         try:
-            left, right = map(from_printable, spelled)
+            left, right = line.split(" ")
+            pairs.append((from_printable(left), from_printable(right)))
         except (KeyError, ValueError):
-            raise ValueError(f"{os.fspath(path)}: line {number} is no merge: {line!r:.80}") from None
-        pairs.append((left, right))
+            refuse(path, f"line {number} is no merge: {line!r:.80}")
     return pairs

@@ -1,0 +1,36 @@
+//! `recover_merges`: tokens in the order of rank in, an array of their parents out.
+
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::PyWatch;
+use crate::recover::{self, Origin};
+
+/// Finds the two parents of every token among those of lower ranks.
+#[pyfunction]
+pub fn recover_merges<'py>(
+    py: Python<'py>,
+    tokens: &[u8],
+    ends: PyReadonlyArray1<'py, u64>,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let mut cut = Vec::with_capacity(ends.as_array().len());
+    let mut start = 0;
+    for &end in ends.as_array() {
+        let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
+        cut.push(token.ok_or_else(|| PyValueError::new_err("ends do not cut the joined tokens"))?);
+        start = end as usize;
+    }
+    let origins = py.detach(|| recover::recover_merges(&cut, &mut PyWatch { progress: None }))?;
+    let rows = origins.len();
+    let flat: Vec<i64> = origins.into_iter().flat_map(row).collect();
+    flat.into_pyarray(py).reshape([rows, 2])
+}
+
+fn row(origin: Origin) -> [i64; 2] {
+    match origin {
+        Origin::Merge(left, right) => [left.into(), right.into()],
+        Origin::Base | Origin::Unreachable => [-1, -1],
+        Origin::OutOfOrder => [-2, -2],
+    }
+}

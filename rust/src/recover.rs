@@ -1,0 +1,255 @@
+//! Tokens in the order of rank in, the two parents of each out: merges recovered from ranks alone.
+//!
+//! Where only ranks are known, two neighbouring tokens merge if their bytes together are a token: the lowest rank
+//! first, of equal ones the leftmost. A token's parents are what is left of it just before it is made.
+//!
+//! Merging by these pairs gives the same ids as merging by ranks. As long as no merge crosses the ends of a stretch
+//! of text, the merges inside it are, one by one, those of the stretch alone: the lowest and leftmost of all, being
+//! inside, is the lowest and leftmost there. Alone it takes one course, in which the number of its tokens falls by
+//! one each time; so it is in two tokens only once, and no other pair ever spells the same token. A token whose own
+//! bytes do not end up as that token is therefore made by no merge in any text.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use crate::error::{Error, Result};
+use crate::watch::{Stage, Watch};
+
+/// Where a token comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It is a single byte.
+    Base,
+    /// It is made of these two, which have lower ranks.
+    Merge(u32, u32),
+    /// No merge ever makes it.
+    Unreachable,
+    /// A token of a higher rank must be made before it.
+    OutOfOrder,
+}
+
+const NONE: u32 = u32::MAX;
+/// How many bytes of tokens are worked on between two reports.
+const BYTES_PER_REPORT: usize = 1 << 16;
+
+/// Find the origin of every token; `tokens` are in the order of rank.
+pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
+    let ranks = Ranks::new(tokens)?;
+    let mut course = Course::default();
+    let mut origins = Vec::with_capacity(tokens.len());
+    let mut bytes = 0;
+    for (rank, &token) in (0..).zip(tokens) {
+        bytes += token.len();
+        if bytes > BYTES_PER_REPORT {
+            bytes = 0;
+            watch.report(Stage::Merging, u64::from(rank), tokens.len() as u64)?;
+        }
+        origins.push(origin(&ranks, &mut course, rank, token)?);
+    }
+    Ok(origins)
+}
+
+fn origin(ranks: &Ranks, course: &mut Course, rank: u32, token: &[u8]) -> Result<Origin> {
+    if token.len() == 1 {
+        return Ok(Origin::Base);
+    }
+    course.run(ranks, token, rank)?;
+    let second = course.after(0);
+    if course.after(second) == token.len()
+        && let (Some(left), Some(right)) = (ranks.get(&token[..second]), ranks.get(&token[second..]))
+    {
+        return Ok(Origin::Merge(left, right));
+    }
+    course.run(ranks, token, NONE)?;
+    Ok(if course.after(0) == token.len() { Origin::OutOfOrder } else { Origin::Unreachable })
+}
+
+struct Ranks<'a> {
+    rank_of: HashMap<&'a [u8], u32, Keyed>,
+    /// The rank of every token of two bytes, as pairs of bytes are looked up most.
+    of_two: Vec<u32>,
+    longest: usize,
+}
+
+impl<'a> Ranks<'a> {
+    fn new(tokens: &[&'a [u8]]) -> Result<Self> {
+        let mut rank_of = HashMap::with_capacity_and_hasher(tokens.len(), Keyed::random());
+        let mut of_two = vec![NONE; 1 << 16];
+        for (rank, &token) in (0..NONE).zip(tokens) {
+            if token.is_empty() {
+                return Err(Error::Value(format!("token {rank} is empty")));
+            }
+            if let Some(other) = rank_of.insert(token, rank) {
+                return Err(Error::Value(format!("tokens {other} and {rank} are the same")));
+            }
+            if let &[first, second] = token {
+                of_two[usize::from(first) << 8 | usize::from(second)] = rank;
+            }
+        }
+        let longest = tokens.iter().map(|token| token.len()).max().unwrap_or(0);
+        Ok(Self { rank_of, of_two, longest })
+    }
+
+    fn get(&self, token: &[u8]) -> Option<u32> {
+        if let &[first, second] = token {
+            let rank = self.of_two[usize::from(first) << 8 | usize::from(second)];
+            return (rank != NONE).then_some(rank);
+        }
+        if token.len() > self.longest { None } else { self.rank_of.get(token).copied() }
+    }
+}
+
+/// A fast hash of short byte strings with a random key, so that no file can be made to collide.
+#[derive(Clone, Copy)]
+struct Keyed {
+    key: u64,
+    state: u64,
+}
+
+impl Keyed {
+    fn random() -> Self {
+        let random = RandomState::new();
+        Self { key: random.hash_one(0) | 1, state: random.hash_one(1) }
+    }
+}
+
+impl BuildHasher for Keyed {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        *self
+    }
+}
+
+impl Hasher for Keyed {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(self.key);
+        self.state = (product as u64) ^ (product >> 64) as u64 ^ self.key;
+    }
+
+    fn write_usize(&mut self, length: usize) {
+        self.write_u64(length as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}
+
+/// The tokens of a stretch of bytes while it is being merged, as a doubly linked list over the places they start at.
+#[derive(Default)]
+struct Course {
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    /// The rank of what a token and the one after it spell together.
+    rank: Vec<u32>,
+    /// Rank and place of every pair; one that is no more is recognised by its rank.
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+}
+
+impl Course {
+    /// Merge bytes by the ranks below `limit`.
+    fn run(&mut self, ranks: &Ranks, bytes: &[u8], limit: u32) -> Result<()> {
+        let length = u32::try_from(bytes.len())
+            .map_err(|_| Error::Value(format!("a token of {} bytes is too long", bytes.len())))?;
+        self.next.clear();
+        self.next.extend(1..=length);
+        self.previous.clear();
+        self.previous.extend((0..length).map(|place| place.wrapping_sub(1)));
+        self.rank.clear();
+        self.rank.resize(bytes.len(), NONE);
+        self.heap.clear();
+        for place in 0..length {
+            self.look_up(ranks, bytes, limit, place);
+        }
+        while let Some(Reverse((rank, place))) = self.heap.pop() {
+            if self.rank[place as usize] != rank {
+                continue;
+            }
+            let absorbed = self.next[place as usize];
+            let following = self.next[absorbed as usize];
+            self.rank[absorbed as usize] = NONE;
+            self.next[place as usize] = following;
+            if following < length {
+                self.previous[following as usize] = place;
+            }
+            self.look_up(ranks, bytes, limit, place);
+            if place > 0 {
+                self.look_up(ranks, bytes, limit, self.previous[place as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Set the rank of the pair that begins at `place`.
+    fn look_up(&mut self, ranks: &Ranks, bytes: &[u8], limit: u32, place: u32) {
+        let following = self.next[place as usize] as usize;
+        let rank = match self.next.get(following) {
+            Some(&end) => ranks.get(&bytes[place as usize..end as usize]).filter(|&rank| rank < limit),
+            None => None,
+        };
+        self.rank[place as usize] = rank.unwrap_or(NONE);
+        if let Some(rank) = rank {
+            self.heap.push(Reverse((rank, place)));
+        }
+    }
+
+    /// The place of the token after the one at `place`; the number of bytes if it is the last.
+    fn after(&self, place: usize) -> usize {
+        self.next.get(place).map_or(self.next.len(), |&next| next as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    fn origins(tokens: &[&str]) -> Vec<Origin> {
+        let bytes: Vec<&[u8]> = tokens.iter().map(|token| token.as_bytes()).collect();
+        recover_merges(&bytes, &mut Unwatched).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_made_of_what_lower_ranks_leave_of_it() {
+        let found = origins(&["a", "b", "c", "bc", "ab", "abc"]);
+        assert_eq!(found[3..], [Origin::Merge(1, 2), Origin::Merge(0, 1), Origin::Merge(0, 3)]);
+    }
+
+    #[test]
+    fn runs_merge_from_the_left() {
+        let found = origins(&["a", "aa", "aaa", "aaaa", "aaaaa"]);
+        assert_eq!(
+            found[1..],
+            [Origin::Merge(0, 0), Origin::Merge(1, 0), Origin::Merge(1, 1), Origin::Merge(1, 2)]
+        );
+    }
+
+    #[test]
+    fn a_token_that_merges_never_make_is_told_from_one_made_too_late() {
+        assert_eq!(origins(&["a", "b", "c", "abc"])[3], Origin::Unreachable);
+        assert_eq!(origins(&["a", "b", "c", "abc", "ab"])[3..], [Origin::OutOfOrder, Origin::Merge(0, 1)]);
+    }
+
+    #[test]
+    fn a_token_given_twice_or_empty_is_refused() {
+        for tokens in [[&b"a"[..], b"a"], [b"a", b""]] {
+            assert!(recover_merges(&tokens, &mut Unwatched).is_err());
+        }
+    }
+
+    #[test]
+    fn a_long_token_takes_no_quadratic_time() {
+        let long = "ab".repeat(200_000);
+        assert_eq!(origins(&["a", "b", "ab", &long])[3], Origin::Unreachable);
+    }
+}

@@ -1,0 +1,55 @@
+"""The bytes of a JSON file in, one object out, with nothing in it that JSON readers disagree about."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import Any, NoReturn
+
+Path = str | os.PathLike[str]
+Json = dict[str, Any]
+
+
+def parse_object(path: Path, content: bytes, what: str) -> Json:
+    """Read the object; `path` and `what` (such as "an artifact") are for the messages.
+
+    >>> parse_object("a.json", b'{"a": 1}', "an artifact")
+    {'a': 1}
+    """
+    try:
+        document = json.loads(
+            content.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
+        )
+    except UnicodeDecodeError as error:
+        refuse(path, f"not valid UTF-8 at byte {error.start}")
+    except RecursionError:
+        refuse(path, f"nested too deeply to be {what}")
+    except ValueError as error:
+        refuse(path, f"not {what}: {error}")
+    if not isinstance(document, dict):
+        refuse(path, f"{what} is one JSON object, not {type_name(document)}")
+    return document
+
+
+def refuse(path: Path, what: str) -> NoReturn:
+    """Say which file is wrong and how."""
+    raise ValueError(f"{os.fspath(path)}: {what}")
+
+
+def type_name(value: object) -> str:
+    """Name the type of a JSON value."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"key {counts.most_common(1)[0][0]!r:.80} stands twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

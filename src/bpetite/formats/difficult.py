@@ -1,0 +1,91 @@
+"""Two encoders in, nothing or an error out: the texts on which every export must agree with its
+vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from bpetite.vocabulary import Vocabulary
+
+
+class Encodes(Protocol):
+    """Whatever turns text into ids."""
+
+    def __call__(self, text: str, /) -> Sequence[int]:
+        """Encode a text, special tokens included."""
+        ...
+
+
+DIFFICULT_TEXTS: tuple[str, ...] = (
+    "",
+    " ",
+    "  ",
+    "\n",
+    "\r\n\r\n  \t \n x",
+    "hello world",
+    " leading and trailing  ",
+    "a  b   c\n\n\nd \n e\t\tf",
+    "it's we'll THEY'VE I'm you'd we'Re can't 's 'S 'll'll",
+    "x''''s \"quoted\" 'quoted'",
+    "1 12 123 1234 12345678901234567890 3.14159 1,000,000 ½ ² ٣٤٥ Ⅷ",
+    "camelCase PascalCase SCREAMING_CASE snake_case kebab-case HTMLParser",
+    "def f(x):\n    return x ** 2  # square\n\n\nclass A: pass\r\n",
+    '{"key": [1, 2.5, null, true], "nested": {"a": "\\n"}}',
+    "https://example.org/a/b?c=d&e=%20#f C:\\path\\to\\file",
+    "<html>&amp;</html> <|endoftext|> <|im_start|> <s> [INST]",
+    "!!! ??? ... --- === ### $$$ ~~~ ``` ((())) [[]] {{}}",
+    "naïve café e\u0301 Übergrößenträger ﬁ ǆ İ ı ß ẞ",
+    "привет, мир שלום עולם مرحبا بالعالم नमस्ते สวัสดี ខ្មែរ",
+    "東京都 すもももももももものうち 한국어 中文，标点。「」",
+    "👩‍👩‍👧‍👦 🇩🇪🇫🇷 👍🏽 ☺️ 𝕏 𐍈",
+    "zero\u200bwidth\u200djoin\ufeffbom soft\u00adhyphen",
+    "no\u00a0break\u2003em\u3000wide\u2028line\u2029para\u0085next\x0bvt\x0cff\x1cfs",
+    "\x00\x01\x1f\x7f\x80\x9f",
+    "\ue000\uffff\U000fffff\U0010ffff",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "abababababababab aabbaabb abcabcabc",
+    " " * 83,
+    "\n" * 37 + "\t" * 19,
+    "=" * 130,
+    "the quick brown fox jumps over the lazy dog " * 5,
+    "ſ 'ſ 'ſ's \u212a \u1e9e",
+    "combining \u0338\u0301\u0323 marks a\u0323\u0301 \u1100\u1161\u11a8",
+)
+"""Texts that tokenizers have been found to disagree about."""
+
+
+def difficult_texts(vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the difficult texts, each alone and beside special tokens, and the vocabulary's own tokens as
+    text."""
+    specials = list(vocabulary.special_tokens)[:50]
+    yield from DIFFICULT_TEXTS
+    for place, special in enumerate(specials):
+        text = DIFFICULT_TEXTS[place % len(DIFFICULT_TEXTS)]
+        yield f"{text}{special}{text}{special[:-1]}{special}\u0338"
+    tokens = list(vocabulary.tokens.values())
+    for token in tokens[:: len(tokens) // 300 + 1]:
+        yield token.decode("utf-8", errors="replace")
+
+
+def check_same_ids(vocabulary: Vocabulary, ours: Encodes, theirs: Encodes, where: str) -> None:
+    """Refuse an export that does not give the same ids on every difficult text."""
+    difference = first_difference(difficult_texts(vocabulary), ours, theirs)
+    if difference is not None:
+        raise ValueError(f"{where} would not be the same tokenizer: {difference}")
+
+
+def first_difference(texts: Iterable[str], ours: Encodes, theirs: Encodes) -> str | None:
+    """Describe the first text that gets other ids, if there is one."""
+    for text in texts:
+        expected, found = list(ours(text)), list(theirs(text))
+        if expected != found:
+            place = next(
+                (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
+                min(len(expected), len(found)),
+            )
+            return (
+                f"{text!r:.120} is {expected[place : place + 8]} here and {found[place : place + 8]} there, "
+                f"from id number {place} on"
+            )
+    return None

@@ -1,0 +1,408 @@
+"""`tokenizer.json` of byte-level BPE tokenizers: JSON in, a vocabulary out, and back.
+
+What can be reproduced exactly is read, anything else refused with its reason. The ids are those that the
+file's tokenizer gives with `add_special_tokens=False`: templates that put tokens around a text are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast
+
+from bpetite._json import Json, parse_object, refuse, type_name
+from bpetite.dialect import Dialect
+from bpetite.formats.gpt2 import from_printable, to_printable
+from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.oniguruma import check_reads_alike, covers_all_text, from_oniguruma, to_oniguruma
+from bpetite.formats.pairs import vocabulary_of_pairs
+from bpetite.formats.sequences import sequence_of, single_pattern
+from bpetite.patterns import PATTERNS
+from bpetite.vocabulary import LARGEST_ID, Vocabulary
+
+Path = str | os.PathLike[str]
+
+_MOST_COMPARED = 1_000_000
+"""How many pairs of added tokens may be compared: a file must not be able to ask for hours."""
+
+
+def read(path: Path) -> Imported:
+    """Read a `tokenizer.json`."""
+    with open(path, "rb") as file:
+        return parse(path, file.read())
+
+
+def parse(path: Path, content: bytes) -> Imported:
+    """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
+    return _Reader(path, parse_object(path, content, "a tokenizer.json")).imported()
+
+
+class _Reader:
+    """One file while it is being read; every method looks at one part of it."""
+
+    def __init__(self, path: Path, document: Json) -> None:
+        self._path = path
+        self._document = document
+        self._assumptions: list[str] = []
+
+    def imported(self) -> Imported:
+        model = self._model()
+        ids = self._ids(model)
+        specials, added_tokens = self._added_tokens(ids)
+        normalization = self._normalization()
+        self._check_normalized(specials, normalization)
+        pattern = self._pattern()
+        self._check_rest()
+        tokens = {
+            token_id: self._spelled(spelled) for spelled, token_id in ids.items() if spelled not in specials
+        }
+        vocabulary = vocabulary_of_pairs(
+            self._path,
+            tokens,
+            self._merges(model),
+            special_tokens=specials,
+            pattern=pattern,
+            dialect=Dialect.named("huggingface"),
+            whole_pretoken_first=self._flag(model, "model.ignore_merges", False),
+            normalization=normalization,
+            added_tokens=added_tokens,
+        )
+        return Imported(
+            vocabulary, [assumed_pattern(pattern, "from the file"), *self._assumptions, UNICODE_ASSUMPTION]
+        )
+
+    # Access to the JSON --------------------------------------------------------------------------------
+
+    def _refuse(self, what: str) -> Any:
+        refuse(self._path, what)
+
+    def _object(self, value: object, place: str) -> Json:
+        if not isinstance(value, dict):
+            self._refuse(f"{place} must be an object, not {type_name(value)}")
+        return cast(Json, value)
+
+    def _list(self, value: object, place: str) -> list[Any]:
+        if not isinstance(value, list):
+            self._refuse(f"{place} must be a list, not {type_name(value)}")
+        return cast(list[Any], value)
+
+    def _string(self, value: object, place: str) -> str:
+        if not isinstance(value, str):
+            self._refuse(f"{place} must be a string, not {type_name(value)}")
+        return cast(str, value)
+
+    def _flag(self, parent: Json, place: str, default: bool) -> bool:
+        """A boolean whose key is the last word of `place`."""
+        value = parent.get(place.rpartition(".")[2], default)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self._refuse(f"{place} must be a boolean, not {type_name(value)}")
+        return cast(bool, value)
+
+    def _id(self, value: object, place: str) -> int:
+        if type(value) is not int or not 0 <= value <= LARGEST_ID:
+            self._refuse(f"{place}: {value!r:.80} is no id from 0 to {LARGEST_ID}")
+        return cast(int, value)
+
+    # The model -----------------------------------------------------------------------------------------
+
+    def _model(self) -> Json:
+        model = self._object(self._document.get("model"), "model")
+        kind = model.get("type", "BPE" if "merges" in model else None)
+        if kind != "BPE":
+            self._refuse(f"model.type is {kind!r:.80}; only BPE can be read")
+        if model.get("dropout") not in (None, 0):
+            self._refuse(f"model.dropout is {model['dropout']!r:.80}: ids would be left to chance")
+        for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+            if model.get(key) not in (None, ""):
+                self._refuse(f"model.{key} is {model[key]!r:.80}: such tokens are not byte-level")
+        if self._flag(model, "model.byte_fallback", False):
+            self._refuse("model.byte_fallback is on: such tokens are not byte-level")
+        return model
+
+    def _ids(self, model: Json) -> dict[str, int]:
+        """The ids of the model's tokens, by their spelling."""
+        ids = self._object(model.get("vocab"), "model.vocab")
+        owner: dict[int, str] = {}
+        for spelled, value in ids.items():
+            token_id = self._id(value, f"model.vocab[{spelled!r:.80}]")
+            if token_id in owner:
+                self._refuse(
+                    f"model.vocab: id {token_id} is given to {owner[token_id]!r:.80} and {spelled!r:.80}"
+                )
+            owner[token_id] = spelled
+        return cast(dict[str, int], ids)
+
+    def _spelled(self, spelled: str) -> bytes:
+        try:
+            return from_printable(spelled)
+        except KeyError as unknown:
+            refuse(
+                self._path,
+                f"model.vocab: {spelled!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte "
+                "(and it is no added token)",
+            )
+
+    def _merges(self, model: Json) -> list[tuple[bytes, bytes]]:
+        merges = self._list(model.get("merges"), "model.merges")
+        pairs = []
+        for rank, merge in enumerate(merges):
+            parts = merge.split(" ") if isinstance(merge, str) else merge
+            if not isinstance(parts, list) or list(map(type, parts)) != [str, str]:
+                self._refuse(f"model.merges[{rank}]: {merge!r:.80} is no pair of tokens")
+            try:
+                pairs.append((from_printable(parts[0]), from_printable(parts[1])))
+            except KeyError:
+                self._refuse(f"model.merges[{rank}]: {merge!r:.80} is not byte-level")
+        return pairs
+
+    # Added tokens --------------------------------------------------------------------------------------
+
+    def _added_tokens(self, ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:
+        """The ids of all added tokens, and which of them are not special."""
+        listed = self._list(self._document.get("added_tokens") or [], "added_tokens")
+        specials: dict[str, int] = {}
+        not_special: set[str] = set()
+        for index, value in enumerate(listed):
+            place = f"added_tokens[{index}]"
+            token = self._object(value, place)
+            content = self._string(token.get("content"), f"{place}.content")
+            if content in specials or not content:
+                self._refuse(f"{place}: {content!r:.80} " + ("stands twice" if content else "is empty"))
+            for flag in ("single_word", "lstrip", "rstrip"):
+                if self._flag(token, f"{place}.{flag}", False):
+                    self._refuse(
+                        f"{place} ({content!r:.80}) has {flag}, which would lose or depend on text around it"
+                    )
+            expected = _id_given(content, ids, specials)
+            token_id = self._id(token.get("id"), f"{place}.id")
+            if token_id != expected:
+                self._refuse(
+                    f"{place} ({content!r:.80}) has id {token_id}, but tokenizers gives it {expected}; "
+                    "an added token gets another id only by standing in model.vocab too"
+                )
+            specials[content] = token_id
+            if not self._flag(token, f"{place}.special", False):
+                not_special.add(content)
+        return specials, not_special
+
+    def _check_normalized(self, specials: Mapping[str, int], normalization: str | None) -> None:
+        """Refuse added tokens whose order of matching cannot be kept: those with `normalized` come second."""
+        second = [
+            token["content"]
+            for token in self._document.get("added_tokens") or []
+            if self._flag(token, "added_tokens.normalized", not token.get("special", False))
+        ]
+        if second and normalization:
+            self._refuse(
+                f"added token {second[0]!r:.80} is looked for after {normalization}, not in the text itself"
+            )
+        first = sorted(set(specials) - set(second))
+        if len(first) * len(second) > _MOST_COMPARED:
+            self._refuse("added_tokens: too many, some normalized and some not, to compare them all")
+        overlap = _overlap(first, second)
+        if overlap:
+            one, other = overlap
+            self._refuse(f"added tokens {one!r:.80} and {other!r:.80} overlap, and only one is normalized")
+
+    # What happens before the model ---------------------------------------------------------------------
+
+    def _normalization(self) -> Literal["NFC"] | None:
+        steps = _steps(self._document.get("normalizer"), "normalizers")
+        kinds = [self._object(step, "normalizer").get("type") for step in steps]
+        if not kinds:
+            return None
+        if set(kinds) == {"NFC"}:
+            return "NFC"
+        kind = next(kind for kind in kinds if kind != "NFC")
+        self._refuse(f"normalizer: {kind!r:.80} changes text in a way that only its own library can repeat")
+        return None
+
+    def _pattern(self) -> str:
+        steps = _steps(self._document.get("pre_tokenizer"), "pretokenizers")
+        if not steps or self._object(steps[-1], "pre_tokenizer").get("type") != "ByteLevel":
+            self._refuse("pre_tokenizer: a byte-level tokenizer's last step must be ByteLevel")
+        byte_level = steps[-1]
+        if self._flag(byte_level, "pre_tokenizer.add_prefix_space", True):
+            self._refuse(
+                "pre_tokenizer.add_prefix_space is on: it would put a space that the text does not have"
+            )
+        patterns = [self._split(step, f"pre_tokenizer[{index}]") for index, step in enumerate(steps[:-1])]
+        if self._flag(byte_level, "pre_tokenizer.use_regex", True):
+            patterns.append(PATTERNS["gpt2"])
+        if len(patterns) > 1:
+            joined = single_pattern(patterns)
+            if joined is None:
+                self._refuse("pre_tokenizer: this sequence of patterns cannot be written as a single one")
+            return cast(str, joined)
+        return patterns[0] if patterns else PATTERNS["none"]
+
+    def _split(self, step: object, place: str) -> str:
+        split = self._object(step, place)
+        if split.get("type") != "Split":
+            self._refuse(f"{place}: {split.get('type')!r:.80} cannot be read; Split and ByteLevel can")
+        source = self._object(split.get("pattern"), f"{place}.pattern")
+        if set(source) != {"Regex"}:
+            self._refuse(f"{place}.pattern must be a Regex")
+        written = self._string(source["Regex"], f"{place}.pattern.Regex")
+        pattern = from_oniguruma(written)
+        if pattern not in PATTERNS.values():
+            try:
+                check_reads_alike(written)
+            except ValueError as reason:
+                self._refuse(f"{place}.pattern: {reason}")
+        behavior, invert = split.get("behavior"), self._flag(split, f"{place}.invert", False)
+        if behavior == "Isolated":
+            return pattern
+        if behavior != "Removed" or not invert:
+            self._refuse(
+                f"{place}.behavior {behavior!r:.80} (invert: {invert}) does not keep matches as they are"
+            )
+        if not covers_all_text(pattern):
+            self._refuse(
+                f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
+            )
+        return pattern
+
+    # What happens after the model ----------------------------------------------------------------------
+
+    def _check_rest(self) -> None:
+        decoders = _steps(self._document.get("decoder"), "decoders")
+        kinds = [self._object(step, "decoder").get("type") for step in decoders]
+        if kinds and kinds != ["ByteLevel"]:
+            self._refuse(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
+        if not kinds:
+            self._assumptions.append("decoding joins the bytes of tokens (the file has no decoder)")
+        if self._document.get("post_processor"):
+            kinds = [
+                step.get("type")
+                for step in _steps(self._document["post_processor"], "processors")
+                if isinstance(step, dict)
+            ]
+            if set(kinds) - {"ByteLevel"}:
+                self._assumptions.append("no special tokens are put around a text (add_special_tokens=False)")
+        for key in ("truncation", "padding"):
+            if self._document.get(key):
+                self._assumptions.append(f"{key} is left out")
+
+
+def _steps(value: object, key: str) -> list[Any]:
+    """The steps of a sequence; what is no sequence is a single step, and nothing is none."""
+    if value is None:
+        return []
+    if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
+        return [inner for step in value[key] for inner in _steps(step, key)]
+    return [value]
+
+
+def _id_given(content: str, ids: Mapping[str, int], added: Mapping[str, int]) -> int:
+    """The id that tokenizers gives an added token: the model's, or else the first past all others."""
+    if content in ids:
+        return ids[content]
+    return max(len(ids), max(added.values(), default=-1) + 1)
+
+
+def _overlap(first: Iterable[str], second: Iterable[str]) -> tuple[str, str] | None:
+    """Return two texts of which one can begin inside the other."""
+    for one in first:
+        for other in second:
+            if one in other or other in one or _begins_in(one, other) or _begins_in(other, one):
+                return one, other
+    return None
+
+
+def _begins_in(one: str, other: str) -> bool:
+    return any(one.endswith(other[:length]) for length in range(1, min(len(one), len(other))))
+
+
+# Writing -----------------------------------------------------------------------------------------------
+
+
+def to_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the `tokenizer.json` of a vocabulary; what the format cannot express is refused."""
+    document = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": _written_added_tokens(vocabulary),
+        "normalizer": {"type": vocabulary.normalization} if vocabulary.normalization else None,
+        "pre_tokenizer": _written_pre_tokenizer(vocabulary.pattern),
+        "post_processor": None,
+        "decoder": _byte_level(use_regex=True),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": vocabulary.whole_pretoken_first,
+            "vocab": _written_ids(vocabulary),
+            "merges": [
+                f"{to_printable(vocabulary.tokens[left])} {to_printable(vocabulary.tokens[right])}"
+                for left, right in vocabulary.merges
+            ],
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
+    """The ids by spelling; special tokens are among them, for only so do they keep their ids."""
+    spelled = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
+    if len(spelled) != len(vocabulary.tokens):
+        raise ValueError(
+            "a tokenizer.json cannot hold two tokens of the same bytes; train with equal_tokens='shared'"
+        )
+    for text, token_id in vocabulary.special_tokens.items():
+        if text in spelled:
+            raise ValueError(
+                f"special token {text!r:.80} is spelled like token {spelled[text]} in a tokenizer.json"
+            )
+        if vocabulary.whole_pretoken_first and _spells_other_text(text):
+            raise ValueError(
+                f"special token {text!r:.80} would be taken for other text, as it stands for bytes there"
+            )
+        spelled[text] = token_id
+    return dict(sorted(spelled.items(), key=lambda item: item[1]))
+
+
+def _spells_other_text(text: str) -> bool:
+    try:
+        return from_printable(text) != text.encode("utf-8")
+    except KeyError:
+        return False
+
+
+def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
+    return [
+        {
+            "id": token_id,
+            "content": text,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": text not in vocabulary.added_tokens,
+        }
+        for text, token_id in sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])
+    ]
+
+
+def _written_pre_tokenizer(pattern: str) -> Json:
+    if pattern == PATTERNS["gpt2"]:
+        return _byte_level(use_regex=True)
+    if pattern == PATTERNS["none"]:
+        return _byte_level(use_regex=False)
+    splits = [
+        {"type": "Split", "pattern": {"Regex": to_oniguruma(step)}, "behavior": "Isolated", "invert": False}
+        for step in sequence_of(pattern)
+    ]
+    return {"type": "Sequence", "pretokenizers": [*splits, _byte_level(use_regex=False)]}
+
+
+def _byte_level(*, use_regex: bool) -> Json:
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}

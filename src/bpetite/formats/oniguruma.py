@@ -1,0 +1,116 @@
+"""Patterns as the `tokenizers` library reads them, with Oniguruma in Ruby's syntax: a pattern in, its
+spelling there out, and back; a pattern that the two would read differently is an error.
+
+The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` are about lines there;
+`(?s:` does not exist there and `(?m:` means it; `\\w` and `\\b` know other characters; `[a[b]]` and `&&` are
+sets of their own kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+import regex
+
+from bpetite.patterns import CL100K, PATTERNS
+
+_SPELLED = {
+    # The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
+    # possessive run of white space, which can only end before something else or at the end of the text.
+    CL100K: CL100K.replace("{1,3}+", "{1,3}"),
+}
+_UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
+
+GPT_4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""What exports of GPT-4's and Llama 3's tokenizers hold; Qwen's differ in the digits."""
+
+_COVERING = frozenset({*PATTERNS.values(), GPT_4, GPT_4.replace("{1,3}", "")})
+"""Patterns known to match all text, so that it need not be found out again."""
+
+_ESCAPE = r"\\(?:[pP]\{[A-Za-z_]+\}|[sSdDrntfv]|[^\w\s])"
+_RANGE_FREE = rf"(?:{_ESCAPE}|(?!&&|--|~~)[^\\\[\]])"
+_ATOM = regex.compile(
+    rf"""
+      {_ESCAPE}
+    | \[\^?{_RANGE_FREE}+\]
+    | \((?:\?(?:i?:|=|!|<=|<!)|(?!\?))
+    | [)|]
+    | (?:[*+?]|\{{\d+,\d*\}}(?!\+))[?+]?
+    | \{{\d+\}}(?![?+])
+    | [^\\\[\](){{}}*+?|^$]
+    """,
+    regex.VERBOSE,
+)
+_FOLDS_TO_SEVERAL = regex.compile(r"s[st]|ff|f[il]|[^\x00-\x7f]", regex.IGNORECASE)
+_CONTEXT = regex.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]")
+
+
+def to_oniguruma(pattern: str) -> str:
+    """Return how to write a pattern for `tokenizers`; one that would be read differently is refused.
+
+    >>> to_oniguruma(r"\\p{N}{1,3}|\\s+")
+    '\\\\p{N}{1,3}|\\\\s+'
+    """
+    if pattern in PATTERNS.values():
+        return _SPELLED.get(pattern, pattern)
+    check_reads_alike(pattern)
+    return pattern
+
+
+def from_oniguruma(written: str) -> str:
+    """Return the pattern that something written for `tokenizers` is."""
+    return _UNSPELLED.get(written, written)
+
+
+def check_reads_alike(pattern: str) -> None:
+    """Refuse a pattern with anything in it that regular expression engines disagree about."""
+    place = 0
+    while place < len(pattern):
+        atom = _ATOM.match(pattern, place)
+        if atom is None:
+            raise ValueError(
+                f"pattern {pattern!r:.200}: regex engines read {pattern[place : place + 8]!r} "
+                f"(at character {place}) differently"
+            )
+        place = atom.end()
+    if "(?i" in pattern and _FOLDS_TO_SEVERAL.search(pattern):
+        raise ValueError(f"pattern {pattern!r:.200}: regex engines ignore case differently in such a text")
+
+
+def covers_all_text(pattern: str) -> bool:
+    """Whether there is no text of which the pattern leaves a part unmatched (False also if that is not sure).
+
+    >>> covers_all_text(GPT_4), covers_all_text(r"\\p{L}+")
+    (True, False)
+    """
+    return pattern in _COVERING or matches_every_character(pattern)
+
+
+@functools.lru_cache(maxsize=16)
+def matches_every_character(pattern: str) -> bool:
+    """Whether each character alone is matched by an alternative that looks at nothing around it.
+
+    If also no such alternative holds on to what it took, no character of any text is left unmatched.
+    """
+    alternatives = [part for part in _alternatives(pattern) if not _CONTEXT.search(part)]
+    if not alternatives:
+        return False
+    match = regex.compile("|".join(f"(?:{part})" for part in alternatives), regex.VERSION0).fullmatch
+    surrogates = range(0xD800, 0xE000)
+    return all(match(chr(code)) for code in range(sys.maxunicode + 1) if code not in surrogates)
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Cut a pattern at the bars outside of groups and classes."""
+    parts, depth, start, place = [], 0, 0, 0
+    while atom := _ATOM.match(pattern, place):
+        depth += {"(": 1, ")": -1}.get(atom.group()[0], 0)
+        if atom.group() == "|" and depth == 0:
+            parts.append(pattern[start:place])
+            start = atom.end()
+        place = atom.end()
+    return [*parts, pattern[start:]] if place == len(pattern) else []

@@ -1,0 +1,63 @@
+"""Files in, the libraries they are for as encoders out: what `bpetite convert --check` compares with."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Sequence
+
+from bpetite.formats.difficult import Encodes
+from bpetite.formats.tiktoken import covering_pattern
+from bpetite.vocabulary import Vocabulary
+
+Path = str | os.PathLike[str]
+
+
+def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
+    """Give a file's ranks to tiktoken itself; pattern and special tokens are the vocabulary's.
+
+    tiktoken's own reader of files is not used, as it keeps copies of them by their names.
+    """
+    import tiktoken
+
+    with open(path, "rb") as file:
+        lines = [line.split() for line in file if line.strip()]
+    encoding = tiktoken.Encoding(
+        os.fspath(path),
+        pat_str=covering_pattern(vocabulary.pattern),
+        mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
+        special_tokens=dict(vocabulary.special_tokens),
+    )
+
+    def encode(text: str, /) -> Sequence[int]:
+        return encoding.encode(text, allowed_special="all")
+
+    return encode
+
+
+def huggingface_encode(path: Path) -> Encodes:
+    """Load a `tokenizer.json` with tokenizers itself."""
+    import tokenizers
+
+    return _encode_with(tokenizers.Tokenizer.from_file(os.fspath(path)))
+
+
+def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
+    """Load a `vocab.json` and a `merges.txt` with tokenizers itself; the special tokens are the
+    vocabulary's."""
+    import tokenizers
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    peer = tokenizers.Tokenizer(BPE.from_file(os.fspath(vocab_path), os.fspath(merges_path)))
+    peer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    peer.add_special_tokens(list(vocabulary.special_tokens))
+    return _encode_with(peer)
+
+
+def _encode_with(peer: object) -> Encodes:
+    def encode(text: str, /) -> Sequence[int]:
+        ids: Sequence[int] = peer.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]  # no stubs
+        return ids
+
+    return encode

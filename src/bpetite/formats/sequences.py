@@ -1,0 +1,54 @@
+"""Sequences of patterns in, the one pattern that cuts text in the same way out, and back: where one is known.
+
+In a sequence each pattern is applied to the pieces that the earlier ones left, each as if it were a whole
+text. Written as one pattern, every alternative must stop where a piece would end, and see an end there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_CJK = "一-龥぀-ゟ゠-ヿ"
+
+_DEEPSEEK = (
+    r"\p{N}{1,3}",
+    f"[{_CJK}]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+    r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+"""DeepSeek V3 and R1: digits, then Chinese and Japanese, then the rest."""
+
+_CJK_WORD = rf"(?:(?=[{_CJK}])[^\p{{L}}\p{{P}}\p{{S}}])?(?:(?=[{_CJK}])[\p{{L}}\p{{M}}])+"
+_CJK_MARKS = rf"(?:(?=[{_CJK}])[\p{{P}}\p{{S}}])+"
+_DEEPSEEK_JOINED = "|".join(
+    [
+        _DEEPSEEK[0],
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+""",
+        rf"[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}{_CJK}]?(?:(?![{_CJK}])[\p{{L}}\p{{M}}])+",
+        rf" ?(?:(?![{_CJK}])[\p{{P}}\p{{S}}])+[\r\n]*",
+        r"\s*[\r\n]+",
+        rf"\s+(?![^\s\p{{N}}{_CJK}])",
+        r"\s+",
+        _CJK_WORD,
+        _CJK_MARKS,
+        # What the third pattern leaves unmatched in a piece of the second is a piece of its own.
+        rf"(?:(?!{_CJK_WORD}|{_CJK_MARKS})[{_CJK}])+",
+    ]
+)
+
+_SINGLE: dict[tuple[str, ...], str] = {_DEEPSEEK: _DEEPSEEK_JOINED}
+_SEQUENCE = {single: sequence for sequence, single in _SINGLE.items()}
+
+
+def single_pattern(patterns: Sequence[str]) -> str | None:
+    """Return the one pattern that does what the sequence does, or None where it is not known."""
+    return _SINGLE.get(tuple(patterns))
+
+
+def sequence_of(pattern: str) -> tuple[str, ...]:
+    """Return the sequence that a pattern stands for; most stand for themselves.
+
+    >>> sequence_of("a+")
+    ('a+',)
+    """
+    return _SEQUENCE.get(pattern, (pattern,))

@@ -1,0 +1,315 @@
+"""The interface of `tiktoken.Encoding` over one of our tokenizers: the same arguments, defaults and
+exceptions.
+
+Left out is `encode_with_unstable` (and what is private there). Where special tokens overlap, the longest
+wins; tiktoken leaves open which.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite.vocabulary import LARGEST_ID, Vocabulary
+
+_Special = Literal["parse", "text"]
+_Specials = Literal["all"] | AbstractSet[str]
+_Disallowed = Literal["all"] | Collection[str]
+_END_OF_TEXT = "<|endoftext|>"
+
+
+class EncodesAndDecodes(Protocol):
+    """The tokenizer underneath: what is used of it."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary itself."""
+        ...
+
+    def encode(self, text: str, *, special: _Special) -> list[int]:
+        """Encode a text."""
+        ...
+
+    def encode_batch(
+        self, texts: Iterable[str], *, special: _Special, num_threads: int | None
+    ) -> list[list[int]]:
+        """Encode texts."""
+        ...
+
+    def encode_to_numpy(self, text: str, *, special: _Special) -> NDArray[Any]:
+        """Encode a text into an array."""
+        ...
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Return the bytes of ids."""
+        ...
+
+
+class Encoding:
+    """A tokenizer with the interface of `tiktoken.Encoding`."""
+
+    def __init__(self, name: str, tokenizer: EncodesAndDecodes) -> None:
+        self.name = name
+        self._tokenizer = tokenizer
+        self._special_tokens = dict(tokenizer.vocabulary.special_tokens)
+        self._special_ids = set(self._special_tokens.values())
+        self.max_token_value = max([*tokenizer.vocabulary.tokens, *self._special_ids])
+
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Encoding, (self.name, self._tokenizer)
+
+    # Encoding ----------------------------------------------------------------------------------------
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode text in which special tokens are ordinary text."""
+        return self._tokenizer.encode(_checked(text), special="text")
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: _Specials = frozenset(),
+        disallowed_special: _Disallowed = "all",
+    ) -> list[int]:
+        """Encode text; of the special tokens, the allowed become ids and the disallowed are an error."""
+        allowed = self._allowed(allowed_special)
+        self._refuse_disallowed(text, allowed, disallowed_special)
+        return self._encode_allowed(_checked(text), allowed)
+
+    def encode_to_numpy(
+        self,
+        text: str,
+        *,
+        allowed_special: _Specials = frozenset(),
+        disallowed_special: _Disallowed = "all",
+    ) -> NDArray[np.uint32]:
+        """Encode text into an array."""
+        allowed = self._allowed(allowed_special)
+        self._refuse_disallowed(text, allowed, disallowed_special)
+        text.encode("utf-8")
+        whole = self._whole(allowed)
+        if whole is None:
+            return np.array(self._encode_allowed(text, allowed), np.uint32)
+        return self._tokenizer.encode_to_numpy(text, special=whole)
+
+    def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
+        """Encode texts in which special tokens are ordinary text."""
+        return self._encode_batch(text, "text", num_threads)
+
+    def encode_batch(
+        self,
+        text: list[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: _Specials = frozenset(),
+        disallowed_special: _Disallowed = "all",
+    ) -> list[list[int]]:
+        """Encode texts."""
+        allowed = self._allowed(allowed_special)
+        if not isinstance(disallowed_special, (str, AbstractSet)):
+            disallowed_special = frozenset(disallowed_special)
+        texts = list(text)
+        _check_workers(num_threads)
+        for one in texts:
+            self._refuse_disallowed(one, allowed, disallowed_special)
+        whole = self._whole(allowed)
+        if whole is None:
+            return [self._encode_allowed(_checked(one), allowed) for one in texts]
+        return self._encode_batch(texts, whole, num_threads)
+
+    def encode_single_token(self, text_or_bytes: str | bytes) -> int:
+        """Return the id of a token, special ones included."""
+        token = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        if not isinstance(token, bytes):
+            raise TypeError(f"{type(token).__name__!r} object is not an instance of 'bytes'")
+        if token in self._ids:
+            return self._ids[token]
+        raise KeyError(token)
+
+    def _encode_batch(self, texts: Iterable[str], special: _Special, num_threads: int) -> list[list[int]]:
+        _check_workers(num_threads)
+        checked = [_checked(text) for text in texts]
+        return self._tokenizer.encode_batch(checked, special=special, num_threads=num_threads)
+
+    def _allowed(self, allowed_special: _Specials) -> AbstractSet[str]:
+        if allowed_special == "all":
+            return self.special_tokens_set
+        if not isinstance(allowed_special, AbstractSet):
+            raise TypeError(f"allowed_special must be 'all' or a set, not {type(allowed_special).__name__}")
+        return allowed_special & self.special_tokens_set if allowed_special else frozenset()
+
+    def _refuse_disallowed(
+        self, text: str, allowed: AbstractSet[str], disallowed_special: _Disallowed
+    ) -> None:
+        """Raise the error for the first disallowed special token in the text."""
+        if disallowed_special == "all":
+            disallowed_special = self.special_tokens_set - allowed
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a string, not {type(text).__name__}")
+        found = _any_of(frozenset(disallowed_special)).search(text) if disallowed_special else None
+        if found:
+            _refuse_special(found.group())
+
+    def _whole(self, allowed: AbstractSet[str]) -> _Special | None:
+        """How the tokenizer treats special tokens if it can treat all of them alike."""
+        if not allowed:
+            return "text"
+        return "parse" if len(allowed) == len(self._special_tokens) else None
+
+    def _encode_allowed(self, text: str, allowed: AbstractSet[str]) -> list[int]:
+        whole = self._whole(allowed)
+        if whole is not None:
+            return self._tokenizer.encode(text, special=whole)
+        ids: list[int] = []
+        # Splitting by a group keeps what matched, in every second place.
+        for place, segment in enumerate(re.split(f"({_any_of(frozenset(allowed)).pattern})", text)):
+            if place % 2:
+                ids.append(self._special_tokens[segment])
+            else:
+                ids += self._tokenizer.encode(segment, special="text")
+        return ids
+
+    # Decoding ----------------------------------------------------------------------------------------
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """Return the joined bytes of ids."""
+        ids = _checked_ids(tokens)
+        try:
+            return self._tokenizer.decode_bytes(ids)
+        except KeyError as unknown:
+            raise KeyError(f"Invalid token for decoding: {unknown.args[0]}") from None
+
+    def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
+        """Decode ids; by default bytes that are not UTF-8 become U+FFFD."""
+        return self.decode_bytes(tokens).decode("utf-8", errors=errors)
+
+    def decode_single_token_bytes(self, token: int) -> bytes:
+        """Return the bytes of an id."""
+        return self._bytes_of(_checked_id(token))
+
+    def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
+        """Return the bytes of every id."""
+        return [self.decode_single_token_bytes(token) for token in tokens]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """Decode ids strictly; beside the text, where in it (in characters) each token begins.
+
+        A token that begins inside a character is said to begin where the character does.
+        """
+        spelled = self.decode_tokens_bytes(tokens)
+        offsets = []
+        characters = 0
+        for token in spelled:
+            begins_inside = token[:1] != b"" and 0x80 <= token[0] < 0xC0
+            offsets.append(max(0, characters - begins_inside))
+            characters += sum(not 0x80 <= byte < 0xC0 for byte in token)
+        return b"".join(spelled).decode("utf-8"), offsets
+
+    def decode_batch(
+        self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """Decode rows of ids."""
+        _check_workers(num_threads)
+        return [self.decode(tokens, errors) for tokens in batch]
+
+    def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
+        """Return the joined bytes of rows of ids."""
+        _check_workers(num_threads)
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    # Looking inside ----------------------------------------------------------------------------------
+
+    def token_byte_values(self) -> list[bytes]:
+        """Return the bytes of every token but the special ones, sorted."""
+        return sorted(self._tokenizer.vocabulary.tokens.values())
+
+    @property
+    def eot_token(self) -> int:
+        """The id of `<|endoftext|>`."""
+        return self._special_tokens[_END_OF_TEXT]
+
+    @cached_property
+    def special_tokens_set(self) -> set[str]:
+        """The special tokens."""
+        return set(self._special_tokens)
+
+    def is_special_token(self, token: int) -> bool:
+        """Whether an id is that of a special token."""
+        if not isinstance(token, int):
+            raise AssertionError(f"a token is an integer, not {token!r}")
+        return token in self._special_ids
+
+    @property
+    def n_vocab(self) -> int:
+        """The largest id and one."""
+        return self.max_token_value + 1
+
+    @cached_property
+    def _ids(self) -> Mapping[bytes, int]:
+        specials = {text.encode("utf-8"): token_id for text, token_id in self._special_tokens.items()}
+        return {**specials, **self._tokenizer.vocabulary.id_of}
+
+    @cached_property
+    def _special_bytes(self) -> Mapping[int, bytes]:
+        return {token_id: text.encode("utf-8") for text, token_id in self._special_tokens.items()}
+
+    def _bytes_of(self, token_id: int) -> bytes:
+        token = self._tokenizer.vocabulary.tokens.get(token_id, self._special_bytes.get(token_id))
+        if token is None:
+            raise KeyError(str(token_id))
+        return token
+
+
+@lru_cache(maxsize=128)
+def _any_of(texts: frozenset[str]) -> re.Pattern[str]:
+    """What matches any of the texts, the longest where several begin in one place."""
+    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
+
+
+def _refuse_special(text: str) -> NoReturn:
+    raise ValueError(
+        f"Encountered text corresponding to disallowed special token {text!r}.\n"
+        f"To get its id, pass `allowed_special={{{text!r}, ...}}`; to have it encoded as ordinary text, pass "
+        f"`disallowed_special=(enc.special_tokens_set - {{{text!r}}})`, or `disallowed_special=()` for all.\n"
+    )
+
+
+def _checked(text: str) -> str:
+    """Return the text with pairs of surrogates joined and lone ones replaced."""
+    if not isinstance(text, str):
+        raise TypeError(f"{type(text).__name__!r} object is not an instance of 'str'")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _checked_ids(tokens: Any) -> list[int]:
+    if isinstance(tokens, np.ndarray):
+        tokens = tokens.tolist()
+    if isinstance(tokens, str) or not isinstance(tokens, Sequence):
+        raise TypeError(f"{type(tokens).__name__!r} object is not a sequence of ids")
+    return [_checked_id(token) for token in tokens]
+
+
+def _checked_id(token: SupportsIndex) -> int:
+    token_id = operator.index(token)
+    if not 0 <= token_id <= LARGEST_ID + 1:
+        raise OverflowError("out of range integral type conversion attempted")
+    return token_id
+
+
+def _check_workers(num_threads: int) -> None:
+    if num_threads <= 0:
+        raise ValueError("num_threads must be greater than 0")

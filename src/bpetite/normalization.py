@@ -1,0 +1,128 @@
+"""Text in, the ids of its normalized form out: an encoder for vocabularies that came with a normalization.
+
+Special tokens are looked for in the text as it is; what stands between them is normalized. Which characters
+compose is Python's `unicodedata`; it agrees with every other version on the characters that both know.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import DecodeStream, Encoder
+from bpetite.vocabulary import Normalization
+
+Special = Literal["parse", "text", "error"]
+DType = Literal["uint32", "uint16"]
+Unit = Literal["characters", "bytes"]
+
+
+class NormalizingEncoder:
+    """The engine's encoder, with text normalized before it gets there."""
+
+    def __init__(self, encoder: Encoder, special_tokens: Iterable[str], normalization: Normalization) -> None:
+        self._encoder = encoder
+        self._normalization = normalization
+        longest_first = sorted(special_tokens, key=len, reverse=True)
+        self._specials = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        self.decode = encoder.decode
+        self.decode_bytes = encoder.decode_bytes
+        self.decode_batch = encoder.decode_batch
+
+    def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
+        """Encode a text."""
+        ids: list[int] = []
+        for segment, how in self._segments(text, special):
+            ids += self._encoder.encode(segment, how, num_threads)
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode a text in which special tokens are text like any other."""
+        return self.encode(text, "text")
+
+    def encode_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """Encode texts."""
+        decoded = list(map(_decoded, texts))
+        if all(map(self._is_normalized, decoded)):
+            return self._encoder.encode_batch(decoded, special, num_threads)
+        return [self.encode(text, special, num_threads) for text in decoded]
+
+    def encode_to_numpy(
+        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
+    ) -> NDArray[Any]:
+        """Encode a text into an array."""
+        segments = self._segments(text, special)
+        return np.concatenate(
+            [self._encoder.encode_to_numpy(segment, how, dtype, num_threads) for segment, how in segments]
+        )
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[str | bytes],
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts into one array of ids and the places where they begin and end in it."""
+        rows = [self.encode_to_numpy(_decoded(text), special, dtype, num_threads) for text in texts]
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
+        return np.concatenate([np.empty(0, dtype), *rows]), offsets
+
+    def encode_with_offsets(
+        self, text: str, special: Special = "parse", unit: Unit = "characters"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Encode a text that is normalized already, with the place of each token."""
+        if not self._is_normalized(text):
+            self._refuse("the places of tokens in a text that is not normalized")
+        return self._encoder.encode_with_offsets(text, special, unit)
+
+    def encode_stream(self, special: Special = "parse") -> NoReturn:
+        """Refuse: what comes next may compose with what was there."""
+        self._refuse("the ids of a text that arrives in pieces")
+
+    def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
+        """Return how many ids encoding a text gives."""
+        return sum(
+            self._encoder.count(segment, how, num_threads) for segment, how in self._segments(text, special)
+        )
+
+    def count_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[int]:
+        """Return how many ids encoding each text gives."""
+        return [self.count(_decoded(text), special, num_threads) for text in texts]
+
+    def decode_stream(self, errors: str = "strict") -> DecodeStream:
+        """Begin a text whose ids arrive one by one."""
+        return self._encoder.decode_stream(errors)
+
+    def _segments(self, text: str, special: Special) -> list[tuple[str, Special]]:
+        """Cut a text into special tokens, to be parsed, and the normalized rest."""
+        if not isinstance(text, str) or self._is_normalized(text):
+            return [(text, special)]
+        if special == "error":
+            self._encoder.count(text, special)
+        if special != "parse" or self._specials is None:
+            return [(unicodedata.normalize(self._normalization, text), "text")]
+        # Splitting by a group keeps what matched, in every second place.
+        return [
+            (part, "parse") if place % 2 else (unicodedata.normalize(self._normalization, part), "text")
+            for place, part in enumerate(self._specials.split(text))
+        ]
+
+    def _is_normalized(self, text: str) -> bool:
+        return isinstance(text, str) and unicodedata.is_normalized(self._normalization, text)
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ValueError(f"this vocabulary normalizes text ({self._normalization}), so it cannot tell {what}")
+
+
+def _decoded(text: str | bytes) -> str:
+    return text.decode("utf-8") if isinstance(text, bytes) else text

@@ -1,0 +1,150 @@
+"""`vocab.json` and `merges.txt` against tokenizers, which reads the same two files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from bpetite import Tokenizer, Vocabulary
+from bpetite.dialect import DIALECTS
+from bpetite.formats import gpt2
+from bpetite.formats.difficult import DIFFICULT_TEXTS
+from bpetite.formats.peers import gpt2_encode
+from bpetite.standard_library import standard_library_files
+from known_characters import known_text
+
+TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::200])]
+BASE = {byte: bytes([byte]) for byte in range(256)}
+
+
+@pytest.fixture(scope="module", params=list(DIALECTS))
+def tok(request: pytest.FixtureRequest) -> Tokenizer:
+    specials = ["<|endoftext|>", "<é>"]
+    return Tokenizer.train_from_iterator(TEXTS, 900, dialect=request.param, special_tokens=specials)
+
+
+def test_the_files_give_the_same_ids_here_and_there(tok: Tokenizer, tmp_path: Path) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tok.to_gpt2(*files)
+    again = Tokenizer.from_gpt2(*files, special_tokens=["<|endoftext|>", "<é>"])
+    assert again.fingerprint == tok.fingerprint
+    encode = gpt2_encode(*files, tok.vocabulary)
+    for text in [*TEXTS, "a<é>b<|endoftext|>"]:
+        assert list(encode(text)) == tok.encode(text)
+    again.to_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
+    assert (tmp_path / "v.json").read_bytes() == files[0].read_bytes()
+    assert (tmp_path / "m.txt").read_bytes() == files[1].read_bytes()
+
+
+@settings(max_examples=50)
+@given(known_text())
+def test_any_text_gets_the_same_ids(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    if not _KEPT:
+        folder = tmp_path_factory.mktemp("gpt2")
+        trained = Tokenizer.train_from_iterator(TEXTS, 700)
+        trained.to_gpt2(folder / "v", folder / "m")
+        _KEPT.append((trained, gpt2_encode(folder / "v", folder / "m", trained.vocabulary)))
+    trained, encode = _KEPT[0]
+    assert trained.encode(text) == list(encode(text))
+
+
+_KEPT: list[tuple[Tokenizer, Callable[[str], Any]]] = []
+
+
+def test_special_tokens_are_found_in_the_vocabulary_or_follow_it(tmp_path: Path) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    ids = {gpt2.to_printable(token): token_id for token_id, token in BASE.items()}
+    files[1].write_text("#version: 0.2\n")
+    files[0].write_text(json.dumps(ids))
+    assert Tokenizer.from_gpt2(*files).special_tokens == {}
+    assert Tokenizer.from_gpt2(*files, special_tokens=["<a>"]).special_tokens == {"<a>": 256}
+    files[0].write_text(
+        json.dumps(ids | {"<|endoftext|>": 256, "<ā b>": 300, gpt2.to_printable("<ü>".encode()): 299})
+    )
+    with pytest.raises(ValueError, match="name it as one"):
+        Tokenizer.from_gpt2(*files)
+    tok = Tokenizer.from_gpt2(*files, special_tokens=["<ā b>", "<|endoftext|>", "<ü>", "<new>"])
+    assert tok.special_tokens == {"<ā b>": 300, "<|endoftext|>": 256, "<ü>": 299, "<new>": 301}
+    said = " ".join(gpt2.read(*files, special_tokens=["<ā b>"]).assumptions)
+    assert "<ā b>" in said
+    assert "gpt2" in said
+
+
+VOCAB = json.dumps(
+    {gpt2.to_printable(token): token_id for token_id, token in BASE.items()} | {"ab": 256, "abc": 257}
+)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "merges", "message"),
+    [
+        ("", "", "vocab.json: not a vocab.json"),
+        ("[]", "", "vocab.json: a vocab.json is one JSON object"),
+        ("[" * 100_000, "", "nested too deeply"),
+        ('{"a": 1, "a": 2}', "", "'a' stands twice"),
+        ('{"a": 1.0}', "", "the id of 'a' is 1.0"),
+        ('{"a": true}', "", "the id of 'a' is True"),
+        ('{"a": -1}', "", "the id of 'a' is -1"),
+        ('{"a": 4294967295}', "", "the id of 'a' is 4294967295"),
+        ('{"a": ' + "9" * 3000 + "}", "", "the id of 'a' is 999"),
+        ('{"a": 1, "b": 1}', "", "id 1 is given to 'a' and 'b'"),
+        ('{"a b": 1}', "", "' ' stands for no byte"),
+        ('{"a": 1}', "", "lack byte 0"),
+        (VOCAB, "a b c", "line 1 is no merge: 'a b c'"),
+        (VOCAB, "#version: 0.2\na b\nab", "line 3 is no merge: 'ab'"),
+        (VOCAB, "a b\n\tx", "line 2 is no merge"),
+        (VOCAB, "#version: 0.2\na b\n#x y", "merge 1 is made of b'#x', which no token is"),
+        (VOCAB, "a b\nb c", "merge 1 makes b'bc', which no token is"),
+        (VOCAB, "a b\nab c\na b", "merge 2, b'a' and b'b', stands twice"),
+        (VOCAB, "ab c\na b", "merge 0 is made of b'ab' and b'c', which no earlier merge makes"),
+    ],
+)
+def test_broken_files_are_refused_with_the_place(
+    vocab: str, merges: str, message: str, tmp_path: Path
+) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    files[0].write_text(vocab)
+    files[1].write_text(merges)
+    with pytest.raises(ValueError, match=message) as caught:
+        Tokenizer.from_gpt2(*files)
+    assert len(str(caught.value)) < 500
+    files[1].write_bytes(b"a b\n\xff")
+    files[0].write_text(VOCAB)
+    with pytest.raises(ValueError, match="not valid UTF-8 at byte 4"):
+        Tokenizer.from_gpt2(*files)
+
+
+def test_lines_may_end_as_they_do_elsewhere(tmp_path: Path) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    files[0].write_text(VOCAB)
+    files[1].write_bytes(b"#version: 0.2\r\na b\r\n\r\nab c")
+    assert Tokenizer.from_gpt2(*files).encode("abc") == [257]
+
+
+@pytest.mark.parametrize(
+    ("unfit", "message"),
+    [
+        (Vocabulary(BASE, [], pattern=r"\S+|\s+"), "to_huggingface can hold it"),
+        (Vocabulary(BASE, [], normalization="NFC"), "cannot ask for NFC"),
+        (Vocabulary(BASE, [], whole_pretoken_first=True), "whole pretoken"),
+        (Vocabulary(BASE | {256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
+        (Vocabulary(BASE, [], {"a": 256}), "spelled like token 97"),
+    ],
+)
+def test_what_the_files_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        Tokenizer(unfit).to_gpt2(tmp_path / "v", tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_neither_file_is_written_where_one_exists(tmp_path: Path) -> None:
+    (tmp_path / "m").write_text("precious")
+    tok = Tokenizer.train("ab", 257)
+    with pytest.raises(FileExistsError):
+        tok.to_gpt2(tmp_path / "v", tmp_path / "m")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    tok.to_gpt2(tmp_path / "v", tmp_path / "m", overwrite=True)
+    assert Tokenizer.from_gpt2(tmp_path / "v", tmp_path / "m") == tok

@@ -1,0 +1,503 @@
+"""`tokenizer.json` against tokenizers and transformers: the same ids both ways, or a refusal."""
+
+import copy
+import functools
+import json
+import random
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+import transformers
+from hypothesis import given, settings
+from tokenizers import models, normalizers, pre_tokenizers, trainers
+from tokenizers.pre_tokenizers import ByteLevel, Split
+
+from bpetite import Tokenizer, Vocabulary
+from bpetite.dialect import DIALECTS
+from bpetite.formats import huggingface
+from bpetite.formats.difficult import DIFFICULT_TEXTS
+from bpetite.formats.oniguruma import GPT_4, check_reads_alike, covers_all_text, matches_every_character
+from bpetite.formats.sequences import _DEEPSEEK
+from bpetite.patterns import PATTERNS
+from bpetite.standard_library import standard_library_files
+from known_characters import known_text
+
+Json = dict[str, Any]
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
+TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::150])]
+
+QWEN_2 = GPT_4.replace("{1,3}", "")
+
+
+def theirs(content: bytes) -> Callable[[str], list[int]]:
+    peer = tokenizers.Tokenizer.from_str(content.decode())
+
+    def encode(text: str) -> list[int]:
+        ids: list[int] = peer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return encode
+
+
+def ours(content: bytes) -> Tokenizer:
+    return Tokenizer(huggingface.parse("tokenizer.json", content).vocabulary)
+
+
+def trained_there(
+    pre_tokenizer: Any,
+    *,
+    vocab_size: int = 700,
+    normalizer: Any = None,
+    added: Sequence[Any] = (),
+    special_tokens: Sequence[str] = ("<|endoftext|>", "<s>"),
+    **model: Any,
+) -> bytes:
+    peer = tokenizers.Tokenizer(models.BPE(**model))
+    peer.pre_tokenizer = pre_tokenizer
+    peer.decoder = tokenizers.decoders.ByteLevel()
+    if normalizer is not None:
+        peer.normalizer = normalizer
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=list(special_tokens),
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    peer.train_from_iterator(TEXTS, trainer)
+    peer.add_tokens(list(added))
+    return str(peer.to_str()).encode()
+
+
+def split(*patterns: str, behavior: str = "isolated", invert: bool = False) -> Any:
+    steps = [Split(tokenizers.Regex(pattern), behavior, invert) for pattern in patterns]
+    return pre_tokenizers.Sequence([*steps, ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+THEIR_KINDS: dict[str, Callable[[], bytes]] = {
+    "gpt2": lambda: trained_there(ByteLevel(add_prefix_space=False)),
+    "no regex": lambda: trained_there(ByteLevel(add_prefix_space=False, use_regex=False)),
+    "llama 3": lambda: trained_there(split(GPT_4), ignore_merges=True),
+    "gpt-4": lambda: trained_there(split(GPT_4, behavior="removed", invert=True)),
+    "qwen 2": lambda: trained_there(split(QWEN_2), normalizer=normalizers.NFC()),
+    "deepseek": lambda: trained_there(split(*_DEEPSEEK), normalizer=normalizers.Sequence([])),
+    "with gaps": lambda: trained_there(split(r"[a-z]+|[0-9]")),
+    "added": lambda: trained_there(
+        ByteLevel(add_prefix_space=False),
+        added=["<think>", "    ", tokenizers.AddedToken("zz@", normalized=False)],
+        special_tokens=["<pad>"],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=list(THEIR_KINDS))
+def their_file(request: pytest.FixtureRequest) -> bytes:
+    return trained_kind(request.param)
+
+
+@functools.cache
+def trained_kind(kind: str) -> bytes:
+    return THEIR_KINDS[kind]()
+
+
+@functools.cache
+def pair(kind: str) -> tuple[Tokenizer, Callable[[str], list[int]]]:
+    return ours(trained_kind(kind)), theirs(trained_kind(kind))
+
+
+def test_what_tokenizers_trained_is_read_with_the_same_ids(their_file: bytes) -> None:
+    encode, tok = theirs(their_file), ours(their_file)
+    for text in [*TEXTS, "x<s>y<|endoftext|><think>  zz@     <s", "e\u0301<s>\u0301 <|endoftext|>\u0338"]:
+        assert tok.encode(text) == encode(text), text[:80]
+    assert tok.vocab_size == tokenizers.Tokenizer.from_str(their_file.decode()).get_vocab_size()
+
+
+def test_what_was_read_is_written_and_read_again_to_the_byte(their_file: bytes, tmp_path: Path) -> None:
+    tok = ours(their_file)
+    tok.to_huggingface(tmp_path / "a.json")
+    again = Tokenizer.from_huggingface(tmp_path / "a.json")
+    assert again.vocabulary == tok.vocabulary
+    again.to_huggingface(tmp_path / "b.json")
+    written = (tmp_path / "a.json").read_bytes()
+    assert (tmp_path / "b.json").read_bytes() == written
+    encode = theirs(written)
+    for text in TEXTS:
+        assert encode(text) == tok.encode(text)
+    tok.save(tmp_path / "tok.json")
+    assert Tokenizer.load(tmp_path / "tok.json").vocabulary == tok.vocabulary
+
+
+@settings(max_examples=60)
+@given(known_text())
+@pytest.mark.parametrize("kind", ["llama 3", "qwen 2", "deepseek", "with gaps", "added"])
+def test_any_text_gets_their_ids(kind: str, text: str) -> None:
+    tok, encode = pair(kind)
+    assert tok.encode(text) == encode(text)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_texts_made_of_what_patterns_look_at_get_their_ids(seed: int) -> None:
+    rng = random.Random(seed)
+    alphabet = [
+        "a",
+        "B",
+        "é",
+        "1",
+        "²",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+        ".",
+        "'",
+        "'s",
+        "東",
+        "ー",
+        "・",
+        "゛",
+        "\u3099",
+    ]
+    alphabet += ["\u0301", "\x00", "\u200d", "+", "/", "\u3000", "\u00a0", "゠", "한", "٣"]
+    for kind in ("gpt-4", "deepseek"):
+        tok, encode = pair(kind)
+        for _ in range(400):
+            text = "".join(rng.choices(alphabet, k=rng.randint(1, 12)))
+            assert tok.encode(text) == encode(text), text
+
+
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+@pytest.mark.parametrize("pattern", [*PATTERNS, r"\p{L}+|\p{N}"])
+def test_what_we_write_gives_the_same_ids_there(dialect: str, pattern: str, tmp_path: Path) -> None:
+    specials = ["<|endoftext|>", "<|x|>", "<|x|>y"]
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 420, dialect=dialect, pattern=pattern, special_tokens=specials
+    )
+    path = tmp_path / "tokenizer.json"
+    tok.to_huggingface(path)
+    peer = tokenizers.Tokenizer.from_file(str(path))
+    for text in [*TEXTS, "a<|x|>yb<|endoftext|><|x|"]:
+        ids = tok.encode(text)
+        assert peer.encode(text).ids == ids
+        assert peer.decode(ids, skip_special_tokens=False) == text
+    assert Tokenizer.from_huggingface(path).fingerprint == tok.fingerprint
+
+
+def test_what_we_write_loads_in_transformers(tmp_path: Path) -> None:
+    specials = ["<s>", "</s>"]
+    for dialect in ("bpetite", "huggingface"):
+        tok = Tokenizer.train_from_iterator(TEXTS, 900, dialect=dialect, special_tokens=specials)
+        path = tmp_path / f"{dialect}.json"
+        tok.to_huggingface(path)
+        load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
+        fast = load(
+            tokenizer_file=str(path), bos_token="<s>", eos_token="</s>", clean_up_tokenization_spaces=False
+        )
+        assert (fast.bos_token_id, fast.eos_token_id) == (
+            tok.special_tokens["<s>"],
+            tok.special_tokens["</s>"],
+        )
+        assert len(fast) == tok.vocab_size
+        for text in [*TEXTS, "a<s>b</s>"]:
+            assert fast(text)["input_ids"] == tok.encode(text)
+            assert fast.decode(tok.encode(text)) == text
+        fast.save_pretrained(tmp_path / dialect)
+        again = Tokenizer.from_huggingface(tmp_path / dialect / "tokenizer.json")
+        assert again.fingerprint == tok.fingerprint
+
+
+def test_ids_may_have_gaps_and_any_order(tmp_path: Path) -> None:
+    tokens = {5000 - 7 * byte: bytes([byte]) for byte in range(256)} | {9: b"ab", 7: b"abc"}
+    merges = [(5000 - 7 * 97, 5000 - 7 * 98), (9, 5000 - 7 * 99)]
+    specials = {"<a>": 1_000_000_000, "<b>": 1}
+    tok = Tokenizer(Vocabulary(tokens, merges, specials, added_tokens={"<b>"}))
+    tok.to_huggingface(tmp_path / "t.json")
+    encode = theirs((tmp_path / "t.json").read_bytes())
+    for text in [*DIFFICULT_TEXTS, "abc<a>ab<b>"]:
+        assert encode(text) == tok.encode(text)
+    assert Tokenizer.from_huggingface(tmp_path / "t.json").vocabulary.added_tokens == {"<b>"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_added_tokens_get_the_ids_that_tokenizers_gives_them_or_are_refused(seed: int) -> None:
+    rng = random.Random(seed)
+    document = json.loads(base_file())
+    vocab, names = document["model"]["vocab"], ["<a>", "<b>", "<c>"]
+    for name in names:
+        if rng.random() < 0.4:
+            vocab[name] = rng.choice([256, 257, 258, 300, 1000]) + 10_000 * names.index(name)
+    listed = [
+        {"id": rng.choice([256, 257, 258, vocab.get(n, 259)]), "content": n, "special": True} for n in names
+    ]
+    document["added_tokens"] = [token | FLAGS for token in listed]
+    content = json.dumps(document).encode()
+    try:
+        tok = ours(content)
+    except ValueError as refusal:
+        assert "tokenizers gives it" in str(refusal)  # noqa: PT017  # what is wanted is ids or this refusal
+        return
+    assert tok.encode("a<a>b<b><c>") == theirs(content)("a<a>b<b><c>")
+
+
+FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+
+
+def base_file() -> bytes:
+    tok = Tokenizer(Vocabulary({byte: bytes([byte]) for byte in range(256)}, []))
+    return huggingface.to_bytes(tok.vocabulary)
+
+
+@pytest.fixture(scope="module")
+def small() -> Json:
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=["<|x|>"], pattern=GPT_4)
+    document = json.loads(huggingface.to_bytes(tok.vocabulary))
+    assert isinstance(document, dict)
+    return document
+
+
+def put(*places_and_value: Any) -> Callable[[Json], None]:
+    *places, last, value = places_and_value
+
+    def change(document: Any) -> None:
+        for place in places:
+            document = document[place]
+        document[last] = value
+
+    return change
+
+
+def split_of(**changes: Any) -> Callable[[Json], None]:
+    return lambda document: document["pre_tokenizer"]["pretokenizers"][0].update(changes)
+
+
+REFUSED: list[tuple[str, Callable[[Json], object]]] = [
+    ("model must be an object, not a list", put("model", [])),
+    ("model must be an object, not null", lambda d: d.pop("model")),
+    ("model.type is 'WordPiece'", put("model", "type", "WordPiece")),
+    ("model.type is 'Unigram'", put("model", "type", "Unigram")),
+    ("model.dropout is 0.1", put("model", "dropout", 0.1)),
+    ("model.continuing_subword_prefix", put("model", "continuing_subword_prefix", "##")),
+    ("model.end_of_word_suffix", put("model", "end_of_word_suffix", "</w>")),
+    ("model.byte_fallback", put("model", "byte_fallback", True)),
+    ("model.byte_fallback must be a boolean", put("model", "byte_fallback", "no")),
+    ("model.ignore_merges must be a boolean", put("model", "ignore_merges", 1)),
+    ("model.vocab must be an object", put("model", "vocab", [])),
+    (r"model.vocab\['a'\]: -1 is no id", put("model", "vocab", "a", -1)),
+    (r"model.vocab\['a'\]: True is no id", put("model", "vocab", "a", True)),
+    (r"model.vocab\['a'\]: 5.0 is no id", put("model", "vocab", "a", 5.0)),
+    (r"model.vocab\['a'\]: 1000000", put("model", "vocab", "a", 10**4000)),
+    (r"model.vocab\['a'\]: '5' is no id", put("model", "vocab", "a", "5")),
+    ("model.vocab: id 98 is given to", put("model", "vocab", "a", 98)),
+    ("lack byte 97", lambda d: (d["model"]["vocab"].pop("a"), put("model", "merges", [])(d))),
+    ("'a b' is not byte-level: ' ' stands for no byte", put("model", "vocab", "a b", 5000)),
+    ("'▁the' is not byte-level", put("model", "vocab", "▁the", 5000)),
+    ("token 5000 is empty", put("model", "vocab", "", 5000)),
+    ("model.merges must be a list", put("model", "merges", {})),
+    (r"model.merges\[0\]: 'ab' is no pair", put("model", "merges", 0, "ab")),
+    (r"model.merges\[0\]: 'a b c' is no pair", put("model", "merges", 0, "a b c")),
+    (r"model.merges\[0\]: \['a'\] is no pair", put("model", "merges", 0, ["a"])),
+    (r"model.merges\[0\]: \['a', 5\] is no pair", put("model", "merges", 0, ["a", 5])),
+    (r"model.merges\[0\]: 5 is no pair", put("model", "merges", 0, 5)),
+    (r"model.merges\[0\]: '▁ a' is not byte-level", put("model", "merges", 0, "▁ a")),
+    ("merge 1 is made of b'zqz', which no token is", put("model", "merges", 1, "zqz a")),
+    ("merge 1 makes b'zq', which no token is", put("model", "merges", 1, "z q")),
+    (r"merge \d+, .* stands twice", lambda d: d["model"]["merges"].append(d["model"]["merges"][3])),
+    ("no earlier merge makes", lambda d: d["model"]["merges"].reverse()),
+    ("added_tokens must be a list", put("added_tokens", {"a": 1})),
+    (r"added_tokens\[0\] must be an object", put("added_tokens", [5])),
+    (r"added_tokens\[0\].content must be a string", put("added_tokens", 0, "content", 5)),
+    (r"added_tokens\[0\]: '' is empty", put("added_tokens", 0, "content", "")),
+    (r"added_tokens\[1\]: '<\|x\|>' stands twice", lambda d: d["added_tokens"].append(d["added_tokens"][0])),
+    (r"added_tokens\[0\].id", put("added_tokens", 0, "id", "x")),
+    (r"tokenizers gives it \d+", put("added_tokens", 0, "id", 12345)),
+    ("has lstrip", put("added_tokens", 0, "lstrip", True)),
+    ("has rstrip", put("added_tokens", 0, "rstrip", True)),
+    ("has single_word", put("added_tokens", 0, "single_word", True)),
+    (
+        "makes b'the', which no token is",
+        lambda d: d["added_tokens"].append({"id": d["model"]["vocab"]["the"], "content": "the"} | FLAGS),
+    ),
+    ("normalizer: 'NFKC'", put("normalizer", {"type": "NFKC"})),
+    (
+        "normalizer: 'Lowercase'",
+        put("normalizer", {"type": "Sequence", "normalizers": [{"type": "Lowercase"}]}),
+    ),
+    ("normalizer must be an object", put("normalizer", "NFC")),
+    ("last step must be ByteLevel", put("pre_tokenizer", None)),
+    ("last step must be ByteLevel", put("pre_tokenizer", {"type": "Whitespace"})),
+    ("pre_tokenizer must be an object", put("pre_tokenizer", 5)),
+    ("add_prefix_space", put("pre_tokenizer", {"type": "ByteLevel", "add_prefix_space": True})),
+    ("add_prefix_space", put("pre_tokenizer", {"type": "ByteLevel"})),
+    ("'Digits' cannot be read", split_of(type="Digits")),
+    ("behavior 'MergedWithPrevious'", split_of(behavior="MergedWithPrevious")),
+    ("behavior 'Removed'", split_of(behavior="Removed")),
+    ("pattern must be a Regex", split_of(pattern={"String": "a"})),
+    ("pattern must be an object", split_of(pattern="a")),
+    ("Removed drops text", split_of(pattern={"Regex": r"\p{L}+"}, behavior="Removed", invert=True)),
+    (r"read .\{1,3\}\+. .* differently", split_of(pattern={"Regex": r"\p{N}{1,3}+"})),
+    ("differently", split_of(pattern={"Regex": "a$"})),
+    ("differently", split_of(pattern={"Regex": "(?s:a)"})),
+    ("differently", split_of(pattern={"Regex": r"\w+"})),
+    ("differently", split_of(pattern={"Regex": "[a[b]]"})),
+    ("differently", split_of(pattern={"Regex": "[a-z&&[^b]]"})),
+    ("ignore case differently", split_of(pattern={"Regex": "(?i:ss)"})),
+    ("sequence of patterns", put("pre_tokenizer", "pretokenizers", 1, "use_regex", True)),
+    ("decoder: 'Metaspace'", put("decoder", {"type": "Metaspace"})),
+    ("decoder: 'ByteFallback'", put("decoder", {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]})),
+]
+
+
+@pytest.mark.parametrize(("message", "change"), REFUSED)
+def test_what_cannot_be_reproduced_is_refused_with_its_place(
+    small: Json, message: str, change: Callable[[Json], object], tmp_path: Path
+) -> None:
+    document = copy.deepcopy(small)
+    change(document)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=message) as caught:
+        Tokenizer.from_huggingface(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a tokenizer.json"),
+        (b"[]", "one JSON object, not a list"),
+        (b"\xff", "not valid UTF-8 at byte 0"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"model":' * 100_000, "nested too deeply"),
+        (b'{"model": 1, "model": 2}', "'model' stands twice"),
+        (b'{"model": NaN}', "NaN"),
+        (b'{"model": ' + b"9" * 10_000 + b"}", "not a tokenizer.json"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.from_huggingface(path)
+
+
+def test_merges_before_their_parents_are_dropped_if_they_never_happen() -> None:
+    """A converter from ranks lists every split of a token, also those whose parts have higher ranks."""
+    document = json.loads(base_file())
+    document["model"]["vocab"] |= {"bc": 256, "abc": 257, "ab": 258, "abcd": 259, "cd": 260}
+    document["model"]["merges"] = ["b c", "a bc", "ab c", "a b", "abc d", "ab cd", "c d"]
+    content = json.dumps(document).encode()
+    tok, encode = ours(content), theirs(content)
+    assert len(tok.merges) == 5
+    rng = random.Random(0)
+    for _ in range(500):
+        text = "".join(rng.choices("abcd", k=rng.randint(1, 14)))
+        assert tok.encode(text) == encode(text)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_order_of_merges_gives_their_ids_or_is_refused(seed: int) -> None:
+    rng = random.Random(seed)
+    document = json.loads(base_file())
+    vocab, merges, parts = document["model"]["vocab"], [], ["a", "b", "c"][: 2 + seed % 2]
+    for _ in range(rng.randint(2, 14)):
+        left, right = rng.choice(parts), rng.choice(parts)
+        if [left, right] not in merges and len(left + right) < 9:
+            merges.append([left, right])
+            vocab.setdefault(left + right, len(vocab))
+            parts.append(left + right)
+    if seed % 3 == 0:
+        rng.shuffle(merges)
+    document["model"] |= {"merges": merges, "ignore_merges": bool(seed % 2)}
+    content = json.dumps(document).encode()
+    try:
+        tok = ours(content)
+    except ValueError as refusal:
+        assert "no earlier merge makes" in str(refusal)  # noqa: PT017  # what is wanted is ids or this refusal
+        return
+    encode = theirs(content)
+    for _ in range(200):
+        text = "".join(rng.choices("abc", k=rng.randint(1, 20)))
+        assert tok.encode(text) == encode(text)
+
+
+def test_added_tokens_of_which_only_one_is_normalized_may_not_overlap() -> None:
+    document = json.loads(base_file())
+    first = {"id": 256, "content": "<ab>", "special": True} | FLAGS
+    second = {"id": 257, "content": "b>c", "special": False} | FLAGS | {"normalized": True}
+    document["added_tokens"] = [first, second]
+    with pytest.raises(ValueError, match="'<ab>' and 'b>c' overlap"):
+        ours(json.dumps(document).encode())
+    document["normalizer"] = {"type": "NFC"}
+    with pytest.raises(ValueError, match="'b>c' is looked for after NFC"):
+        ours(json.dumps(document).encode())
+
+
+def test_what_a_tokenizer_json_cannot_hold_is_refused(tmp_path: Path) -> None:
+    base = {byte: bytes([byte]) for byte in range(256)}
+    unfit = [
+        (Vocabulary(base | {256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
+        (Vocabulary(base, [], {"a": 256}), "spelled like token 97"),
+        (Vocabulary(base, [], {"Ġ": 256}), "spelled like token 32"),
+        (Vocabulary(base, [], {"Ġa": 256}, whole_pretoken_first=True), "taken for other text"),
+        (Vocabulary(base, [], pattern=r"\w+|\W+"), "differently"),
+    ]
+    for vocabulary, message in unfit:
+        with pytest.raises(ValueError, match=message):
+            Tokenizer(vocabulary).to_huggingface(tmp_path / "t.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_import_says_what_it_assumed(small: Json) -> None:
+    document = copy.deepcopy(small)
+    document["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [],
+        "pair": [],
+        "special_tokens": {},
+    }
+    document["truncation"] = {"max_length": 5}
+    document["decoder"] = None
+    said = " ".join(huggingface.parse("t", json.dumps(document).encode()).assumptions)
+    for word in ("from the file", "add_special_tokens=False", "truncation", "decoder", "Unicode"):
+        assert word in said
+
+
+def test_whether_a_pattern_covers_all_text() -> None:
+    for pattern in (GPT_4, QWEN_2):
+        assert covers_all_text(pattern)
+        assert matches_every_character(pattern)
+    for pattern in (r"\p{L}+|\p{N}", r"[\s\S](?!a)", r"[\s\S]*+a|b", r"[^\x07]"):
+        assert not covers_all_text(pattern)
+    for pattern in (GPT_4, QWEN_2, *_DEEPSEEK):
+        check_reads_alike(pattern)
+
+
+# Normalization -------------------------------------------------------------------------------------------
+
+
+def test_every_way_to_encode_normalizes() -> None:
+    tok, encode = pair("qwen 2")
+    texts = ["cafe\u0301<s>\u0338 x", "plain", "e\u0301\u0323", "<|endoftext|>e\u0301"]
+    ids = [encode(text) for text in texts]
+    assert tok.encode_batch(texts) == ids
+    assert tok.encode_batch(["a", "b"]) == [encode("a"), encode("b")]
+    assert tok.count_batch(texts) == list(map(len, ids))
+    joined, offsets = tok.encode_batch_to_numpy(texts)
+    assert [joined[a:b].tolist() for a, b in pairwise(offsets)] == ids
+    for text, expected in zip(texts, ids, strict=True):
+        assert tok.encode_to_numpy(text, dtype="uint16").tolist() == expected
+        assert tok.count(text) == len(expected)
+    assert tok.encode_ordinary("e\u0301<s>") == tok.encode("é<s>", special="text")
+    assert tok.encode_batch_to_numpy([])[0].tolist() == []
+    with pytest.raises(ValueError, match="<s>"):
+        tok.encode("e\u0301<s>", special="error")
+    assert tok.encode_with_offsets("abc é")[0] == tok.encode("abc é")
+    with pytest.raises(ValueError, match="normalizes text"):
+        tok.encode_with_offsets("e\u0301")
+    with pytest.raises(ValueError, match="normalizes text"):
+        list(tok.encode_iterable(["e", "\u0301"]))
+    assert tok.decode(tok.encode("e\u0301")) == "é"

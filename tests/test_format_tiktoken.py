@@ -1,0 +1,437 @@
+"""tiktoken's files against tiktoken: the same ids on any rank table, or a refusal."""
+
+import base64
+import pickle
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rustbpe
+import tiktoken
+from hypothesis import given, settings
+
+from bpetite import Dialect, Tokenizer, Vocabulary
+from bpetite.dialect import DIALECTS
+from bpetite.formats import tiktoken as files
+from bpetite.formats.difficult import DIFFICULT_TEXTS
+from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.standard_library import standard_library_files
+from known_characters import known_text
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
+BASE = [bytes([byte]) for byte in range(256)]
+TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::150])]
+
+
+def content(tokens: Sequence[bytes], first: int = 0) -> bytes:
+    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens, first))
+
+
+def peer(
+    tokens: Sequence[bytes], pattern: str = "whitespace", specials: Mapping[str, int] | None = None
+) -> tiktoken.Encoding:
+    return tiktoken.Encoding(
+        "peer",
+        pat_str=named_pattern(pattern),
+        mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
+        special_tokens=dict(specials or {}),
+    )
+
+
+def imported(tokens: Sequence[bytes], pattern: str = "whitespace", **options: Any) -> Tokenizer:
+    return Tokenizer(files.parse("test.tiktoken", content(tokens), pattern, **options).vocabulary)
+
+
+def some_tokens(rng: random.Random, letters: str, count: int, longest: int) -> list[bytes]:
+    """A rank table that nothing trained: any strings over a few letters, in any order."""
+    found = ["".join(rng.choices(letters, k=rng.randint(2, longest))).encode() for _ in range(count)]
+    return [*BASE, *dict.fromkeys(found)]
+
+
+def grown_tokens(rng: random.Random, letters: str, count: int) -> list[bytes]:
+    """A rank table in which every token is two earlier ones, though not always the two that merging finds."""
+    tokens = [letter.encode() for letter in letters]
+    for _ in range(count):
+        joined = rng.choice(tokens) + rng.choice(tokens)
+        if joined not in tokens and len(joined) <= 12:
+            tokens.append(joined)
+    return [*BASE, *tokens[len(letters) :]]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_any_rank_table_gives_tiktokens_ids_or_is_refused(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = ["ab", "abc", "aé"][seed % 3]
+    if seed % 2:
+        tokens = some_tokens(rng, letters, rng.randint(1, 12), rng.randint(2, 6))
+    else:
+        tokens = grown_tokens(rng, letters.replace("é", "b"), rng.randint(3, 25))
+    try:
+        tok = imported(tokens, whole_pretoken_first=True)
+    except ValueError as refusal:
+        assert "higher ranks" in str(refusal)  # noqa: PT017  # what is wanted is ids or this refusal
+        return
+    encoding = peer(tokens)
+    for length in (1, 2, 3, 5, 8, 13, 30, 150):
+        for _ in range(12):
+            text = "".join(rng.choices(letters, k=length))
+            assert tok.encode_ordinary(text) == encoding.encode_ordinary(text)
+
+
+def test_most_rank_tables_are_not_refused() -> None:
+    refused = 0
+    for seed in range(200):
+        rng = random.Random(seed)
+        try:
+            files.parse("t", content(grown_tokens(rng, "abc", 20)), "gpt2", whole_pretoken_first=True)
+        except ValueError:
+            refused += 1
+    assert refused < 120
+
+
+def test_merges_are_recovered_as_they_were_learned() -> None:
+    for name in ("bpetite", "cs336", "tiktoken"):
+        trained = Tokenizer.train_from_iterator([CORPUS], 400, dialect=name)
+        recovered = files.parse("t", files.to_bytes(trained.vocabulary), "gpt2", trained.special_tokens)
+        assert recovered.vocabulary.merges == trained.merges
+        assert recovered.vocabulary.fingerprint == trained.fingerprint
+
+
+@pytest.mark.parametrize("dialect", list(DIALECTS))
+@pytest.mark.parametrize("pattern", [*PATTERNS, r"[a-z]+|\s"])
+def test_what_we_write_tiktoken_reads_with_the_same_ids(dialect: str, pattern: str, tmp_path: Path) -> None:
+    specials = ["<|endoftext|>", "<|x|>"]
+    tok = Tokenizer.train_from_iterator(
+        [CORPUS], 420, dialect=dialect, pattern=pattern, special_tokens=specials
+    )
+    path = tmp_path / "tok.tiktoken"
+    tok.to_tiktoken(path)
+    encoding = tok.to_tiktoken_encoding()
+    again = Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=tok.special_tokens)
+    assert again.fingerprint == tok.fingerprint
+    for text in [*TEXTS, "a<|x|>b<|endoftext|><|x|"]:
+        assert encoding.encode(text, allowed_special="all") == tok.encode(text)
+    again.to_tiktoken(tmp_path / "again.tiktoken")
+    assert (tmp_path / "again.tiktoken").read_bytes() == path.read_bytes()
+
+
+@settings(max_examples=100)
+@given(known_text())
+def test_any_text_gets_tiktokens_ids(text: str) -> None:
+    tok, encoding = trained_pair()
+    assert tok.encode(text) == encoding.encode(text, allowed_special="all")
+
+
+_PAIRS: list[tuple[Tokenizer, tiktoken.Encoding]] = []
+
+
+def trained_pair() -> tuple[Tokenizer, tiktoken.Encoding]:
+    if not _PAIRS:
+        texts = [path.read_text("utf-8") for path in standard_library_files()[::40]]
+        tok = Tokenizer.train_from_iterator(texts, 2000, dialect="tiktoken", pattern="cl100k")
+        _PAIRS.append((tok, tok.to_tiktoken_encoding("ours")))
+    return _PAIRS[0]
+
+
+def test_what_rustbpe_trained_is_read_with_the_same_ids(tmp_path: Path) -> None:
+    theirs = rustbpe.Tokenizer()
+    texts = [path.read_text("utf-8") for path in standard_library_files()[::30]]
+    theirs.train_from_iterator(iter(texts), 3000, pattern=PATTERNS["gpt2"])
+    tokens = [bytes(token) for token, _ in sorted(theirs.get_mergeable_ranks(), key=lambda item: item[1])]
+    (tmp_path / "rust.tiktoken").write_bytes(content(tokens))
+    tok = Tokenizer.from_tiktoken(tmp_path / "rust.tiktoken", pattern="gpt2", special_tokens=["<|end|>"])
+    assert tok.special_tokens == {"<|end|>": 3000}
+    encoding = peer(tokens, "gpt2")
+    for text in TEXTS:
+        assert tok.encode_ordinary(text) == theirs.encode(text) == encoding.encode_ordinary(text)
+
+
+def test_tokens_that_only_whole_pretokens_become_are_kept_when_asked_for(tmp_path: Path) -> None:
+    tokens = [*BASE, b"ab", b"xyz", b"\xff\xfe\xfd"]
+    path = tmp_path / "tok.tiktoken"
+    path.write_bytes(content(tokens))
+    with pytest.raises(ValueError, match=r"token 257 \(b'xyz'\) cannot be reached .* 1 others"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2")
+    tok = Tokenizer.from_tiktoken(path, pattern="gpt2", whole_pretoken_first=True)
+    assert tok.encode("xyz ab xyzab") == peer(tokens, "gpt2").encode("xyz ab xyzab")
+    assert tok.decode_bytes([258]) == b"\xff\xfe\xfd"
+    tok.to_tiktoken(tmp_path / "again.tiktoken")
+    assert (tmp_path / "again.tiktoken").read_bytes() == path.read_bytes()
+    tok.to_tiktoken_encoding()
+
+
+def test_ids_that_special_tokens_fill_are_no_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "tok.tiktoken"
+    path.write_bytes(content(BASE, 2))
+    tok = Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens={"<a>": 1, "<b>": 0})
+    assert tok.encode("a<a><b>") == [99, 1, 0]
+    with pytest.raises(ValueError, match="rank 0 is missing"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens={"<a>": 1})
+
+
+BROKEN = [
+    (b"!!!! 5\n", "line 257: b'!!!!' is not the base64"),
+    (b"YW 256\n", "line 257: b'YW' is not base64"),
+    (b"YWI=", "line 257: b'' is no rank"),
+    (b"YWI= \n", "line 257: b'' is no rank"),
+    (b"YWI= -1\n", "line 257: b'-1' is no rank"),
+    (b"YWI= 256 1\n", "line 257: b'256 1' is no rank"),
+    (b"YWI= 1_0\n", "line 257"),
+    (b"YWI= 1e3\n", "line 257"),
+    (b"YWI= 99999999999\n", "line 257"),
+    (b"YWI= 4294967295\n", "line 257"),
+    (b"YWI= " + b"9" * 5000 + b"\n", "line 257"),
+    (b" 256\n", "line 257: b'' is not the base64 of a token"),
+    (b"YWI= 255\n", "line 257: rank 255 stands twice"),
+    (b"YWI= 256\nYWI= 257\n", "b'ab' stands twice, at ranks 256 and 257"),
+    (b"YQ== 256\n", "b'a' stands twice, at ranks 97 and 256"),
+    (b"YWI= 300\n", "rank 256 is missing"),
+    (b"YWI= 1000000000\n", "rank 256 is missing"),
+    (b"YWJj 256\n", "token 256 .b'abc'. cannot be reached"),
+    (b"YWJj 256\nYWI= 257\n", "token 256 .b'abc'. can only be made from tokens of higher ranks"),
+    (b"\xff\xfe\n", "line 257"),
+    (b"YWI=\x00256\n", "line 257"),
+]
+
+
+@pytest.mark.parametrize(("lines", "message"), BROKEN)
+def test_a_broken_file_is_refused_with_its_place(lines: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "broken.tiktoken"
+    path.write_bytes(content(BASE) + lines)
+    with pytest.raises(ValueError, match=message) as caught:
+        Tokenizer.from_tiktoken(path, pattern="gpt2")
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_without_every_byte_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "broken.tiktoken"
+    for lines in (b"", content(BASE[:200])):
+        path.write_bytes(lines)
+        with pytest.raises(ValueError, match="no line holds the single byte"):
+            Tokenizer.from_tiktoken(path, pattern="gpt2")
+
+
+def test_special_tokens_and_patterns_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "tok.tiktoken"
+    path.write_bytes(content(BASE))
+    with pytest.raises(ValueError, match="id 5 is given twice"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens={"<x>": 5})
+    with pytest.raises(ValueError, match="not a string"):
+        Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens="<x>")
+    with pytest.raises(ValueError):
+        Tokenizer.from_tiktoken(path, pattern="(")
+
+
+def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], **options: Any) -> Vocabulary:
+    return Vocabulary(dict(enumerate(BASE)) | dict(tokens), merges, **options)
+
+
+@pytest.mark.parametrize(
+    ("unfit", "message"),
+    [
+        (vocabulary({256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
+        (vocabulary({257: b"ab", 256: b"cd"}, [(97, 98), (99, 100)]), "another order .*to_huggingface"),
+        (vocabulary({256: b"abc"}, []), "no merge makes token 256"),
+        (vocabulary({256: b"ab"}, []), "another order"),
+        (vocabulary({}, [], normalization="NFC"), "does not normalize"),
+    ],
+)
+def test_what_ranks_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        Tokenizer(unfit).to_tiktoken(tmp_path / "tok.tiktoken")
+    with pytest.raises(ValueError, match=message):
+        Tokenizer(unfit).to_tiktoken_encoding()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_merge_that_never_happens_is_no_obstacle(tmp_path: Path) -> None:
+    tokens = {256: b"ab", 257: b"bc", 258: b"abc"}
+    tok = Tokenizer(vocabulary(tokens, [(97, 98), (98, 99), (256, 99), (97, 257)]))
+    tok.to_tiktoken(tmp_path / "tok.tiktoken")
+    encoding = tok.to_tiktoken_encoding()
+    for text in ("abc", "abcbcab", "bcabc"):
+        assert encoding.encode(text) == tok.encode(text)
+
+
+def test_specials_of_which_tiktoken_would_pick_any_are_refused() -> None:
+    tok = Tokenizer(vocabulary({}, [], special_tokens={"<a>": 300, "<a>b": 301}))
+    with pytest.raises(ValueError, match="which one wins"):
+        tok.to_tiktoken_encoding()
+    assert tok.as_tiktoken().encode("<a>b", allowed_special="all") == [301]
+
+
+def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tok.tiktoken"
+    path.write_text("precious")
+    tok = Tokenizer.train("ab", 257)
+    with pytest.raises(FileExistsError):
+        tok.to_tiktoken(path)
+    assert path.read_text() == "precious"
+    tok.to_tiktoken(path, overwrite=True)
+    assert Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens=["<|endoftext|>"]) == tok
+
+
+def test_an_import_says_what_it_assumed() -> None:
+    said = " ".join(files.parse("t", content(BASE), "o200k").assumptions)
+    assert "o200k" in said
+    assert "Unicode" in said
+    assert "no special tokens" in said
+
+
+def test_dialects_of_imports_are_tiktokens() -> None:
+    assert imported(BASE).dialect == Dialect.named("tiktoken")
+
+
+# The interface of tiktoken.Encoding ------------------------------------------------------------------------
+
+
+Call = Callable[[Any], object]
+
+EOT, FIM = "<|endoftext|>", "<|fim|>"
+CALLS: list[Call] = [
+    lambda e: repr(e),
+    lambda e: e.name,
+    lambda e: e.n_vocab,
+    lambda e: e.max_token_value,
+    lambda e: e.eot_token,
+    lambda e: e.special_tokens_set,
+    lambda e: e.token_byte_values(),
+    lambda e: e.encode("a" + EOT),
+    lambda e: e.encode("abc the cat"),
+    lambda e: e.encode(text="abc"),
+    lambda e: e.encode("x" + EOT + FIM, allowed_special="all"),
+    lambda e: e.encode("x" + EOT + FIM, allowed_special={EOT}),
+    lambda e: e.encode("x" + EOT, allowed_special={EOT}),
+    lambda e: e.encode("x" + EOT, allowed_special=frozenset({EOT, "<|other|>"})),
+    lambda e: e.encode("x" + EOT + FIM + "y" + EOT, allowed_special={EOT}, disallowed_special=()),
+    lambda e: e.encode("x" + EOT, disallowed_special=()),
+    lambda e: e.encode("x" + EOT, disallowed_special={FIM}),
+    lambda e: e.encode("x" + FIM, disallowed_special=[FIM]),
+    lambda e: e.encode("hello world", disallowed_special=["world"]),
+    lambda e: e.encode("x" + FIM, allowed_special="all", disallowed_special={FIM}),
+    lambda e: e.encode("x" + FIM, disallowed_special=iter([FIM])),
+    lambda e: e.encode("xbc", disallowed_special="abc"),
+    lambda e: e.encode("x", disallowed_special={""}),
+    lambda e: e.encode("x" + EOT, allowed_special=[EOT]),
+    lambda e: e.encode("x", allowed_special="some"),
+    lambda e: e.encode("<|x|>", allowed_special={"<|x|>"}),
+    lambda e: e.encode("a\ud800b"),
+    lambda e: e.encode("a\ud83d\ude00b"),
+    lambda e: e.encode(5),
+    lambda e: e.encode(None),
+    lambda e: e.encode(b"ab"),
+    lambda e: e.encode("x", {EOT}),
+    lambda e: e.encode_ordinary("the cat" + EOT),
+    lambda e: e.encode_ordinary("a\ud800b"),
+    lambda e: e.encode_ordinary(None),
+    lambda e: e.encode_to_numpy("the cat" + FIM, allowed_special="all"),
+    lambda e: e.encode_to_numpy("the cat" + FIM, allowed_special={FIM}),
+    lambda e: e.encode_to_numpy("the cat").dtype,
+    lambda e: e.encode_to_numpy(""),
+    lambda e: e.encode_to_numpy(FIM),
+    lambda e: e.encode_to_numpy("a\ud800b"),
+    lambda e: e.encode_batch(["the", "cat " + FIM], allowed_special="all"),
+    lambda e: e.encode_batch(["the", "cat " + FIM], allowed_special={FIM}),
+    lambda e: e.encode_batch(["the", "cat " + FIM]),
+    lambda e: e.encode_batch(["the", "cat " + FIM], disallowed_special=[]),
+    lambda e: e.encode_batch("abc"),
+    lambda e: e.encode_batch([]),
+    lambda e: e.encode_batch(["a\ud800b"]),
+    lambda e: e.encode_batch(["a"], num_threads=0),
+    lambda e: e.encode_batch(["a", "b"], num_threads=1),
+    lambda e: e.encode_ordinary_batch(["the", "cat " + FIM]),
+    lambda e: e.encode_ordinary_batch(["a\ud800b"], num_threads=2),
+    lambda e: e.encode_ordinary_batch(["a"], num_threads=-1),
+    lambda e: e.encode_single_token("a"),
+    lambda e: e.encode_single_token(b"\xc3"),
+    lambda e: e.encode_single_token(FIM),
+    lambda e: e.encode_single_token(FIM.encode()),
+    lambda e: e.encode_single_token("no such token"),
+    lambda e: e.encode_single_token(b"no such token"),
+    lambda e: e.encode_single_token(""),
+    lambda e: e.encode_single_token(5),
+    lambda e: e.encode_single_token("\ud800"),
+    lambda e: e.decode([97, 98, 195]),
+    lambda e: e.decode([97, 98, e.eot_token]),
+    lambda e: e.decode((97, 98)),
+    lambda e: e.decode([]),
+    lambda e: e.decode([True]),
+    lambda e: e.decode(np.array([97, 98], np.uint32)),
+    lambda e: e.decode(np.array([97, 98])),
+    lambda e: e.decode([195], errors="strict"),
+    lambda e: e.decode([195], "ignore"),
+    lambda e: e.decode([195], errors="no such handler"),
+    lambda e: e.decode([97, 10**6]),
+    lambda e: e.decode([2**40]),
+    lambda e: e.decode([2**32 - 1]),
+    lambda e: e.decode([-1]),
+    lambda e: e.decode([1.5]),
+    lambda e: e.decode("ab"),
+    lambda e: e.decode(5),
+    lambda e: e.decode({97}),
+    lambda e: e.decode(iter([97])),
+    lambda e: e.decode_bytes([97, 195]),
+    lambda e: e.decode_bytes([10**6]),
+    lambda e: e.decode_single_token_bytes(97),
+    lambda e: e.decode_single_token_bytes(e.eot_token),
+    lambda e: e.decode_single_token_bytes(10**6),
+    lambda e: e.decode_single_token_bytes(-1),
+    lambda e: e.decode_single_token_bytes(2**40),
+    lambda e: e.decode_single_token_bytes("a"),
+    lambda e: e.decode_tokens_bytes([97, e.eot_token]),
+    lambda e: e.decode_tokens_bytes([97, 10**6]),
+    lambda e: e.decode_with_offsets([]),
+    lambda e: e.decode_with_offsets(e.encode("the cat, naïve 東京 👩‍👩‍👧 e\u0301")),
+    lambda e: e.decode_with_offsets([e.eot_token, 195, 169, 97]),
+    lambda e: e.decode_with_offsets([195]),
+    lambda e: e.decode_with_offsets([169]),
+    lambda e: e.decode_with_offsets([10**6]),
+    lambda e: e.decode_batch([[97], [195]]),
+    lambda e: e.decode_batch([[97], [195]], errors="strict", num_threads=1),
+    lambda e: e.decode_batch([[97], [10**6]]),
+    lambda e: e.decode_batch([[97]], num_threads=0),
+    lambda e: e.decode_bytes_batch([[97], [195]]),
+    lambda e: e.decode_bytes_batch([[10**6]]),
+    lambda e: e.is_special_token(e.eot_token),
+    lambda e: e.is_special_token(97),
+    lambda e: e.is_special_token(10**9),
+    lambda e: e.is_special_token("a"),
+    lambda e: pickle.loads(pickle.dumps(e)).encode("the cat" + FIM, allowed_special="all"),
+    lambda e: repr(pickle.loads(pickle.dumps(e))),
+]
+
+
+def outcome(call: Call, encoding: object) -> object:
+    """What a call returns or raises, in a form that compares."""
+    try:
+        result = call(encoding)
+    except (Exception, AssertionError) as raised:  # whatever tiktoken raises is what is wanted
+        arguments = raised.args if isinstance(raised, (KeyError, UnicodeError)) else ()
+        first_line = str(raised).split("\n")[0] if "disallowed special token" in str(raised) else ""
+        return type(raised), arguments, first_line
+    return result.tolist() if isinstance(result, np.ndarray) else result
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_does_what_tiktokens_does(call: Call) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=[EOT, FIM])
+    theirs = tok.to_tiktoken_encoding("one")
+    assert outcome(call, tok.as_tiktoken("one")) == outcome(call, theirs)
+
+
+def test_without_an_end_of_text_token_there_is_no_eot_token() -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[])
+    for encoding in (tok.as_tiktoken(), tok.to_tiktoken_encoding()):
+        assert encoding.special_tokens_set == set()
+        with pytest.raises(KeyError, match="endoftext"):
+            _ = encoding.eot_token
+
+
+def test_the_interface_is_whole() -> None:
+    theirs = {name for name in dir(tiktoken.Encoding) if not name.startswith("_")}
+    ours = dir(Tokenizer.train("ab", 257).as_tiktoken())
+    assert theirs - set(ours) == {"encode_with_unstable"}
