@@ -83,7 +83,9 @@ def test_row_groups_do_not_depend_on_how_the_rows_came(
         for end, number in zip(ends.tolist(), numbers, strict=True):
             single.append((joined[start:end], np.array([end - start], np.uint64), np.array([number])))
             start = end
-    _counts_file.write_counts(tmp_path / "parts.parquet", rules, single)
+    with _counts_file.write_counts(tmp_path / "parts.parquet", rules) as writer:
+        for row in single:
+            writer.add(*row)
     assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
@@ -304,3 +306,21 @@ def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
     done = [step[1] for step in told]
     assert done == sorted(done)
     assert done[-1] == 170_000
+
+
+def test_counting_within_a_memory_limit_gives_the_same_file(tmp_path: Path) -> None:
+    for part in range(4):
+        first = part * 9_000
+        words = " ".join(f"w{number * 7919 % 60_013}x" for number in range(first, first + 30_000))
+        (tmp_path / f"{part}.txt").write_text(words)
+    paths = sorted(tmp_path.glob("*.txt"))
+    corpus.count(paths).save(tmp_path / "whole.parquet")
+    for reading in (Reading(), Reading(separator=" w1")):
+        corpus.count(paths, reading=reading).save(tmp_path / "free", overwrite=True)
+        corpus.count(paths, reading=reading, memory_limit="300KB").save(tmp_path / "limited", overwrite=True)
+        assert (tmp_path / "limited").read_bytes() == (tmp_path / "free").read_bytes()
+    for path in paths:
+        corpus.count(path).save(path.with_suffix(".parquet"))
+    parts = [Counts.load(path.with_suffix(".parquet"), memory_limit="300KB") for path in paths]
+    Counts.merge(parts, memory_limit="300KB").save(tmp_path / "merged")
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole.parquet").read_bytes()

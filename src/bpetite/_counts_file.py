@@ -8,9 +8,10 @@ equal bytes.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NoReturn
 
@@ -53,8 +54,9 @@ class Rules:
     format_version: int = FORMAT_VERSION
 
 
-def write_counts(path: Path, rules: Rules, parts: Iterable[Rows], overwrite: bool = False) -> None:
-    """Write sorted rows, in however many parts they come, as one file."""
+@contextlib.contextmanager
+def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[CountsWriter]:
+    """Open a file for sorted rows; it is there when the block ends without an error."""
     arrow, parquet = _arrow()
     metadata = {METADATA_KEY: json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True).encode("utf-8")}
     schema = arrow.schema(
@@ -72,37 +74,62 @@ def write_counts(path: Path, rules: Rules, parts: Iterable[Rows], overwrite: boo
             compression="zstd",
             use_dictionary=False,
             sorting_columns=[parquet.SortingColumn(0)],
-        ) as writer,
+        ) as parquet_writer,
     ):
-        for joined, ends, counts in _row_groups(parts):
-            offsets = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
-            pretokens = arrow.Array.from_buffers(
-                arrow.binary(), len(ends), [None, arrow.py_buffer(offsets), arrow.py_buffer(joined)]
-            )
-            writer.write_table(arrow.table([pretokens, arrow.array(counts)], schema=schema), ROWS)
+        writer = CountsWriter(arrow, parquet_writer, schema)
+        yield writer
+        writer.finish()
 
 
-def _row_groups(parts: Iterable[Rows]) -> Iterator[Rows]:
-    """Cut rows into groups by their number and size alone, so that it does not matter how they came."""
-    joined, ends, counts = b"", np.zeros(0, np.uint64), np.zeros(0, np.uint64)
-    for more, more_ends, more_counts in parts:
-        ends = np.concatenate((ends, more_ends + np.uint64(len(joined))))
-        counts = np.concatenate((counts, more_counts))
-        joined += more
-        first = start = 0
-        while (after := _group_end(ends, first, start)) is not None:
-            stop = int(ends[after - 1])
-            yield joined[start:stop], ends[first:after] - np.uint64(start), counts[first:after]
-            first, start = after, stop
-        joined, ends, counts = joined[start:], ends[first:] - np.uint64(start), counts[first:]
-    if len(ends):
-        yield joined, ends, counts
+class CountsWriter:
+    """Takes sorted rows in however many parts; writes groups cut by their number and size alone."""
+
+    def __init__(self, arrow: Any, writer: Any, schema: Any) -> None:
+        self._arrow = arrow
+        self._writer = writer
+        self._schema = schema
+        self._joined = b""
+        self._ends = np.zeros(0, np.uint64)
+        self._counts = np.zeros(0, np.uint64)
+
+    def add(self, joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+        """Take the next rows."""
+        self._ends = np.concatenate((self._ends, ends + np.uint64(len(self._joined))))
+        self._counts = np.concatenate((self._counts, counts))
+        self._joined += joined
+        first = 0
+        while (after := _group_end(self._ends, first)) is not None:
+            self._write(first, after)
+            first = after
+        start = _start(self._ends, first)
+        self._joined = self._joined[start:]
+        self._ends, self._counts = self._ends[first:] - np.uint64(start), self._counts[first:]
+
+    def finish(self) -> None:
+        """Write the rows that are left."""
+        if len(self._ends):
+            self._write(0, len(self._ends))
+
+    def _write(self, first: int, after: int) -> None:
+        start, stop = _start(self._ends, first), _start(self._ends, after)
+        offsets = np.zeros(after - first + 1, np.int32)
+        offsets[1:] = self._ends[first:after] - np.uint64(start)
+        content = self._arrow.py_buffer(self._joined[start:stop])
+        pretokens = self._arrow.Array.from_buffers(
+            self._arrow.binary(), after - first, [None, self._arrow.py_buffer(offsets), content]
+        )
+        columns = [pretokens, self._arrow.array(self._counts[first:after])]
+        self._writer.write_table(self._arrow.table(columns, schema=self._schema), after - first)
 
 
-def _group_end(ends: NDArray[np.uint64], first: int, start: int) -> int | None:
+def _start(ends: NDArray[np.uint64], row: int) -> int:
+    return int(ends[row - 1]) if row else 0
+
+
+def _group_end(ends: NDArray[np.uint64], first: int) -> int | None:
     """Return the row after a whole group that begins with row `first`, if all of it is there."""
-    full = first + int(np.searchsorted(ends[first : first + ROWS], np.uint64(start + GROUP_BYTES))) + 1
-    after = min(full, first + ROWS)
+    full = np.uint64(_start(ends, first) + GROUP_BYTES)
+    after = first + min(ROWS, int(np.searchsorted(ends[first : first + ROWS], full)) + 1)
     return after if after <= len(ends) else None
 
 

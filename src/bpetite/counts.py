@@ -143,12 +143,13 @@ class Counts:
         return counts
 
     @staticmethod
-    def merge(parts: Iterable[Counts]) -> Counts:
+    def merge(parts: Iterable[Counts], *, memory_limit: int | str | None = None) -> Counts:
         """Add up counts that were made by the same rules; what is added to is always a new value."""
         total: Counts | None = None
         for part in parts:
             if total is None:
                 total = part.empty()
+                total.limit_memory(memory_limit)
             total._check_same_rules(part)
             total._add(part)
         if total is None:
@@ -198,6 +199,10 @@ class Counts:
             self.beside += Tally(other._table.documents, other._table.bytes)
         self.beside += other.beside
 
+    def limit_memory(self, size: int | str | None) -> None:
+        """Keep in temporary files what goes beyond this size from now on."""
+        self._table.add_documents([], memory_limit=memory_bytes(size))
+
     def empty(self) -> Counts:
         """Return counts by the same rules, with nothing counted."""
         empty = object.__new__(Counts)
@@ -228,10 +233,11 @@ class Counts:
             scale=self.scale,
             weights=dict(self.weights),
         )
-        _counts_file.write_counts(path, rules, [self._table.sorted()], overwrite)
+        with _counts_file.write_counts(path, rules, overwrite) as writer:
+            self._table.visit_sorted(writer.add)
 
     @classmethod
-    def load(cls, path: Path) -> Counts:
+    def load(cls, path: Path, *, memory_limit: int | str | None = None) -> Counts:
         """Load a file of counts, checking everything in it."""
         rules, parts = _counts_file.read_counts(path)
         counts = object.__new__(cls)
@@ -240,6 +246,7 @@ class Counts:
         counts.scale, counts.weights = rules.scale, rules.weights
         counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
         counts._table = CountTable(rules.pattern, rules.boundaries, rules.unmatched_text == "counted")
+        counts.limit_memory(memory_limit)
         for part in parts:
             counts._table.add_counts(*part)
         return counts

@@ -9,10 +9,14 @@ use pyo3::types::{PyBytes, PyInt, PyString};
 
 use super::texts::OwnedText;
 use super::{PyWatch, thread_count};
-use crate::count::{self, Means};
+use crate::count::{self, Means, SortedCounts};
+use crate::error::{Error, Result};
 
 /// How many bytes of documents are gathered from Python before they are counted with the GIL released.
 const GATHERED: usize = 4 << 20;
+
+/// How many rows are shown at a time.
+const ROWS: usize = 1 << 16;
 
 type Array = Py<PyArray1<u64>>;
 
@@ -120,6 +124,22 @@ impl CountTable {
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
 
+    /// `visitor(pretokens, ends, counts)` takes the rows of `sorted` a few at a time. It must not use this table.
+    fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>) -> PyResult<()> {
+        let visitor = visitor.clone().unbind();
+        let mut rows = SortedCounts::default();
+        py.detach(|| {
+            self.table.visit_sorted(1, &mut |pretoken, count| {
+                rows.push(pretoken, count);
+                if rows.ends.len() < ROWS && rows.pretokens.len() < GATHERED {
+                    return Ok(());
+                }
+                show(&visitor, std::mem::take(&mut rows))
+            })
+        })?;
+        Ok(show(&visitor, rows)?)
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(py.detach(|| self.table.distinct())?)
     }
@@ -138,4 +158,15 @@ impl CountTable {
     fn bytes(&self) -> u64 {
         self.table.bytes()
     }
+}
+
+/// Show rows to a Python function.
+fn show(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        let pretokens = PyBytes::new(py, &rows.pretokens);
+        visitor.call1(py, (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py)))
+    })
+    .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))?;
+    Ok(())
 }

@@ -66,6 +66,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         help="files, folders or globs of counts; PATH:2.5 weighs one",
     )
     add_output(merge, "where the sum goes (Parquet)")
+    add_memory_limit(merge)
     merge.set_defaults(run=run_merge)
 
 
@@ -105,18 +106,19 @@ def run_count(options: argparse.Namespace) -> bytes:
 def run_merge(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     refuse_existing(options)
-    counts = load_counts(options.input)
+    counts = load_counts(options.input, options.memory_limit)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)
 
 
-def load_counts(arguments: Sequence[str]) -> Counts:
+def load_counts(arguments: Sequence[str], memory_limit: str | None) -> Counts:
     """Load files of counts, each with its weight, and add them up."""
-    return Counts.merge(_weighted_counts(found) for found in find_inputs(arguments))
+    parts = (_weighted_counts(found, memory_limit) for found in find_inputs(arguments))
+    return Counts.merge(parts, memory_limit=memory_limit)
 
 
-def _weighted_counts(found: Input) -> Counts:
-    counts = Counts.load(found.name)
+def _weighted_counts(found: Input, memory_limit: str | None) -> Counts:
+    counts = Counts.load(found.name, memory_limit=memory_limit)
     return counts if found.weight == 1 else counts.weighted(found.weight, found.name)
 
 

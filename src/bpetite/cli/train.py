@@ -100,7 +100,7 @@ def _counts(options: argparse.Namespace, rules: Dialect, progress: TrainingProgr
             memory_limit=options.memory_limit,
             progress=progress,
         )
-    counts = load_counts(options.counts)
+    counts = load_counts(options.counts, options.memory_limit)
     if options.pattern is not None and named_pattern(options.pattern) != counts.pattern:
         raise ValueError(f"the counts were made with the pattern {counts.pattern}, not {options.pattern}")
     return counts
