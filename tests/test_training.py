@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Counts, Dialect, Tokenizer
+from bpetite import Counts, Dialect, Tokenizer, training
 from bpetite._encoder import _apply_merge
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
@@ -182,3 +182,18 @@ def test_a_progress_that_raises_stops_training() -> None:
 
     with pytest.raises(Enough):
         Tokenizer.train_from_iterator([CORPUS], 300, progress=progress)
+
+
+def test_memory_that_the_machine_does_not_have_is_told_before_merging(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(training, "available_memory", lambda: 1_000_000)
+    with pytest.warns(RuntimeWarning, match=r"expected to take 0\.0 GB of memory.*min_count"):
+        Tokenizer.train_from_iterator([CORPUS], 300)
+    monkeypatch.setattr(training, "available_memory", lambda: None)
+    Tokenizer.train_from_iterator([CORPUS], 300)
+
+
+def test_available_memory_is_what_the_system_tells() -> None:
+    available = training.available_memory()
+    assert available is None or available > 0

@@ -32,6 +32,11 @@ impl Stage {
 pub trait Watch {
     /// `done` of `total` units of `stage` are finished (`total` is 0 where it cannot be known).
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()>;
+
+    /// The work that begins now is expected to take about so many bytes of memory.
+    fn expect(&mut self, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Nobody watches: the call runs to its end.

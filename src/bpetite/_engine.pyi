@@ -82,6 +82,7 @@ def train_merges(
     prior_merges: NDArray[np.uint32] | None = None,
     num_threads: int | None = None,
     progress: _Progress | None = None,
+    expect: Callable[[int], object] | None = None,
 ) -> NDArray[np.uint32]:
     """Learn merges from counts, after `prior_merges`: rows of left, right and result symbol."""
 

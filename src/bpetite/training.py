@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -45,6 +48,7 @@ def train_vocabulary(
         max_token_length=max_token_length,
         num_threads=num_threads,
         progress=progress,
+        expect=_warn_if_more_than_available,
     )
     trained_with = {} if min_count == 1 else {"min_count": min_count}
     if max_token_length is not None:
@@ -100,6 +104,7 @@ def extend_vocabulary(
         prior_merges=np.array(rows, np.uint32).reshape(-1, 3),
         num_threads=num_threads,
         progress=progress,
+        expect=_warn_if_more_than_available,
     )
     return vocabulary.extended(ids, learned.tolist())
 
@@ -107,6 +112,31 @@ def extend_vocabulary(
 def _least_count(min_count: int, counts: Counts) -> int:
     """Return `min_count` on the scale of the counts; 1 leaves out nothing, not even what is weighted low."""
     return 1 if min_count == 1 else min_count * counts.scale
+
+
+def _warn_if_more_than_available(expected: int) -> None:
+    """Tell, before merging, that it is expected to take more memory than there is."""
+    available = available_memory()
+    if available is not None and expected > available:
+        warnings.warn(
+            f"merging is expected to take {expected / 1e9:.1f} GB of memory, and there are "
+            f"{available / 1e9:.1f} GB; a higher min_count needs less",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def available_memory() -> int | None:
+    """Return how many bytes of memory this process can still get, where the system tells."""
+    found = []
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
+    with contextlib.suppress(OSError, ValueError):  # the limit of a container, which may be the word "max"
+        group = Path("/sys/fs/cgroup")
+        limit, used = (int((group / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
+        found.append(max(limit - used, 0))
+    return min(found, default=None)
 
 
 def _check_options(min_count: int, max_token_length: int | None) -> None:

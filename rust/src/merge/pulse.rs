@@ -33,6 +33,14 @@ impl<'w> Pulse<'w> {
         Self { beat: Beat::Ended(ended), work: 0 }
     }
 
+    /// Tells how much memory the call is expected to take, before it takes it.
+    pub fn expect(&mut self, bytes: u64) -> Result<()> {
+        match &mut self.beat {
+            Beat::Watched { watch, .. } => watch.expect(bytes),
+            Beat::Ended(_) => Ok(()),
+        }
+    }
+
     /// Tells that so much more was done; an error means that the call must end.
     pub fn work(&mut self, work: usize) -> Result<()> {
         self.work += work;

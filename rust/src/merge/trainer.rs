@@ -64,6 +64,11 @@ impl Default for Pace {
 /// More slots in one part could need more positions than 32 bits can number.
 const MOST_SLOTS: u64 = 1 << 30;
 
+/// The memory of merging, as measured: beside each slot so many bytes for positions and lists, and the tables that
+/// depend on the vocabulary alone.
+const LISTED: u64 = 8;
+const TABLES: u64 = 16 << 20;
+
 pub(super) fn train_at_pace<'a, W: Words>(
     symbols: impl Iterator<Item = &'a [u8]> + Clone,
     words: &W,
@@ -92,7 +97,10 @@ pub(super) fn train_at_pace<'a, W: Words>(
     }
     let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-    let merges = if !pace.wide && tokens.len() as u64 + new_tokens <= u64::from(u16::MAX) {
+    let narrow = !pace.wide && tokens.len() as u64 + new_tokens <= u64::from(u16::MAX);
+    let slot = if narrow { size_of::<u16>() } else { size_of::<u32>() };
+    pulse.expect(slots * (slot as u64 + LISTED) + TABLES)?;
+    let merges = if narrow {
         Trainer::<u16>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
     } else {
         Trainer::<u32>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?

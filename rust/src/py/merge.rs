@@ -9,8 +9,9 @@ use pyo3::types::PyInt;
 use super::count::CountTable;
 use super::{PyWatch, thread_count};
 use crate::count;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
+use crate::watch::{Stage, Watch};
 
 /// Learns merges from words that are sequences of symbol numbers.
 #[pyfunction]
@@ -48,7 +49,7 @@ pub fn train_symbol_merges<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1, max_token_length=None,
-    prior_merges=None, num_threads=None, progress=None,
+    prior_merges=None, num_threads=None, progress=None, expect=None,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
@@ -64,6 +65,7 @@ pub fn train_merges<'py>(
     prior_merges: Option<PyReadonlyArray2<'py, u32>>,
     num_threads: Option<&Bound<'py, PyInt>>,
     progress: Option<Py<PyAny>>,
+    expect: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<u32>>> {
     let tie_break = named_tie_break(tie_break)?;
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
@@ -73,12 +75,31 @@ pub fn train_merges<'py>(
         Some(threads) => threads,
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let (table, mut watch) = (&counts.table, PyWatch { progress: progress.as_ref() });
+    let table = &counts.table;
+    let mut watch = Expectant { watch: PyWatch { progress: progress.as_ref() }, expect: expect.as_ref() };
     let merges = py.detach(|| {
         let words = Pretokens { table, distinct: table.distinct()?, min_count, symbol_of };
         train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
     })?;
     merge_array(py, merges)
+}
+
+/// Passes on, beside reports, how much memory merging is expected to take: the caller's `expect(bytes)`.
+struct Expectant<'a> {
+    watch: PyWatch<'a>,
+    expect: Option<&'a Py<PyAny>>,
+}
+
+impl Watch for Expectant<'_> {
+    fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
+        self.watch.report(stage, done, total)
+    }
+
+    fn expect(&mut self, bytes: u64) -> Result<()> {
+        let Some(expect) = self.expect else { return Ok(()) };
+        Python::attach(|py| expect.call1(py, (bytes,)).map(drop))
+            .map_err(|raised| Error::Caller(Box::new(raised)))
+    }
 }
 
 /// Pretokens with their counts, whose bytes are the symbols of a base.
