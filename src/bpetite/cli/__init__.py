@@ -13,12 +13,26 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NoReturn
 
-from bpetite.cli import completion, corpus, counting, demo, encode, inspect, report, stats, train, view
+from bpetite.cli import (
+    compare,
+    completion,
+    convert,
+    corpus,
+    counting,
+    demo,
+    encode,
+    inspect,
+    report,
+    stats,
+    train,
+    view,
+)
 
 _GROUPS = (
     ("Learn a vocabulary", (train, counting, demo)),
     ("Text and ids", (encode, corpus)),
-    ("Look inside", (inspect, view, stats, report)),
+    ("Other people's files", (convert,)),
+    ("Look inside", (inspect, compare, view, stats, report)),
     ("Shell", (completion,)),
 )
 """The groups of the help list, and the modules whose commands stand in each."""

@@ -61,7 +61,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run_encode(options: argparse.Namespace) -> bytes:
     """Return the ids as a compact JSON array, or the tokens to be looked at."""
     tokenizer = Tokenizer.load(options.model)
-    text = _text(options)
+    text = text_of(options)
     if not options.show:
         ids = tokenizer.encode(text, special=options.special)
         return json.dumps(ids, separators=(",", ":")).encode("ascii") + b"\n"
@@ -77,7 +77,8 @@ def run_decode(options: argparse.Namespace) -> bytes:
     return tokenizer.decode(ids).encode("utf-8")
 
 
-def _text(options: argparse.Namespace) -> str:
+def text_of(options: argparse.Namespace) -> str:
+    """Return the text of `--text`, of `--input`, or of stdin."""
     if options.text is not None:
         text: str = options.text
         return text

@@ -1,0 +1,95 @@
+"""`bpetite convert`: a tokenizer in one format in, the same in another out, one line of JSON on stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+
+from bpetite.cli.formats import (
+    FORMATS,
+    add_what_files_lack,
+    format_of,
+    peer_encode,
+    read_tokenizer,
+    write_tokenizer,
+)
+from bpetite.cli.options import Commands, add_command, json_line
+from bpetite.formats.difficult import check_same_ids
+from bpetite.tokenizer import Tokenizer
+
+_EXAMPLES = """
+bpetite convert tok.json tokenizer.json
+bpetite convert tok.json tok.tiktoken --check
+bpetite convert cl100k_base.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
+bpetite convert gpt2/ tok.json
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = add_command(
+        commands,
+        "convert",
+        "Turn a tokenizer of one format into another. It gives the same ids for every text, or is refused.",
+        _EXAMPLES,
+    )
+    add = command.add_argument
+    add("source", metavar="IN", help="an artifact, .tiktoken, tokenizer.json, or a folder of GPT-2's files")
+    add("target", metavar="OUT", help="the same; what it is called says what it becomes")
+    add("--from", dest="source_format", choices=FORMATS, help="the format of IN (default: by its name)")
+    add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
+    add("--force", action="store_true", help="overwrite the output if it exists")
+    add("--check", action="store_true", help="compare with the libraries that the two files are for")
+    add_what_files_lack(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Convert, and return the line of JSON."""
+    source_format = format_of(options.source, options.source_format)
+    target_format = options.target_format or _target_format(options.target)
+    tokenizer, assumptions = read_tokenizer(options.source, source_format, options)
+    for assumption in assumptions:
+        print(f"assumed: {assumption}", file=sys.stderr)
+    checked = []
+    if options.check:
+        checked += _check(tokenizer, options.source, source_format)
+        with tempfile.TemporaryDirectory() as folder:
+            attempt = os.path.join(folder, os.path.basename(options.target.rstrip("/")))
+            write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
+            checked += _check(tokenizer, attempt, target_format)
+    write_tokenizer(tokenizer, options.target, target_format, overwrite=options.force)
+    if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens:
+        print(f"{options.target}: the file does not say which tokens are special", file=sys.stderr)
+    summary = {
+        "from": source_format,
+        "to": target_format,
+        "vocab_size": tokenizer.vocab_size,
+        "special_tokens": dict(tokenizer.special_tokens),
+        "pattern": tokenizer.pattern,
+        "fingerprint": tokenizer.fingerprint,
+        "checked_with": checked,
+    }
+    return json_line(summary)
+
+
+def _target_format(path: str) -> str:
+    """Tell by its name what a file is to become; a name without an ending is a folder."""
+    name = path.rstrip("/").rpartition("/")[2]
+    if path.endswith("/") or "." not in name:
+        return "gpt2"
+    if name.endswith(".tiktoken"):
+        return "tiktoken"
+    return "huggingface" if name == "tokenizer.json" else "bpetite"
+
+
+def _check(tokenizer: Tokenizer, path: str, kind: str) -> list[str]:
+    """Compare with the library that a file is for; return its name."""
+    peer = peer_encode(tokenizer, path, kind)
+    if peer is None:
+        return []
+    name, encode = peer
+    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, f"{path}, as {name} reads it,")
+    return [name]

@@ -1,0 +1,99 @@
+"""`bpetite convert` and `bpetite compare` as a user meets them: in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tokenizers
+
+from bpetite import Tokenizer
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
+TEXT = "the cat<|endoftext|> naïve"
+
+
+def bpetite(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], capture_output=True, check=False
+    )
+
+
+def converted(*arguments: object) -> Any:
+    done = bpetite("convert", *arguments)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("formats")
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken")
+    tok.save(folder / "tok.json")
+    return folder
+
+
+def test_a_tokenizer_goes_round_through_every_format_and_comes_back_the_same(folder: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    special = f"<|endoftext|>={tok.special_tokens['<|endoftext|>']}"
+    given = ("--pattern", "gpt2", "--special-token", special)
+    first = converted(folder / "tok.json", folder / "tokenizer.json", "--check")
+    assert (first["from"], first["to"], first["checked_with"]) == ("bpetite", "huggingface", ["tokenizers"])
+    second = converted(folder / "tokenizer.json", folder / "tok.tiktoken", "--check")
+    assert second["checked_with"] == ["tokenizers", "tiktoken"]
+    third = converted(folder / "tok.tiktoken", folder / "gpt2", "--check", *given)
+    assert third["to"] == "gpt2"
+    fourth = converted(folder / "gpt2", folder / "back.json", "--check")
+    assert fourth["to"] == "bpetite"
+    assert {first["fingerprint"], second["fingerprint"], third["fingerprint"], fourth["fingerprint"]} == {
+        tok.fingerprint
+    }
+    assert Tokenizer.load(folder / "back.json").encode(TEXT) == tok.encode(TEXT)
+    peer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert peer.encode(TEXT).ids == tok.encode(TEXT)
+
+
+def test_what_is_assumed_goes_to_stderr(folder: Path, tmp_path: Path) -> None:
+    Tokenizer.load(folder / "tok.json").to_tiktoken(tmp_path / "t.tiktoken")
+    done = bpetite("convert", tmp_path / "t.tiktoken", tmp_path / "t.json", "--pattern", "gpt2")
+    said = done.stderr.decode()
+    assert "assumed: pretokens are cut by gpt2" in said
+    assert "assumed: there are no special tokens" in said
+
+
+def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.to_tiktoken(tmp_path / "t.tiktoken")
+    for arguments, message in [
+        ((tmp_path / "t.tiktoken", tmp_path / "o.json"), "--pattern"),
+        ((tmp_path / "none.json", tmp_path / "o.json"), "No such file"),
+        ((folder / "tok.json", tmp_path / "t.tiktoken"), "exists already"),
+        ((folder / "tok.json", tmp_path / "o.json", "--from", "huggingface"), "model must be an object"),
+    ]:
+        done = bpetite("convert", *arguments)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert message in done.stderr.decode()
+        assert not (tmp_path / "o.json").exists()
+
+
+def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.truncate(270).to_huggingface(tmp_path / "small.json")
+    done = bpetite("compare", folder / "tok.json", tmp_path / "small.json", "--text", TEXT)
+    shown = done.stdout.decode()
+    assert done.returncode == 0
+    assert "the ids differ" in shown
+    assert f"{len(tok.encode(TEXT))} tokens" in shown
+    assert "|" in shown
+    done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", TEXT, "--json")
+    compared = json.loads(done.stdout)
+    assert compared["same_ids"] is True
+    assert compared["a"] == compared["b"]
+    assert compared["a"]["ids"] == tok.encode(TEXT)
+    (tmp_path / "long.txt").write_text(CORPUS * 30)
+    done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--input", tmp_path / "long.txt")
+    assert "(the first 2,000 of" in done.stdout.decode()
+    done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", "", "--json")
+    assert json.loads(done.stdout)["a"]["bytes_per_token"] is None
