@@ -484,6 +484,7 @@ def test_every_way_to_encode_normalizes() -> None:
     texts = ["cafe\u0301<s>\u0338 x", "plain", "e\u0301\u0323", "<|endoftext|>e\u0301"]
     ids = [encode(text) for text in texts]
     assert tok.encode_batch(texts) == ids
+    assert tok.encode_batch([text.encode() for text in texts]) == ids
     assert tok.encode_batch(["a", "b"]) == [encode("a"), encode("b")]
     assert tok.count_batch(texts) == list(map(len, ids))
     joined, offsets = tok.encode_batch_to_numpy(texts)
