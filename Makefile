@@ -10,7 +10,7 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python browser fmt bench clean
+.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -46,6 +46,10 @@ fmt: $(TESTED) ## Format Python and Rust
 	$(CARGO) fmt --manifest-path $(MANIFEST)
 
 bench: $(TESTED) ## Time us and the peers in the same run (CORPORA=folder for real corpora)
+
+bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m bench.train $(CORPORA)
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -169,3 +169,54 @@ def test_arguments_that_make_no_sense_are_refused(
         _engine.train_symbol_merges(
             symbols, words, counts, tie_break=tie_break, shared_tokens=True, max_merges=None
         )
+
+
+def train_on_bytes(pretokens: Sequence[bytes], counts: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Train with shared tokens, in two threads, on pretokens that are counted already."""
+    table = _engine.CountTable(r"(?s:.+)")
+    ends = np.cumsum([len(pretoken) for pretoken in pretokens], dtype=np.uint64)
+    table.add_counts(b"".join(pretokens), ends, np.array(counts, np.uint64))
+    rows = _engine.train_merges(
+        table,
+        base=bytes(range(256)),
+        tie_break="largest_bytes",
+        shared_tokens=True,
+        max_tokens=max_tokens,
+        max_merges=None,
+        num_threads=2,
+    )
+    result: list[list[int]] = rows.tolist()
+    return result
+
+
+def test_ten_megabytes_of_one_letter_double_until_one_token_is_left_over() -> None:
+    rows = train_on_bytes([b"a" * 10_000_000], [1], 1000)
+    doublings = [[97, 97, 256], *([token, token, token + 1] for token in range(256, 278))]
+    assert rows[:23] == doublings
+    assert len(rows) < 40
+
+
+@pytest.mark.parametrize("letters", [b"ab", b"abcdefghijklmnopqrstuvwxyz", "漢字仮名".encode()])
+def test_ten_megabytes_of_random_letters_in_one_pretoken_are_trained(letters: bytes) -> None:
+    unit = 3 if letters[0] > 127 else 1
+    draws = np.random.default_rng(0).integers(0, len(letters) // unit, 10_000_000 // unit)
+    word = np.frombuffer(letters, np.uint8).reshape(-1, unit)[draws].tobytes()
+    pairs = np.frombuffer(word, np.uint8)
+    keys, counts = np.unique(pairs[:-1].astype(np.int64) * 256 + pairs[1:], return_counts=True)
+    best = max(zip(counts.tolist(), keys.tolist(), strict=True))[1]
+    rows = train_on_bytes([word], [1], 2000)
+    assert rows[0] == [best // 256, best % 256, 256]
+    assert max(row[2] for row in rows) == 2255
+
+
+def test_a_million_distinct_pretokens_of_count_one_are_trained() -> None:
+    rows = train_on_bytes(
+        [b"%x" % (number * 2654435761 % 2**32) for number in range(1_000_000)], [1] * 10**6, 500
+    )
+    assert max(row[2] for row in rows) == 755
+
+
+def test_counts_near_the_end_of_64_bits_are_kept_or_refused() -> None:
+    assert train_on_bytes([b"ab", b"cd"], [2**64 - 1, 2**64 - 2], 2) == [[97, 98, 256], [99, 100, 257]]
+    with pytest.raises(OverflowError, match="64 bits"):
+        train_on_bytes([b"ab", b"xab"], [2**63, 2**63], 2)

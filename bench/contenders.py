@@ -1,0 +1,105 @@
+"""A trainer's name, a file and settings in; nothing out: the process that `bench.train` measures.
+
+    python -m bench.contenders NAME PATH VOCAB_SIZE THREADS PATTERN SEPARATOR
+
+Nothing is imported here before it is needed, so that no contender pays for another.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every contender is given; documents lie between two separators."""
+
+    path: str
+    vocab_size: int
+    threads: int
+    pattern: str
+    separator: str
+
+    def documents(self) -> list[str]:
+        """Return the documents, for those who take no files."""
+        with open(self.path, "rb") as file:
+            return file.read().decode("utf-8").split(self.separator)
+
+
+def train_bpetite(task: Task) -> None:
+    """Train from the file, in the dialect made for new models."""
+    from bpetite import Tokenizer
+
+    Tokenizer.train_from_files(
+        [task.path],
+        task.vocab_size,
+        dialect="tiktoken",
+        pattern=task.pattern,
+        special_tokens=[task.separator],
+        num_threads=task.threads,
+    )
+
+
+def train_gigatoken(task: Task) -> None:
+    """Train from the file; the pattern is its own, which is GPT-2's."""
+    import gigatoken
+
+    separator = task.separator.encode()
+    gigatoken.train_bpe(task.path, task.vocab_size, [task.separator], "huggingface", separator)
+
+
+def train_ffbpe(task: Task) -> None:
+    """Train from the file, which is cut at the separators."""
+    import ffbpe
+
+    pretokenizer = ffbpe.PreTokenizer([task.separator], task.separator, task.pattern)
+    trainer = ffbpe.BpeTrainer([task.separator])
+    trainer.add_words(pretokenizer.get_words_from_file(task.path))
+    trainer.train(task.vocab_size)
+
+
+def train_rustbpe(task: Task) -> None:
+    """Train from documents; it knows no special tokens."""
+    import rustbpe
+
+    documents = iter(task.documents())
+    rustbpe.Tokenizer().train_from_iterator(documents, task.vocab_size - 1, pattern=task.pattern)
+
+
+def train_tokenizers(task: Task) -> None:
+    """Train from documents, because its files are read line by line."""
+    tokenizers_merges(task.documents(), task.vocab_size, task.separator)
+
+
+def tokenizers_merges(documents: list[str], vocab_size: int, separator: str) -> list[tuple[str, str]]:
+    """Train the `tokenizers` package on documents; return its merges."""
+    import json
+
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[separator],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(documents, trainer)
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    return [(left, right) for left, right in merges]
+
+
+CONTENDERS: dict[str, Callable[[Task], None]] = {
+    "bpetite": train_bpetite,
+    "gigatoken": train_gigatoken,
+    "ffbpe": train_ffbpe,
+    "rustbpe": train_rustbpe,
+    "tokenizers": train_tokenizers,
+}
+
+if __name__ == "__main__":
+    name, path, vocab_size, threads, pattern, separator = sys.argv[1:]
+    CONTENDERS[name](Task(path, int(vocab_size), int(threads), pattern, separator))

@@ -1,0 +1,256 @@
+"""Corpora in; the training section of `docs/benchmarks.md` out.
+
+First checks that the merges are those of the specification and of the `tokenizers` package, then times us
+and the peers in the same run: each measurement is a process of its own, from its start to its end, and rounds
+are interleaved. All use the GPT-2 pattern, and the text between two `<|endoftext|>` is a document.
+
+    python -m bench.train [FOLDER]
+
+FOLDER holds .txt and .txt.xz files; without it, the standard library's source is the corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from bench.contenders import CONTENDERS
+from bench.section import machine, table, versions, write_section
+from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
+
+MEGABYTE = 1_000_000
+VOCAB_SIZE = 32_000
+PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers")
+SLOW = 20.0
+"""A contender that takes longer than so many seconds is measured once only."""
+PATIENCE = 900.0
+"""A contender that takes longer than so many seconds is stopped."""
+
+
+# How it is measured.
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took: seconds on the wall, seconds of all processors, largest memory in bytes."""
+
+    wall: float
+    cpu: float
+    peak: int
+
+
+def measure(contender: str, path: Path, vocab_size: int = VOCAB_SIZE, threads: int = 2) -> Cost | None:
+    """Run a contender in a process of its own; `None` if it failed or was stopped."""
+    settings = [str(path), str(vocab_size), str(threads), PRETOKENIZER_PATTERN, END_OF_TEXT_TOKEN]
+    command = [sys.executable, "-m", "bench.contenders", contender, *settings]
+    environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            wall = time.perf_counter() - start
+            if pid:
+                break
+            if wall > PATIENCE:
+                process.kill()
+            time.sleep(0.001)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        print(f"{contender} ended with {process.returncode} on {path.name}", file=sys.stderr)
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+
+
+def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost | None]:
+    """Measure all in turn, several times over; return each one's medians."""
+    costs: list[list[Cost]] = [[] for _ in runs]
+    given_up: set[int] = set()
+    for _ in range(rounds):
+        for at, run in enumerate(runs):
+            if at in given_up:
+                continue
+            cost = run()
+            if cost is not None:
+                costs[at].append(cost)
+            if cost is None or cost.wall > SLOW:
+                given_up.add(at)
+    return [
+        Cost(median(c.wall for c in each), median(c.cpu for c in each), int(median(c.peak for c in each)))
+        if each
+        else None
+        for each in costs
+    ]
+
+
+# The corpora.
+
+
+def corpora(folder: str | None, scratch: Path) -> Iterator[Path]:
+    """Return the corpora as plain text files; compressed ones are decompressed into `scratch`."""
+    if folder is None:
+        yield standard_library(scratch / "stdlib.txt")
+        return
+    for path in sorted(Path(folder).iterdir()):
+        if path.name.endswith(".txt"):
+            yield path
+        elif path.name.endswith(".txt.xz"):
+            plain = scratch / path.name.removesuffix(".xz")
+            with lzma.open(path) as compressed, plain.open("wb") as out:
+                while block := compressed.read(1 << 20):
+                    out.write(block)
+            yield plain
+
+
+def standard_library(into: Path) -> Path:
+    """Write the running Python's standard library into one file, each module a document."""
+    modules = sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py"))
+    texts = (path.read_bytes() for path in modules if "site-packages" not in path.parts)
+    with into.open("wb") as out:
+        for text in texts:
+            try:
+                text.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            out.write(text + END_OF_TEXT_TOKEN.encode())
+    return into
+
+
+def head_of(path: Path, megabytes: int, scratch: Path) -> Path:
+    """Write the first whole documents of a corpus, up to a size, into a file of their own."""
+    part = scratch / f"{path.stem}-{megabytes}MB.txt"
+    if not part.exists():
+        with path.open("rb") as file:
+            text = file.read(megabytes * MEGABYTE)
+        part.write_bytes(text[: text.rfind(END_OF_TEXT_TOKEN.encode())])
+    return part
+
+
+# The checks, in a process of their own: what this one holds in memory, its children seem to hold as well.
+
+
+def check(path: Path) -> None:
+    """Stop unless the merges on a corpus are those that they must be."""
+    command = [sys.executable, "-m", "bench.check_training", str(path), str(VOCAB_SIZE)]
+    subprocess.run(command, check=True)
+
+
+# The report.
+
+
+def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
+    """Measure everything; return the section."""
+    notes = [
+        f"Command: `make bench-train CORPORA=folder`. Machine: {machine()}. Versions: {versions(PEERS)}.",
+        "Whole processes, start included, two threads: "
+        "seconds on the wall / seconds of processor time / peak MB; "
+        f"medians of {rounds} interleaved rounds (one where a round takes over {SLOW:.0f} s).",
+    ]
+    return "\n\n".join(
+        [
+            *notes,
+            peers_table(paths, rounds),
+            growth_table(paths, scratch, rounds),
+            vocabulary_table(paths, rounds),
+            threads_table(paths, rounds),
+        ]
+    )
+
+
+def shown(cost: Cost | None) -> str:
+    """Return all that was measured."""
+    return "–" if cost is None else f"{cost.wall:.2f} / {cost.cpu:.2f} / {cost.peak / MEGABYTE:.0f}"
+
+
+def seconds(cost: Cost | None) -> str:
+    """Return the time on the wall."""
+    return "–" if cost is None else f"{cost.wall:.2f}"
+
+
+def peers_table(paths: Sequence[Path], rounds: int) -> str:
+    """Return our cost and the peers' on each corpus."""
+    columns = [medians([partial(measure, name, path) for name in CONTENDERS], rounds) for path in paths]
+    rows = [
+        [name, *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns)]
+        for at, name in enumerate(CONTENDERS)
+    ]
+    head = [
+        f"{VOCAB_SIZE:,} tokens",
+        *(f"{path.stem}, {size_of(path)}" for path in paths),
+    ]
+    return table(head, rows)
+
+
+def size_of(path: Path) -> str:
+    """Return the size of a file, for people."""
+    return f"{path.stat().st_size / MEGABYTE:.0f} MB"
+
+
+def times(cost: Cost | None, ours: Cost | None) -> str:
+    """Return how many times our time a peer took."""
+    if cost is None or ours is None or cost is ours:
+        return ""
+    return f" (**{cost.wall / ours.wall:.1f}x**)"
+
+
+def growth_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
+    """Return our seconds for growing parts of each corpus."""
+    sizes = (1, 4, 16, 64)
+    rows = []
+    for path in paths:
+        parts = [head_of(path, size, scratch) for size in sizes]
+        costs = medians([partial(measure, "bpetite", part) for part in parts], rounds)
+        rows.append([path.stem, *map(seconds, costs)])
+    return table(["bpetite, seconds for", *(f"{size} MB" for size in sizes)], rows)
+
+
+def vocabulary_table(paths: Sequence[Path], rounds: int) -> str:
+    """Return our seconds for growing vocabularies."""
+    sizes = (8_000, 16_000, 32_000, 64_000, 128_000)
+    rows = []
+    for path in paths:
+        costs = medians([partial(measure, "bpetite", path, size) for size in sizes], rounds)
+        rows.append([path.stem, *map(seconds, costs)])
+    return table(["bpetite, seconds for", *(f"{size:,} tokens" for size in sizes)], rows)
+
+
+def threads_table(paths: Sequence[Path], rounds: int) -> str:
+    """Return our seconds with one thread and with two."""
+    rows = []
+    for path in paths:
+        costs = medians([partial(measure, "bpetite", path, threads=threads) for threads in (1, 2)], rounds)
+        rows.append([path.stem, *map(seconds, costs)])
+    return table(["bpetite, seconds with", "1 thread", "2 threads"], rows)
+
+
+def main() -> None:
+    """Check, measure and write the section."""
+    parser = argparse.ArgumentParser(description="Check and time training against the peers.")
+    parser.add_argument("folder", nargs="?", help="a folder of .txt and .txt.xz files")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = Path(directory)
+        paths = list(corpora(arguments.folder or None, scratch))
+        for path in paths:
+            check(head_of(path, 4, scratch))
+        section = report(paths, scratch, arguments.rounds)
+    write_section("Training", section)
+    print(section)
+
+
+if __name__ == "__main__":
+    main()
