@@ -1,5 +1,6 @@
 """How tokens are built: the replay against the specification."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -58,6 +59,11 @@ def test_of_several_merges_that_make_a_token_the_one_that_encoding_takes_is_told
     assert vocabulary.merge_ids == (256, 257, 258, 258)
     assert Explainer(vocabulary).part(258).rank == 3
     assert Explainer(vocabulary).part(258).pair == (97, 256)
+
+
+def test_pretokens_are_normalized_where_the_vocabulary_does_so() -> None:
+    composing = Tokenizer(replace(TOKENIZER.vocabulary, normalization="NFC"))
+    assert composing.pretokens("cafe\u0301<|endoftext|>") == ["café".encode(), b"<|endoftext|>"]
 
 
 def test_pretokens_are_the_text_and_keep_special_tokens_whole() -> None:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import pytest
 
 from bpetite import Tokenizer
 from bpetite.viewer.server import LARGEST_BODY, Viewer
+from viewing import running
 
 
 def ask(
@@ -138,6 +140,14 @@ def test_encoding_gives_the_tokenizers_ids_and_where_they_end(
         assert found["ids"] == tokenizer.encode(text)
         spans = tokenizer.encode_with_offsets(text, unit="bytes")[1]
         assert found["ends"] == [end for _, end in spans]
+
+
+def test_where_text_is_normalized_the_normalized_text_is_told(small: Tokenizer) -> None:
+    composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
+    with running(("composing", composing)) as viewer:
+        found = answer(viewer, "/api/encode", "cafe\u0301")
+    assert found["text"] == "café"
+    assert found["ends"][-1] == len("café".encode())
 
 
 def test_the_pretoken_at_an_offset_is_the_one_that_is_replayed(viewer: Viewer) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -355,6 +356,8 @@ class Tokenizer:
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pieces that no merge crosses, in order; a special token is a piece of its own.
 
+        Text is normalized first where the vocabulary does so.
+
         >>> Tokenizer.train("ab", 257).pretokens("ab ab<|endoftext|>")
         [b'ab', b' ab', b'<|endoftext|>']
         """
@@ -363,8 +366,12 @@ class Tokenizer:
             if segment in self.special_tokens:
                 pieces.append(segment.encode("utf-8"))
             else:
-                pieces += pretokenize(segment, self.pattern)
+                pieces += pretokenize(self._normalized(segment), self.pattern)
         return pieces
+
+    def _normalized(self, text: str) -> str:
+        form = self._vocabulary.normalization
+        return text if form is None else unicodedata.normalize(form, text)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token (of a special token, those of its text).

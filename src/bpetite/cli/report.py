@@ -1,16 +1,33 @@
-"""`bpetite report`: an artifact and text files in, one HTML file out, its main numbers on stdout."""
+"""`bpetite report`: an artifact and texts in, one HTML file out, its main numbers on stdout."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 from bpetite._files import write_whole
-from bpetite.cli.options import Commands, add_command, add_json, add_output, json_line, refuse_existing
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_json,
+    add_output,
+    add_quiet,
+    json_line,
+    refuse_existing,
+)
+from bpetite.cli.progress import BytesProgress
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.corpus.cuts import cutter
+from bpetite.corpus.documents import Reading, decoded, read_batches
+from bpetite.corpus.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html
+bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
 """
 
 
@@ -24,10 +41,12 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     command.add_argument("model", metavar="MODEL", help="an artifact")
     command.add_argument(
-        "--input", nargs="+", required=True, metavar="PATH", help="UTF-8 text files, each a source of its own"
+        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
     )
     add_output(command, "where the HTML file goes")
     add_json(command)
+    add_quiet(command)
+    add_reading(command)
     command.set_defaults(run=run)
 
 
@@ -38,26 +57,47 @@ def run(options: argparse.Namespace) -> bytes:
 
     refuse_existing(options)
     tokenizer = Tokenizer.load(options.model)
-    measures = measure(tokenizer, [(path, [_read(path)]) for path in options.input])
+    cut = cutter(tokenizer.pattern, tokenizer.special_tokens)
+    with BytesProgress("encoding", quiet=options.quiet) as progress:
+        sources = _sources(options.input, replace(reading_of(options), cut=cut), progress)
+        measures = measure(tokenizer, sources)
     page = report_html(os.path.basename(options.model), measures)
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(page.encode("utf-8"))
-    sources = [*measures.sources, measures.total]
+    rows = [*measures.sources, measures.total]
     if options.json:
-        rows = [{**vars(source), "bytes_per_token": source.bytes_per_token} for source in sources]
-        return json_line({"sources": rows, "unused_tokens": len(measures.unused)})
-    width = max(len(source.name) for source in sources)
+        numbers = [{**vars(row), "bytes_per_token": row.bytes_per_token} for row in rows]
+        return json_line({"sources": numbers, "unused_tokens": len(measures.unused)})
+    width = max(len(row.name) for row in rows)
     lines = [
-        f"{source.name:<{width}}  {source.tokens:>14,} tokens  {source.bytes_per_token:6.3f} bytes per token"
-        for source in sources
+        f"{row.name:<{width}}  {row.tokens:>14,} tokens  {row.bytes_per_token:6.3f} bytes per token"
+        for row in rows
     ]
     return "\n".join([*lines, f"{len(measures.unused):,} tokens were not used", ""]).encode("utf-8")
 
 
-def _read(path: str) -> str:
-    with open(path, "rb") as file:
-        content = file.read()
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not valid UTF-8 at byte {error.start}") from None
+def _sources(
+    paths: Sequence[str], reading: Reading, progress: BytesProgress
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield each source with its documents; a long document comes in pieces that encode as the whole does."""
+    inputs: dict[str, list[Input]] = {}
+    for found in find_inputs(paths):
+        inputs.setdefault(found.source, []).append(found)
+    size = sum(found.size() or 0 for group in inputs.values() for found in group)
+    before = 0
+    for name, group in inputs.items():
+        yield name, _documents(group, reading, partial(_tell, progress, before, size))
+        before += sum(found.size() or 0 for found in group)
+
+
+def _tell(progress: BytesProgress, before: int, size: int, read: int) -> None:
+    progress("encoding", before + read, size)
+
+
+def _documents(inputs: Sequence[Input], reading: Reading, progress: Callable[[int], object]) -> Iterator[str]:
+    before = 0
+    for found in inputs:
+        for batch in read_batches(found, reading):
+            yield from decoded(found.name, batch)
+            progress(before + batch.read)
+        before += found.size() or 0

@@ -52,10 +52,16 @@ class Model:
         }
 
     def encode(self, text: str) -> Answer:
-        """Encode a text; `ends` are the byte offsets at which the tokens end."""
+        """Encode a text; `ends` are the byte offsets at which the tokens end, in `text` if that is given.
+
+        It is given where the vocabulary normalizes: there the tokens spell the normalized text.
+        """
         ids = self.tokenizer.encode(text)
         lengths = self._lengths
-        return {"ids": ids, "ends": list(accumulate(lengths[token_id] for token_id in ids))}
+        answer: Answer = {"ids": ids, "ends": list(accumulate(lengths[token_id] for token_id in ids))}
+        if self.tokenizer.vocabulary.normalization is not None:
+            answer["text"] = self.tokenizer.decode(ids)
+        return answer
 
     @cached_property
     def _lengths(self) -> dict[int, int]:

@@ -34,7 +34,8 @@ export function startTokens(models, watchPretoken, failed) {
     const bytes = new TextEncoder().encode(source);
     const answers = await Promise.all(models.map((_, place) => encode(place, source)));
     answers.forEach((answer, place) => {
-      panes[place].encoding = { ...answer, bytes, specials: new Set(Object.values(models[place].special_tokens)) };
+      const spelled = "text" in answer ? new TextEncoder().encode(answer.text) : bytes;
+      panes[place].encoding = { ...answer, bytes: spelled, specials: new Set(Object.values(models[place].special_tokens)) };
     });
     byId("text-status").textContent = `${plural([...source].length, "character")}, ${plural(bytes.length, "byte")}`;
     draw();
