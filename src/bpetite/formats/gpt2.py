@@ -70,13 +70,16 @@ def parse(
     ids = _ids(vocab_path, vocab)
     named = _DEFAULT_SPECIALS if special_tokens is None else special_tokens
     specials, keys = _special_ids(ids, named, must_stand=special_tokens is None)
+    spellings = Spellings()
     tokens = {
-        token_id: _spelled(vocab_path, spelled) for spelled, token_id in ids.items() if spelled not in keys
+        token_id: _spelled(vocab_path, spelled, spellings)
+        for spelled, token_id in ids.items()
+        if spelled not in keys
     }
     vocabulary = vocabulary_of_pairs(
         merges_path,
         tokens,
-        _pairs(merges_path, merges),
+        _pairs(merges_path, merges, spellings),
         special_tokens=specials,
         pattern=PATTERNS["gpt2"],
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
@@ -109,9 +112,9 @@ def _special_ids(
     return specials, keys
 
 
-def _spelled(path: Path, spelled: str) -> bytes:
+def _spelled(path: Path, spelled: str, spellings: Spellings) -> bytes:
     try:
-        return from_printable(spelled)
+        return spellings[spelled]
     except KeyError as unknown:
         refuse(
             path,
@@ -137,6 +140,18 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     tokens = vocabulary.tokens
     pairs = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     return _vocab_json(ids), _merges_txt(pairs)
+
+
+class Spellings(dict[str, bytes]):
+    """The bytes of every spelling asked for: each merge that a token is part of asks for it again.
+
+    >>> Spellings()["Ġthe"]
+    b' the'
+    """
+
+    def __missing__(self, spelled: str) -> bytes:
+        self[spelled] = token = from_printable(spelled)
+        return token
 
 
 def write_tokens_and_merges(
@@ -181,7 +196,7 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
     with open(vocab_path, "rb") as file:
         ids = _ids(vocab_path, file.read())
     with open(merges_path, "rb") as file:
-        merges = _pairs(merges_path, file.read())
+        merges = _pairs(merges_path, file.read(), Spellings())
     return {token_id: _spelled_or_plain(spelled) for spelled, token_id in ids.items()}, merges
 
 
@@ -206,7 +221,7 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
     return ids
 
 
-def _pairs(path: Path, content: bytes) -> list[BytesPair]:
+def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -217,7 +232,7 @@ def _pairs(path: Path, content: bytes) -> list[BytesPair]:
             continue
         try:
             left, right = line.split(" ")
-            pairs.append((from_printable(left), from_printable(right)))
+            pairs.append((spellings[left], spellings[right]))
         except (KeyError, ValueError):
             refuse(path, f"line {number} is no merge: {line!r:.80}")
     return pairs

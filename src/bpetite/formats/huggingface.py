@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from bpetite._json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
-from bpetite.formats.gpt2 import from_printable, to_printable
+from bpetite.formats.gpt2 import Spellings, from_printable, to_printable
 from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.oniguruma import check_reads_alike, covers_all_text, from_oniguruma, to_oniguruma
 from bpetite.formats.pairs import vocabulary_of_pairs
@@ -45,6 +45,7 @@ class _Reader:
         self._path = path
         self._document = document
         self._assumptions: list[str] = []
+        self._spellings = Spellings()
 
     def imported(self) -> Imported:
         model = self._model()
@@ -137,7 +138,7 @@ class _Reader:
 
     def _spelled(self, spelled: str) -> bytes:
         try:
-            return from_printable(spelled)
+            return self._spellings[spelled]
         except KeyError as unknown:
             refuse(
                 self._path,
@@ -153,7 +154,7 @@ class _Reader:
             if not isinstance(parts, list) or list(map(type, parts)) != [str, str]:
                 self._refuse(f"model.merges[{rank}]: {merge!r:.80} is no pair of tokens")
             try:
-                pairs.append((from_printable(parts[0]), from_printable(parts[1])))
+                pairs.append((self._spellings[parts[0]], self._spellings[parts[1]]))
             except KeyError:
                 self._refuse(f"model.merges[{rank}]: {merge!r:.80} is not byte-level")
         return pairs

@@ -61,15 +61,17 @@ def vocabulary_of_pairs(
 
 
 def _check_known(path: Path, id_of: Mapping[bytes, int], merges: Sequence[BytesPair]) -> None:
-    seen: set[BytesPair] = set()
     for rank, (left, right) in enumerate(merges):
-        for part in (left, right, left + right):
-            if part not in id_of:
-                what = "makes" if part == left + right else "is made of"
-                refuse(path, f"merge {rank} {what} {part!r:.80}, which no token is")
-        if (left, right) in seen:
-            refuse(path, f"merge {rank}, {left!r:.60} and {right!r:.60}, stands twice")
-        seen.add((left, right))
+        if left not in id_of or right not in id_of:
+            part = right if left in id_of else left
+            refuse(path, f"merge {rank} is made of {part!r:.80}, which no token is")
+        if left + right not in id_of:
+            refuse(path, f"merge {rank} makes {left + right!r:.80}, which no token is")
+    first = dict(zip(reversed(merges), range(len(merges) - 1, -1, -1), strict=True))
+    if len(first) != len(merges):
+        rank = next(rank for rank, pair in enumerate(merges) if first[pair] != rank)
+        left, right = merges[rank]
+        refuse(path, f"merge {rank}, {left!r:.60} and {right!r:.60}, stands twice")
 
 
 def _made_before_their_parents(
