@@ -1,19 +1,31 @@
 //! `CountTable` as Python sees it.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString};
+use pyo3::types::{PyBytes, PyInt, PyIterator, PyString};
 
 use super::texts::OwnedText;
 use super::{PyWatch, thread_count};
 use crate::count::{self, Means, SortedCounts};
 use crate::error::{Error, Result};
+use crate::watch::{Stage, Watch};
 
 /// How many bytes of documents are gathered from Python before they are counted with the GIL released.
-const GATHERED: usize = 4 << 20;
+const GATHERED: usize = 8 << 20;
+
+/// How many documents are gathered at most: they may all be empty.
+const GATHERED_DOCUMENTS: usize = 1 << 17;
+
+/// How long a report is waited for.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 /// How many rows are shown at a time.
 const ROWS: usize = 1 << 16;
@@ -67,37 +79,12 @@ impl CountTable {
         }
         let means = Means { threads: thread_count(num_threads)?, memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref() };
-        let mut gathered = Vec::new();
-        let (mut size, mut first) = (0, 0);
-        let mut done = 0;
         let mut documents = documents.try_iter()?;
-        loop {
-            let document = documents
-                .next()
-                .transpose()?
-                .map(|document| OwnedText::new(&document, || "documents".into()))
-                .transpose()?;
-            let finished = document.is_none();
-            if let Some(document) = document {
-                size += document.bytes().len();
-                gathered.push(document);
-            }
-            if finished || size >= GATHERED {
-                let table = &mut self.table;
-                py.detach(|| {
-                    let borrowed: Vec<&[u8]> = gathered.iter().map(OwnedText::bytes).collect();
-                    let named = |index| format!("document {}", first + index);
-                    table.add_documents(&borrowed, means, &named, &mut watch, done)
-                })?;
-                done += size as u64;
-                first += gathered.len();
-                gathered.clear();
-                size = 0;
-            }
-            if finished {
-                return Ok(());
-            }
+        let first = Gathered::next(&mut documents, Place::default())?;
+        if first.is_last {
+            return Ok(py.detach(|| first.count(&mut self.table, means, &mut watch))?);
         }
+        count_while_gathering(py, &mut self.table, first, &mut documents, means, &mut watch)
     }
 
     fn add_counts(
@@ -169,4 +156,106 @@ fn show(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
     })
     .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))?;
     Ok(())
+}
+
+/// Count what was gathered on other threads while this one, which holds the GIL, gathers more.
+fn count_while_gathering(
+    py: Python<'_>,
+    mut table: &mut count::CountTable,
+    mut gathered: Gathered,
+    documents: &mut Bound<'_, PyIterator>,
+    means: Means,
+    watch: &mut PyWatch<'_>,
+) -> PyResult<()> {
+    let stopped = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        loop {
+            let place = gathered.end();
+            let is_last = gathered.is_last;
+            let (finished, news) = mpsc::channel::<()>();
+            let counting = scope.spawn(move || {
+                let result = gathered.count(table, means, &mut StopFlag(stopped));
+                drop(finished);
+                (table, gathered, result)
+            });
+            let next = if is_last { None } else { Some(Gathered::next(documents, place)) };
+            let mut watched = Ok(());
+            // Whoever waits without the GIL may be on any thread, as far as PyO3 knows: hence the lock.
+            let news = Mutex::new(news);
+            let wait = || news.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(REPORT_EVERY);
+            while watched.is_ok() && py.detach(wait) == Err(RecvTimeoutError::Timeout) {
+                watched = watch.report(Stage::Counting, place.bytes, 0);
+                stopped.store(watched.is_err(), Ordering::Relaxed);
+            }
+            let joined = py.detach(|| counting.join());
+            let (returned, counted, result) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // The references are given back here, where the GIL is held.
+            drop(counted);
+            table = returned;
+            watched?;
+            result?;
+            watch.report(Stage::Counting, place.bytes, 0)?;
+            match next {
+                None => return Ok(()),
+                Some(next) => gathered = next?,
+            }
+        }
+    })
+}
+
+/// Stops a count on another thread; that count's own reports go nowhere.
+struct StopFlag<'a>(&'a AtomicBool);
+
+impl Watch for StopFlag<'_> {
+    fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => Err(Error::Value("counting was stopped".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// How far into an iterable of documents something is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    documents: usize,
+    bytes: u64,
+}
+
+/// Some documents of an iterable, in order.
+struct Gathered {
+    documents: Vec<OwnedText>,
+    start: Place,
+    size: usize,
+    is_last: bool,
+}
+
+impl Gathered {
+    /// Take documents until they are a few megabytes or no more come.
+    fn next(documents: &mut Bound<'_, PyIterator>, start: Place) -> PyResult<Self> {
+        let mut gathered = Self { documents: Vec::new(), start, size: 0, is_last: false };
+        while gathered.size < GATHERED && gathered.documents.len() < GATHERED_DOCUMENTS {
+            let Some(document) = documents.next() else {
+                gathered.is_last = true;
+                break;
+            };
+            let document = OwnedText::new(&document?, || "documents".into())?;
+            gathered.size += document.bytes().len();
+            gathered.documents.push(document);
+        }
+        Ok(gathered)
+    }
+
+    fn end(&self) -> Place {
+        Place {
+            documents: self.start.documents + self.documents.len(),
+            bytes: self.start.bytes + self.size as u64,
+        }
+    }
+
+    fn count(&self, table: &mut count::CountTable, means: Means, watch: &mut dyn Watch) -> Result<()> {
+        let borrowed: Vec<&[u8]> = self.documents.iter().map(OwnedText::bytes).collect();
+        let named = |index| format!("document {}", self.start.documents + index);
+        table.add_documents(&borrowed, means, &named, watch, self.start.bytes)
+    }
 }
