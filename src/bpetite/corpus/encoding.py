@@ -354,6 +354,7 @@ class _Run:
         self._tokens = self._documents = 0
         self._thread = ThreadPoolExecutor(1, "bpetite-write")
         self._waiting: deque[Future[Any]] = deque()
+        self._failed = False
 
     def __enter__(self) -> _Run:
         return self
@@ -448,7 +449,15 @@ class _Run:
     def _later(self, work: Callable[..., None], *arguments: Any) -> None:
         """Have something done by the writing thread, after all that it was given before."""
         self._wait(_WAITING)
-        self._waiting.append(self._thread.submit(work, *arguments))
+        self._waiting.append(self._thread.submit(self._unless_failed, work, *arguments))
+
+    def _unless_failed(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Do something in the writing thread; after a failure nothing, least of all call a shard whole."""
+        if self._failed:
+            return
+        self._failed = True
+        work(*arguments)
+        self._failed = False
 
     def _wait(self, most: int) -> None:
         """Wait until at most so many things are left to do, and raise the error of any that failed."""
