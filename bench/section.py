@@ -39,7 +39,7 @@ def machine() -> str:
         names = re.findall(r"model name\s*: (.*)", info.read_text(encoding="utf-8"))
         model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    # More load than cores means that others worked at the same time: then processor time tells more than the wall.
+    # More load than cores means that others worked here too: then processor time tells more than the wall.
     load = f", load average {os.getloadavg()[1]:.1f}" if hasattr(os, "getloadavg") else ""
     system = f"{platform.system()} {platform.machine()}"
     return f"{model}, {cores} cores, {system}, Python {platform.python_version()}{load}"
