@@ -10,7 +10,7 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train clean
+.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -50,6 +50,10 @@ bench: $(TESTED) ## Time us and the peers in the same run (CORPORA=folder for re
 bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.train $(CORPORA)
+
+bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder), write docs/benchmarks.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

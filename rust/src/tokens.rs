@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 /// Ids of one page share an entry in the page list, so that gaps between ids cost little.
 const PAGE: usize = 1024;
 const INLINE: usize = 15;
+/// For how many short tokens room is made at a time.
+const STRETCH: usize = 256;
 
 /// Values of a record's last byte that are no inline length.
 const LONG: u8 = 0xFE;
@@ -116,20 +118,42 @@ impl Tokens {
         self.longest
     }
 
-    /// Append the bytes of a token, if there is one of that id.
-    #[inline]
-    pub fn append(&self, id: u32, bytes: &mut Vec<u8>) -> Option<()> {
-        let record = self.record(id);
-        let length = record.0[INLINE];
-        if length > INLINE as u8 {
-            bytes.extend_from_slice(self.get(id)?);
-            return Some(());
+    /// Append the bytes of every token; an id that none has ends it.
+    pub fn append(&self, ids: &[u32], bytes: &mut Vec<u8>) -> Result<()> {
+        let mut rest = ids;
+        while !rest.is_empty() {
+            rest = &rest[self.append_short(&rest[..rest.len().min(STRETCH)], bytes)..];
+            if let Some(&id) = rest.first() {
+                bytes.extend_from_slice(self.get(id).ok_or(Error::UnknownId(u64::from(id)))?);
+                rest = &rest[1..];
+            }
         }
-        // All sixteen bytes are copied, then cut to length: a copy of fixed size is the cheapest there is.
-        let end = bytes.len() + length as usize;
-        bytes.extend_from_slice(&record.0);
-        bytes.truncate(end);
-        Some(())
+        Ok(())
+    }
+
+    /// Append the bytes of successive short tokens, at most `STRETCH` of them, and return how many they were.
+    #[inline]
+    fn append_short(&self, ids: &[u32], bytes: &mut Vec<u8>) -> usize {
+        bytes.reserve(STRETCH * size_of::<Record>());
+        let mut length = bytes.len();
+        let mut done = 0;
+        for &id in ids.iter().take(STRETCH) {
+            let record = self.record(id);
+            let added = record.0[INLINE];
+            if added > INLINE as u8 {
+                break;
+            }
+            // All sixteen bytes are copied, and the next ones written over the rest: a copy of fixed size is the
+            // cheapest there is.
+            // SAFETY: room for `STRETCH` records was reserved, and each of the at most `STRETCH` rounds writes one
+            // record and moves on by no more than its size.
+            unsafe { bytes.as_mut_ptr().add(length).cast::<[u8; 16]>().write_unaligned(record.0) };
+            length += added as usize;
+            done += 1;
+        }
+        // SAFETY: the bytes up to `length` have been written.
+        unsafe { bytes.set_len(length) };
+        done
     }
 }
 
@@ -146,12 +170,12 @@ mod tests {
         for &(id, token) in &given {
             assert_eq!(tokens.get(id), Some(token));
             let mut bytes = b"before ".to_vec();
-            tokens.append(id, &mut bytes).unwrap();
+            tokens.append(&[id], &mut bytes).unwrap();
             assert_eq!(bytes, [b"before ", token].concat());
         }
         for gap in [1, 4, 7, 1023, 1024, u32::MAX - 1] {
             assert_eq!(tokens.get(gap), None);
-            assert!(tokens.append(gap, &mut Vec::new()).is_none());
+            assert!(tokens.append(&[0, gap], &mut Vec::new()).is_err());
         }
         assert_eq!(tokens.longest(), 40);
     }

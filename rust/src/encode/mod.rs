@@ -162,6 +162,11 @@ impl Encoder {
         &self.tokens
     }
 
+    /// The largest id that a token has.
+    pub fn largest_id(&self) -> u32 {
+        self.largest_id
+    }
+
     /// Fail unless every id fits the integer type.
     pub fn check_fits<T: Id>(&self) -> Result<()> {
         if self.largest_id <= T::LARGEST {

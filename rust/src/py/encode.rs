@@ -1,5 +1,6 @@
 //! `Encoder` as Python sees it: text to ids, ids to text.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
-use super::ids::{id_from, ids_from};
+use super::ids::{Integers, id_from, ids_from};
 use super::texts::OwnedText;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
@@ -24,6 +25,7 @@ type Spans = Vec<(usize, usize)>;
 #[pyclass(module = "bpetite._engine", frozen)]
 pub struct Encoder {
     encoder: Arc<encode::Encoder>,
+    integers: Integers,
 }
 
 #[pymethods]
@@ -51,7 +53,7 @@ impl Encoder {
             whole_pretoken_first,
         };
         let encoder = py.detach(|| encode::Encoder::new(&definition))?;
-        Ok(Self { encoder: Arc::new(encoder) })
+        Ok(Self { integers: Integers::up_to(encoder.largest_id()), encoder: Arc::new(encoder) })
     }
 
     #[pyo3(signature = (text, special="parse", num_threads=None))]
@@ -61,8 +63,16 @@ impl Encoder {
         special: &str,
         num_threads: Option<&Bound<'_, PyInt>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = self.encode_one::<u32>(text, special, num_threads)?;
-        PyList::new(text.py(), ids)
+        let py = text.py();
+        let short = text.to_str()?;
+        if short.len() >= SHORT || num_threads.is_some() {
+            return self.integers.list(py, &self.encode_one::<u32>(text, special, num_threads)?);
+        }
+        let special = named_special(special)?;
+        with_work(|work, ids| {
+            self.encoder.encode(short, special, ids, work, &mut Pulse::of(&mut Unwatched))?;
+            self.integers.list(py, ids)
+        })
     }
 
     fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
@@ -98,7 +108,8 @@ impl Encoder {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
         let lists = PyList::empty(texts.py());
         for bounds in encoded.offsets.windows(2) {
-            lists.append(PyList::new(texts.py(), &encoded.ids[bounds[0] as usize..bounds[1] as usize])?)?;
+            let ids = &encoded.ids[bounds[0] as usize..bounds[1] as usize];
+            lists.append(self.integers.list(texts.py(), ids)?)?;
         }
         Ok(lists)
     }
@@ -136,7 +147,7 @@ impl Encoder {
         };
         let ids = self.encode_one::<u32>(text, special, None)?;
         let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
-        Ok((PyList::new(text.py(), ids)?, spans))
+        Ok((self.integers.list(text.py(), &ids)?, spans))
     }
 
     #[pyo3(signature = (text, special="parse", num_threads=None))]
@@ -210,10 +221,11 @@ impl Encoder {
         let text = text.to_str()?;
         if text.len() < SHORT {
             self.encoder.check_fits::<T>()?;
-            let mut ids = Vec::new();
-            let (work, unwatched) = (&mut Work::default(), &mut Unwatched);
-            self.encoder.encode(text, special, &mut ids, work, &mut Pulse::of(unwatched))?;
-            return Ok(ids);
+            return with_work(|work, _| {
+                let mut ids = Vec::new();
+                self.encoder.encode(text, special, &mut ids, work, &mut Pulse::of(&mut Unwatched))?;
+                Ok(ids)
+            });
         }
         let watch = &mut PyWatch { progress: None };
         Ok(py.detach(|| self.encoder.encode_all(&[text], special, threads, watch))?.ids)
@@ -273,6 +285,24 @@ impl EncodeStream {
         })?;
         PyList::new(py, ids)
     }
+}
+
+thread_local! {
+    /// What short texts are encoded in: making it anew would take longer than most of them do.
+    static WORK: RefCell<(Work, Vec<u32>)> = RefCell::default();
+}
+
+/// Call with this thread's memory for short texts, and an empty row for their ids.
+fn with_work<R>(call: impl FnOnce(&mut Work, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
+    WORK.with(|cell| match cell.try_borrow_mut() {
+        Ok(mut memory) => {
+            let (work, ids) = &mut *memory;
+            ids.clear();
+            call(work, ids)
+        }
+        // A garbage collection within the call came back here.
+        Err(_) => call(&mut Work::default(), &mut Vec::new()),
+    })
 }
 
 fn named_special(name: &str) -> PyResult<Special> {

@@ -3,7 +3,33 @@
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyList, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyInt, PyList, PyString};
+
+/// Vocabularies with larger ids than this get no shared objects for theirs.
+const LARGEST_SHARED: usize = 1 << 20;
+
+/// The ids of a vocabulary as Python integers, each made once: a list of them is then a list of references.
+pub struct Integers(Box<[PyOnceLock<Py<PyInt>>]>);
+
+impl Integers {
+    pub fn up_to(largest_id: u32) -> Self {
+        let count = if largest_id as usize <= LARGEST_SHARED { largest_id as usize + 1 } else { 0 };
+        Self(std::iter::repeat_with(PyOnceLock::new).take(count).collect())
+    }
+
+    pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, ids.iter().map(|&id| self.get(py, id)))
+    }
+
+    #[inline]
+    fn get<'py>(&self, py: Python<'py>, id: u32) -> Bound<'py, PyInt> {
+        match self.0.get(id as usize) {
+            Some(integer) => integer.get_or_init(py, || PyInt::new(py, id).unbind()).bind(py).clone(),
+            None => PyInt::new(py, id),
+        }
+    }
+}
 
 /// Copy ids out of a list, an array of integers, or any iterable of integers.
 ///
@@ -46,7 +72,7 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
     if array.ndim() != 1 {
         return Err(PyTypeError::new_err(format!("ids: the array has {} dimensions, not one", array.ndim())));
     }
-    let ids = None
+    let ids = copy_plain(array)
         .or_else(|| copy::<u32>(array))
         .or_else(|| copy::<u16>(array))
         .or_else(|| copy::<i64>(array))
@@ -64,6 +90,12 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
             Err(PyTypeError::new_err(format!("ids must be integers, not {kind}")))
         }
     })
+}
+
+/// The ids of an array that has them as the engine does, one behind the other: nothing to convert.
+fn copy_plain(array: &Bound<'_, PyUntypedArray>) -> Option<PyResult<Vec<u32>>> {
+    let readonly = array.cast::<PyArray1<u32>>().ok()?.try_readonly().ok()?;
+    readonly.as_slice().ok().map(|ids| Ok(ids.to_vec()))
 }
 
 /// The elements of an array of this type as ids; nothing if it is of another type.

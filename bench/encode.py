@@ -1,0 +1,332 @@
+"""Corpora and a vocabulary in; the encoding section of `docs/benchmarks.md` out.
+
+First checks that every contender gives tiktoken's ids, then times all of them in the same run, rounds
+interleaved: the first pass of a fresh encoder, later passes, short and hostile strings, decoding. Rates
+are of the processor time of the process (medians), so that other programs disturb them little.
+
+    python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N]
+
+CORPORA holds .txt and .txt.xz files; without it, the standard library's source is the corpus. GPT2 holds
+vocab.json and merges.txt; without it, a vocabulary is trained on the corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import lzma
+import os
+import random
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import gigatoken
+import splintr
+import tiktoken
+import tokenizers
+import tokie
+
+from bench.section import machine, table, versions, write_section
+from bpetite import Tokenizer
+from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
+from bpetite.dialect import Dialect
+from bpetite.formats import gpt2
+from bpetite.vocabulary import Vocabulary
+
+PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
+CHECKED = 2_000_000
+"""How many characters of each corpus are compared with tiktoken's ids."""
+LATER_PASSES = 3
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way to encode: a row of texts into whatever the package makes of them, and one text into ids."""
+
+    encode_all: Callable[[Sequence[str]], object]
+    encode: Callable[[str], Iterable[int]]
+    decode: Callable[..., object]
+
+
+# The contenders, each made afresh from the same vocabulary.
+
+
+def bpetite_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """Arrays out, as the issue of speed is put for large texts; lists for single ones."""
+    ours = Tokenizer(vocabulary)
+    return Contender(partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode)
+
+
+def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """Its batches come as arrays of another package."""
+    with tempfile.NamedTemporaryFile(suffix=".tiktoken") as file:
+        file.write(_rank_file(vocabulary))
+        file.flush()
+        theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
+            file.name, "gpt2", dict(vocabulary.special_tokens)
+        )
+    return Contender(partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode)
+
+
+def splintr_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """One by one on one thread; its batches take all."""
+    theirs = splintr.Tokenizer.from_bytes(
+        _rank_file(vocabulary), PRETOKENIZER_PATTERN, dict(vocabulary.special_tokens)
+    )
+    return Contender(partial(_each, theirs.encode_with_special), theirs.encode_with_special, theirs.decode)
+
+
+def tokenizers_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """Its batches on as many threads as its environment variable allows: one, here."""
+    theirs = tokenizers.Tokenizer.from_str(_tokenizer_json(vocabulary))
+    return Contender(
+        partial(theirs.encode_batch_fast, add_special_tokens=False),
+        lambda text: theirs.encode(text, add_special_tokens=False).ids,
+        partial(theirs.decode, skip_special_tokens=False),
+    )
+
+
+def tokie_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """One by one."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(_tokenizer_json(vocabulary))
+        file.flush()
+        theirs = tokie.Tokenizer.from_json(file.name)
+
+    def encode(text: str) -> Sequence[int]:
+        ids: Sequence[int] = theirs.encode(text, add_special_tokens=False).ids
+        return ids
+
+    return Contender(partial(_each, encode), encode, theirs.decode)
+
+
+def tiktoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """One by one, into arrays."""
+    ranks = {token: token_id for token_id, token in vocabulary.tokens.items()}
+    theirs = tiktoken.Encoding(
+        "bench",
+        pat_str=PRETOKENIZER_PATTERN,
+        mergeable_ranks=ranks,
+        special_tokens=dict(vocabulary.special_tokens),
+    )
+    return Contender(
+        partial(_each, partial(theirs.encode_to_numpy, allowed_special="all")),
+        partial(theirs.encode, allowed_special="all"),
+        theirs.decode,
+    )
+
+
+MAKERS: Mapping[str, Callable[[Vocabulary, int], Contender]] = {
+    "bpetite": bpetite_contender,
+    "gigatoken": gigatoken_contender,
+    "splintr": splintr_contender,
+    "tokenizers": tokenizers_contender,
+    "tokie": tokie_contender,
+    "tiktoken": tiktoken_contender,
+}
+THREADED = ("bpetite", "gigatoken")
+
+
+def _each(encode: Callable[[str], object], texts: Sequence[str]) -> list[object]:
+    return [encode(text) for text in texts]
+
+
+def _rank_file(vocabulary: Vocabulary) -> bytes:
+    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
+    return b"".join(lines)
+
+
+def _tokenizer_json(vocabulary: Vocabulary) -> str:
+    spelled = {token_id: gpt2.to_printable(token) for token_id, token in vocabulary.tokens.items()}
+    model = tokenizers.models.BPE(
+        vocab={text: token_id for token_id, text in spelled.items()},
+        merges=[(spelled[left], spelled[right]) for left, right in vocabulary.merges],
+    )
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    described = json.loads(tokenizer.to_str())
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    described["added_tokens"] = [
+        {"id": token_id, "content": text, "special": True, **flags}
+        for text, token_id in vocabulary.special_tokens.items()
+    ]
+    return json.dumps(described)
+
+
+# What is measured.
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    start = time.process_time()
+    result = call()
+    taken = time.process_time() - start
+    del result
+    return taken
+
+
+def wall(call: Callable[[], object]) -> float:
+    """Seconds on the wall of one call."""
+    start = time.perf_counter()
+    result = call()
+    taken = time.perf_counter() - start
+    del result
+    return taken
+
+
+def rates(
+    vocabulary: Vocabulary, names: Sequence[str], texts: Sequence[str], threads: int
+) -> dict[str, tuple[float, float]]:
+    """Megabytes per second of the first pass and of later ones."""
+    size = sum(len(text.encode()) for text in texts) / 1e6
+    clock = seconds if threads == 1 else wall
+    firsts: dict[str, list[float]] = {name: [] for name in names}
+    laters: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(LATER_PASSES):
+        for name in names:
+            contender = MAKERS[name](vocabulary, threads)
+            firsts[name].append(clock(lambda encode=contender.encode_all: encode(texts)))  # type: ignore[misc]
+            laters[name].append(clock(lambda encode=contender.encode_all: encode(texts)))  # type: ignore[misc]
+    return {name: (size / median(firsts[name]), size / median(laters[name])) for name in names}
+
+
+def microseconds(contender: Contender, text: str) -> float:
+    """Microseconds for one short text, warm."""
+    times = []
+    for _ in range(15):
+        start = time.process_time()
+        for _ in range(2000):
+            contender.encode(text)
+        times.append((time.process_time() - start) / 2000)
+    return 1e6 * min(times)
+
+
+def hostile_texts(megabytes: int) -> dict[str, str]:
+    """Texts that have made tokenizers slow."""
+    rng = random.Random(1)
+    size = megabytes * 1_000_000
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return {
+        "`a`": "a" * size,
+        "spaces": " " * size,
+        "newlines": "\n" * size,
+        "`ab`": "ab" * (size // 2),
+        "random letters": "".join(rng.choices(letters, k=size)),
+        "random CJK": "".join(map(chr, rng.choices(range(0x4E00, 0x9FA5), k=size // 3))),
+    }
+
+
+# What is written.
+
+
+def check(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> None:
+    """Compare everybody's ids with tiktoken's."""
+    reference = MAKERS["tiktoken"](vocabulary, 1)
+    for corpus, texts in corpora.items():
+        sample = END_OF_TEXT_TOKEN.join(texts)[:CHECKED]
+        expected = list(reference.encode(sample))
+        for name, maker in MAKERS.items():
+            same = list(maker(vocabulary, 1).encode(sample)) == expected
+            print(f"{corpus}: {name} {'gives the same ids' if same else 'DIFFERS'}", flush=True)
+            if name == "bpetite" and not same:
+                raise SystemExit("bpetite's ids are not tiktoken's")
+
+
+def rate_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]], threads: int) -> str:
+    """MB/s, first pass / later ones."""
+    names = list(MAKERS) if threads == 1 else list(THREADED)
+    columns = [rates(vocabulary, names, texts, threads) for texts in corpora.values()]
+    rows = [
+        [name, *(f"{column[name][0]:.0f} / {column[name][1]:.0f}" for column in columns)] for name in names
+    ]
+    return table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *corpora], rows)
+
+
+def latency_table(vocabulary: Vocabulary, text: str) -> str:
+    """Microseconds for strings of 20, 80 and 1,000 characters, and MB/s of decoding."""
+    rows = []
+    ids = Tokenizer(vocabulary).encode_to_numpy(text)
+    for name, maker in MAKERS.items():
+        contender = maker(vocabulary, 1)
+        cells = [f"{microseconds(contender, text[:length]):.2f}" for length in (20, 80, 1000)]
+        given = ids if name in THREADED else ids.tolist()
+        decoding = min(seconds(partial(contender.decode, given)) for _ in range(5))
+        rows.append([name, *cells, f"{len(text.encode()) / decoding / 1e6:.0f}"])
+    return table(["`encode`, µs", "20 characters", "80", "1,000", "`decode`, MB/s"], rows)
+
+
+def hostile_table(vocabulary: Vocabulary) -> str:
+    """Seconds for one and for eight megabytes, ours, and gigatoken's for one."""
+    ours, theirs = MAKERS["bpetite"](vocabulary, 1), MAKERS["gigatoken"](vocabulary, 1)
+    rows = []
+    for name, text in hostile_texts(8).items():
+        part = text[: len(text) // 8]
+        timed = [seconds(partial(ours.encode_all, [part])), seconds(partial(ours.encode_all, [text]))]
+        timed.append(seconds(partial(theirs.encode_all, [part])))
+        rows.append([name, *(f"{second:.3f}" for second in timed)])
+    return table(["seconds", "bpetite, 1 MB", "bpetite, 8 MB", "gigatoken, 1 MB"], rows)
+
+
+def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
+    """Documents of each corpus, up to about so many characters of it."""
+    if folder is None:
+        folder = Path(sysconfig.get_path("stdlib"))
+        source = "".join(path.read_text("utf-8", "ignore") for path in sorted(folder.glob("*.py")))
+        return {"standard library": source[: megabytes * 1_000_000].split("\n\n\n")}
+    corpora = {}
+    for path in sorted([*folder.glob("*.txt"), *folder.glob("*.txt.xz")]):
+        compressed = path.suffix == ".xz"
+        with lzma.open(path, "rt", encoding="utf-8") if compressed else path.open(encoding="utf-8") as file:
+            corpora[path.name.split(".")[0]] = file.read(megabytes * 1_000_000).split(END_OF_TEXT_TOKEN)
+    return corpora
+
+
+def read_vocabulary(folder: Path | None, corpora: Mapping[str, Sequence[str]]) -> Vocabulary:
+    """GPT-2's vocabulary, or one trained on the spot."""
+    if folder is not None:
+        tokens, merges = gpt2.read_tokens_and_merges(folder / "vocab.json", folder / "merges.txt")
+        id_of = {token: token_id for token_id, token in tokens.items()}
+        special = id_of[END_OF_TEXT_TOKEN.encode()]
+        del tokens[special]
+        pairs = [(id_of[left], id_of[right]) for left, right in merges]
+        return Vocabulary(tokens, pairs, {END_OF_TEXT_TOKEN: special}, dialect=Dialect.named("tiktoken"))
+    texts = (text for corpus in corpora.values() for text in corpus)
+    return Tokenizer.train_from_iterator(texts, 32_000, dialect="tiktoken").vocabulary
+
+
+def main() -> None:
+    """Check, measure, write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", type=Path)
+    parser.add_argument("--gpt2", type=Path)
+    parser.add_argument("--megabytes", type=int, default=16)
+    arguments = parser.parse_args()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    corpora = read_corpora(arguments.corpora, arguments.megabytes)
+    vocabulary = read_vocabulary(arguments.gpt2, corpora)
+    check(vocabulary, corpora)
+    parts = [
+        f"`make bench-encode` on {machine()}; {versions(PEERS)}. {arguments.megabytes} million characters of "
+        "each corpus, cut into its documents; first pass of a fresh encoder / later passes. One thread: "
+        "processor time; two: time on the wall.",
+        rate_table(vocabulary, corpora, 1),
+        rate_table(vocabulary, corpora, 2),
+        latency_table(vocabulary, END_OF_TEXT_TOKEN.join(next(iter(corpora.values())))[:1_000_000]),
+        hostile_table(vocabulary),
+    ]
+    print("\n\n".join(parts))
+    write_section("Encoding", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
