@@ -28,10 +28,12 @@ from pathlib import Path
 from statistics import median
 
 import gigatoken
+import numpy as np
 import splintr
 import tiktoken
 import tokenizers
 import tokie
+from numpy.typing import NDArray
 
 from bench.section import machine, table, versions, write_section
 from bpetite import Tokenizer
@@ -53,6 +55,7 @@ class Contender:
     encode_all: Callable[[Sequence[str]], object]
     encode: Callable[[str], Iterable[int]]
     decode: Callable[..., object]
+    takes_lists: bool = True
 
 
 # The contenders, each made afresh from the same vocabulary.
@@ -61,7 +64,9 @@ class Contender:
 def bpetite_contender(vocabulary: Vocabulary, threads: int) -> Contender:
     """Arrays out, as the issue of speed is put for large texts; lists for single ones."""
     ours = Tokenizer(vocabulary)
-    return Contender(partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode)
+    return Contender(
+        partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode, takes_lists=False
+    )
 
 
 def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
@@ -72,7 +77,9 @@ def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
         theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
             file.name, "gpt2", dict(vocabulary.special_tokens)
         )
-    return Contender(partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode)
+    return Contender(
+        partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode, takes_lists=False
+    )
 
 
 def splintr_contender(vocabulary: Vocabulary, threads: int) -> Contender:
@@ -132,6 +139,7 @@ MAKERS: Mapping[str, Callable[[Vocabulary, int], Contender]] = {
     "tiktoken": tiktoken_contender,
 }
 THREADED = ("bpetite", "gigatoken")
+DECODED = ("bpetite", "gigatoken", "tiktoken")
 
 
 def _each(encode: Callable[[str], object], texts: Sequence[str]) -> list[object]:
@@ -250,6 +258,14 @@ def rate_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]], thr
     return table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *corpora], rows)
 
 
+def decoding_rate(contender: Contender, ids: NDArray[np.uint32], text: str) -> str:
+    """MB/s of decoding, from an array where one is taken."""
+    given = ids.tolist() if contender.takes_lists else ids
+    return (
+        f"{len(text.encode()) / 1e6 / min(seconds(partial(contender.decode, given)) for _ in range(5)):.0f}"
+    )
+
+
 def latency_table(vocabulary: Vocabulary, text: str) -> str:
     """Microseconds for strings of 20, 80 and 1,000 characters, and MB/s of decoding."""
     rows = []
@@ -257,9 +273,7 @@ def latency_table(vocabulary: Vocabulary, text: str) -> str:
     for name, maker in MAKERS.items():
         contender = maker(vocabulary, 1)
         cells = [f"{microseconds(contender, text[:length]):.2f}" for length in (20, 80, 1000)]
-        given = ids if name in THREADED else ids.tolist()
-        decoding = min(seconds(partial(contender.decode, given)) for _ in range(5))
-        rows.append([name, *cells, f"{len(text.encode()) / decoding / 1e6:.0f}"])
+        rows.append([name, *cells, decoding_rate(contender, ids, text) if name in DECODED else "–"])
     return table(["`encode`, µs", "20 characters", "80", "1,000", "`decode`, MB/s"], rows)
 
 
