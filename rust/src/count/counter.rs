@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::boundary::Cutter;
-use super::key::{Key, LONGEST, hash_bytes};
-use super::shard::{SHARDS, Shard, Short, shard_of};
+use super::key::{Key, LONGEST, Short, hash_bytes};
+use super::shard::{SHARDS, Shard, shard_of};
 use crate::error::Result;
 use crate::pretokenize::Batch;
 

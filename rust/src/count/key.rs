@@ -11,6 +11,13 @@ pub struct Key {
     pub high: u64,
 }
 
+/// A short pretoken and its count.
+#[derive(Clone, Copy, Default)]
+pub struct Short {
+    pub key: Key,
+    pub count: u64,
+}
+
 /// Which bits of both halves belong to a pretoken of each length, and where that length is written.
 const KEEP: [(u64, u64); LONGEST + 1] = {
     let mut masks = [(0, 0); LONGEST + 1];

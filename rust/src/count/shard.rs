@@ -3,18 +3,11 @@
 //! Two open-addressing tables: short pretokens are their own keys, of longer ones the bytes lie in one arena. Slots are
 //! taken in the order of hashes, so that growing moves entries in order.
 
-use super::key::{Key, LONGEST, hash_bytes};
+use super::key::{Key, LONGEST, Short, hash_bytes};
 use super::sorted::Entries;
 use super::spill::{Merged, Spill, overflow};
 use crate::error::{Error, Result};
 use crate::prefetch::prefetch;
-
-/// A short pretoken and its count.
-#[derive(Clone, Copy, Default)]
-pub struct Short {
-    pub key: Key,
-    pub count: u64,
-}
 
 /// A longer pretoken: where its bytes are, and its count. A length of zero is no pretoken.
 #[derive(Clone, Copy, Default)]

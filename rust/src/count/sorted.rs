@@ -1,7 +1,6 @@
 //! Counts in the order of their pretokens' bytes.
 
-use super::key::Key;
-use super::shard::Short;
+use super::key::{Key, Short};
 use crate::error::Result;
 
 /// Pretokens in the order of their bytes, with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.

@@ -9,7 +9,7 @@
 
 use super::Batch;
 use super::classify::{Classify, Masks};
-use super::named::Text;
+use super::ends::Text;
 use crate::unicode::{LETTER, NUMBER, SPACE};
 
 /// The classes of 64 bytes of a text; past the text's end is white space, as for `\s+(?!\S)`.

@@ -8,6 +8,7 @@ use crate::unicode::class_table;
 
 mod classify;
 mod custom;
+mod ends;
 mod gpt2_blocks;
 mod named;
 
