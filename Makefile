@@ -10,7 +10,9 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode clean
+.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode fuzz clean
+
+SECONDS := 60
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -54,10 +56,12 @@ bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.
 bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
+fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number)
+	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests bench -name __pycache__ -type d -exec rm -rf {} +
+	find src tests bench fuzz -name __pycache__ -type d -exec rm -rf {} +
 	find src -name '_engine*.so' -delete
 
 $(VENV)/.created:

@@ -112,7 +112,11 @@ class Tokenizer:
     ) -> Tokenizer:
         """Load a `vocab.json` and a `merges.txt` in the form of GPT-2's (as `save` writes them)."""
         vocab, merges = gpt2.read_tokens_and_merges(vocab_filepath, merges_filepath)
-        return cls(vocab, merges, special_tokens)
+        try:
+            return cls(vocab, merges, special_tokens)
+        except ValueError as refused:
+            files = f"{os.fspath(vocab_filepath)} and {os.fspath(merges_filepath)}"
+            raise ValueError(f"{files}: {refused}") from None
 
     def encode(self, text: str) -> list[int]:
         """Encode text; of overlapping special tokens the longest wins."""

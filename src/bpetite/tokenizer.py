@@ -443,7 +443,11 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         """Load an artifact, checking everything in it."""
-        return cls(_persistence.load_vocabulary(path))
+        vocabulary = _persistence.load_vocabulary(path)
+        try:
+            return cls(vocabulary)
+        except ValueError as refused:  # a pattern that the engine cannot scan
+            raise ValueError(f"{os.fspath(path)}: {refused}") from None
 
     # Other people's files ------------------------------------------------------------------------------
 

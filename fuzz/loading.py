@@ -1,0 +1,201 @@
+"""Broken files in; each loader must refuse them by name or load them whole, in bounded time and memory."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bpetite import Dialect, Tokenizer, cs336
+
+MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
+"""What loading a file may take: so many bytes for each byte of the file, and so many more."""
+
+SECONDS = 5.0
+"""How long loading one of these small files may take."""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A format: whole files by name, and how a folder of them is loaded."""
+
+    files: Mapping[str, bytes]
+    load: Callable[[Path], object]
+
+
+def _corpus() -> str:
+    return "the cat sat on the mat, the bat sat on the hat; naïve cafés 123 'll\n" * 3
+
+
+@functools.cache
+def _artifact(schema: int) -> Loader:
+    if schema == 1:
+        tok = Tokenizer.train(_corpus(), 280)
+    else:
+        tok = Tokenizer.train_from_iterator(
+            [_corpus()],
+            320,
+            dialect=Dialect.named("huggingface"),
+            pattern=r"\w+|\W",
+            special_tokens=["<a>", "<b>"],
+            min_count=2,
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        tok.save(Path(folder, "tok.json"))
+        content = Path(folder, "tok.json").read_bytes()
+    return Loader({"tok.json": content}, _load_artifact)
+
+
+def _load_artifact(folder: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.save(folder / "again.json")
+    assert Tokenizer.load(folder / "again.json") == tok
+    for text in (_corpus(), "<a><|endoftext|>"):
+        assert tok.decode(tok.encode(text)) == text
+
+
+@functools.cache
+def _gpt2_files() -> Loader:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "corpus.txt").write_text(_corpus(), "utf-8")
+        vocab, merges = cs336.train_bpe(folder / "corpus.txt", 300, ["<|endoftext|>"])
+        cs336.save(vocab, merges, folder / "vocab.json", folder / "merges.txt")
+        files = {path: (folder / path).read_bytes() for path in ("vocab.json", "merges.txt")}
+    return Loader(files, _load_gpt2_files)
+
+
+def _load_gpt2_files(folder: Path) -> None:
+    tok = cs336.Tokenizer.from_files(folder / "vocab.json", folder / "merges.txt", ["<|endoftext|>"])
+    tok.encode("the<|endoftext|>")
+
+
+def a_broken_artifact_is_refused(rng: Random) -> None:
+    """Artifacts of both schemas."""
+    _check(rng, _artifact(rng.randint(1, 2)))
+
+
+def a_broken_gpt2_file_is_refused(rng: Random) -> None:
+    """`vocab.json` and `merges.txt`."""
+    _check(rng, _gpt2_files())
+
+
+def _check(rng: Random, loader: Loader) -> None:
+    """Break one of the files and load them all."""
+    broken = rng.choice(list(loader.files))
+    files = dict(loader.files) | {broken: _broken(rng, loader.files[broken])}
+    size = sum(map(len, files.values()))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
+        before, started = _reset_peak(), time.monotonic()
+        try:
+            loader.load(folder)
+        except (ValueError, KeyError) as refused:
+            assert str(folder) in str(refused), f"the refusal names no file: {refused!r}"
+        took, peak = time.monotonic() - started, _peak() - before
+        assert took < SECONDS, f"{took:.1f} s for {size} bytes"
+        assert peak < MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, f"{peak} bytes of memory for {size} bytes"
+
+
+def _broken(rng: Random, content: bytes) -> bytes:
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        content = _broken_json(rng, content) if rng.random() < 0.6 else _broken_bytes(rng, content)
+    return content
+
+
+_BYTES = (
+    b"\xff",
+    b"\xc3",
+    b"\x00",
+    b"\xef\xbb\xbf",
+    b'"',
+    b"{",
+    b"]",
+    b",",
+    b" ",
+    b"\n",
+    b"-",
+    b"1e9",
+    b"NaN",
+    b"\\ud800",
+)
+
+
+def _broken_bytes(rng: Random, content: bytes) -> bytes:
+    start, end = sorted(rng.randint(0, len(content)) for _ in range(2))
+    if rng.random() < 0.7:
+        end = min(end, start + rng.randint(0, 8))
+    kept = content[start:end]
+    return (
+        content[:start] + rng.choice((b"", kept + kept, rng.choice(_BYTES), rng.randbytes(3))) + content[end:]
+    )
+
+
+_VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 255, 256, 2**31, 2**32 - 2, 2**32 - 1, 2**32, 2**63, 2**64, 10**400),
+    *(0.0, 97.0, 1e308, -0.5, "", "a", "97", "\ud800", "\x00", "<|endoftext|>", "Ġ", "é", "a" * 100_000),
+    *([], {}, [[]], [97, 98], [256], [97] * 20_000, {"97": [97]}, {"": 0}),
+    *("(" * 300, "(a+)+$", "[", "(?=a)*", r"\p{Nope}", json.loads("[" * 300 + "]" * 300)),
+)  # fmt: skip
+
+
+def _broken_json(rng: Random, content: bytes) -> bytes:
+    """Replace, remove, copy or rename something in a JSON document."""
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return _broken_bytes(rng, content)
+    if not document or not isinstance(document, dict | list):
+        return json.dumps(rng.choice(_VALUES)).encode()
+    holder, key = _place(rng, document)
+    other_holder, other_key = _place(rng, document)
+    how = rng.randrange(5)
+    if how == 0:
+        del holder[key]
+    elif how == 1:
+        holder[key] = json.loads(json.dumps(other_holder[other_key]))
+    elif how == 2 and isinstance(holder, dict):
+        holder[rng.choice(("", "0", "00", "-1", "99999999999", "\ud800", "extra", str(other_key)))] = (
+            holder.pop(key)
+        )
+    elif how == 3 and isinstance(holder, list):
+        holder[key:key] = holder[: rng.randint(0, 50)]
+    else:
+        holder[key] = json.loads(json.dumps(rng.choice(_VALUES)))
+    return json.dumps(document, ensure_ascii=rng.random() < 0.5).encode("utf-8", "surrogatepass")
+
+
+def _place(rng: Random, node: Any) -> tuple[Any, Any]:
+    """Return a random (holder, key) of a document, the shallow ones as often as the deep."""
+    while True:
+        key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
+        inner = node[key]
+        if not inner or not isinstance(inner, dict | list) or rng.random() < 0.4:
+            return node, key
+        node = inner
+
+
+def _reset_peak() -> int:
+    """Start to measure the peak of memory afresh and return what is in use (0 where Linux does not tell)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return 0
+    return _peak()
+
+
+def _peak() -> int:
+    """Return the peak of memory in bytes (0 where Linux does not tell)."""
+    try:
+        status = Path("/proc/self/status").read_text("ascii")
+    except OSError:
+        return 0
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

@@ -1,0 +1,136 @@
+"""Seconds or a number of cases in, a line for each target out; exit code 1 when one of them found something.
+
+Every case has a number from which everything in it follows, so that a finding can be made again:
+`python -m fuzz --only encoding.ids_are_as_specified --seed 1 --case 4711`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from ctypes import c_long
+from multiprocessing.sharedctypes import Synchronized
+from random import Random
+
+from fuzz import encoding, loading, scanning, training
+
+Target = Callable[[Random], None]
+
+TARGETS: dict[str, Target] = {
+    f"{target.__module__.removeprefix('fuzz.')}.{target.__name__}": target
+    for target in (
+        scanning.pieces_are_those_of_the_regex_module,
+        scanning.counts_are_those_of_the_pieces,
+        training.training_is_as_specified,
+        training.merges_of_symbols_are_those_of_a_recount,
+        encoding.ids_are_as_specified,
+        encoding.ids_are_tiktokens,
+        encoding.streams_are_the_whole,
+        encoding.any_ids_decode_as_their_bytes,
+        loading.a_broken_artifact_is_refused,
+        loading.a_broken_gpt2_file_is_refused,
+    )
+}
+
+STALLED_AFTER = 60.0
+"""A case that takes so many seconds hangs."""
+
+MOST_FINDINGS = 20
+"""A target that found so many things stops."""
+
+
+def main() -> int:
+    """Run the targets and return the exit code."""
+    options = _options()
+    chosen = [name for name in TARGETS if options.only in name]
+    if options.case is not None:
+        for name in chosen:
+            run_case(name, options.seed, options.case)
+        return 0
+    findings = 0
+    for name in chosen:
+        findings += _fuzz(name, options.seed, options.seconds / len(chosen), options.executions)
+    return 1 if findings else 0
+
+
+def run_case(name: str, seed: int, case: int) -> None:
+    """Run one case of a target."""
+    TARGETS[name](Random(f"{name} {seed} {case}"))
+
+
+def _fuzz(name: str, seed: int, seconds: float, executions: int | None) -> int:
+    """Run a target in a process of its own, for a time or a number of cases; return how much it found."""
+    processes = multiprocessing.get_context("spawn")
+    at, found = processes.Value(c_long, 0), processes.Value(c_long, 0)
+    started = time.monotonic()
+    first = 0
+    while executions is None or first < executions:
+        left = seconds - (time.monotonic() - started)
+        if executions is None and left <= 0:
+            break
+        child = processes.Process(target=_work, args=(name, seed, first, left, executions, at, found))
+        child.start()
+        if _finished(child, at):
+            break
+        found.value += 1
+        print(f"{name}: case {at.value} of seed {seed} ended its process: {child.exitcode}", file=sys.stderr)
+        first = max(first, at.value) + 1
+        if found.value >= MOST_FINDINGS:
+            break
+    took = time.monotonic() - started
+    print(f"{name:48} {at.value:>10,} executions {found.value:>4} findings {took:7.1f} s", flush=True)
+    return found.value
+
+
+def _finished(child: multiprocessing.process.BaseProcess, at: Synchronized[int]) -> bool:
+    """Wait for the child; end one that hangs. Return whether it came to its end by itself."""
+    last, moved = at.value, time.monotonic()
+    while child.is_alive():
+        child.join(1.0)
+        if at.value != last:
+            last, moved = at.value, time.monotonic()
+        elif time.monotonic() - moved > STALLED_AFTER:
+            child.kill()
+            child.join()
+    return child.exitcode == 0
+
+
+def _work(
+    name: str,
+    seed: int,
+    first: int,
+    seconds: float,
+    executions: int | None,
+    at: Synchronized[int],
+    found: Synchronized[int],
+) -> None:
+    """Run case after case, in a child process."""
+    end = time.monotonic() + seconds
+    for case in itertools.count(first) if executions is None else range(first, executions):
+        if (executions is None and time.monotonic() > end) or found.value >= MOST_FINDINGS:
+            break
+        at.value = case
+        try:
+            run_case(name, seed, case)
+        except BaseException:  # a panic is no Exception; whatever comes out of a case is a finding
+            found.value += 1
+            print(f"{name}: case {case} of seed {seed}", file=sys.stderr)
+            traceback.print_exc(limit=-3)
+        at.value = case + 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="for all targets together")
+    parser.add_argument("--executions", type=int, help="cases for each target, instead of a time")
+    parser.add_argument(
+        "--seed", type=int, default=time.time_ns() % 2**32, help="default: another every time"
+    )
+    parser.add_argument("--only", default="", metavar="NAME", help="targets whose name holds this")
+    parser.add_argument("--case", type=int, metavar="N", help="run this one case again, in this process")
+    return parser.parse_args()

@@ -1,0 +1,52 @@
+"""The engine's scanners and counters against the `regex` module: any text, any pattern."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from bpetite import Counts, _engine
+from bpetite._pretokenizer import pieces, pretokenize, split_at_specials
+from fuzz import texts, vocabularies
+
+
+def supported_pattern(rng: Random) -> str:
+    """Return a pattern that the engine takes; it may refuse one, but only with a `ValueError`."""
+    while True:
+        pattern = texts.pattern(rng)
+        try:
+            _engine.check_pattern(pattern)
+        except ValueError:
+            continue
+        return pattern
+
+
+def pieces_are_those_of_the_regex_module(rng: Random) -> None:
+    """One text, cut by the engine and by the specification."""
+    pattern, text = supported_pattern(rng), texts.text(rng, 2000)
+    found, expected = _engine.pretokenize(text, pattern), pretokenize(text, pattern)
+    assert found == expected, (pattern, text, found, expected)
+
+
+def counts_are_those_of_the_pieces(rng: Random) -> None:
+    """Documents, counted in two parts, by any number of threads, and one by one."""
+    rules, specials = vocabularies.dialect(rng), vocabularies.specials(rng)
+    pattern = supported_pattern(rng)
+    documents = [texts.text(rng) for _ in range(rng.randint(0, 5))]
+    expected: Counter[bytes] = Counter()
+    for document in documents:
+        for segment, is_special in split_at_specials(document, rules.boundaries(specials)):
+            for piece, matched in [] if is_special else pieces(segment, pattern):
+                if matched or rules.unmatched_text == "counted":
+                    expected[piece.encode()] += 1
+    half = rng.randint(0, len(documents))
+    given = [document.encode() if rng.random() < 0.5 else document for document in documents]
+    counts = Counts.merge(
+        Counts.from_iterator(
+            part, pattern=pattern, dialect=rules, special_tokens=specials, num_threads=rng.randint(1, 3)
+        )
+        for part in (given[:half], given[half:])
+    )
+    assert list(counts.items()) == sorted(expected.items()), (pattern, rules, specials, documents)
+    assert counts.total == expected.total(), (counts.total, documents)
+    assert counts.bytes == sum(len(document.encode()) for document in documents)
