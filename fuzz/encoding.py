@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from functools import lru_cache
+import unicodedata
+from functools import cache, lru_cache
 from random import Random
 from typing import Literal
 
@@ -77,9 +78,15 @@ def _specified(vocabulary: Vocabulary, text: str) -> list[int]:
 def ids_are_tiktokens(rng: Random) -> None:
     """Ranks that are ids, as tiktoken has them."""
     tok, theirs = _pair(rng.randrange(40))
-    text = texts.text(rng, 3000)
+    text = "".join(filter(_known, texts.text(rng, 3000)))
     assert tok.encode(text) == theirs.encode(text, allowed_special="all"), (tok, text)
     assert tok.encode_ordinary(text) == theirs.encode_ordinary(text), (tok, text)
+
+
+@cache
+def _known(character: str) -> bool:
+    """Whether a character is as old as this Python, so that tiktoken's Unicode version has its class too."""
+    return unicodedata.category(character) != "Cn"
 
 
 @lru_cache(maxsize=64)

@@ -37,8 +37,11 @@ TARGETS: dict[str, Target] = {
     )
 }
 
-STALLED_AFTER = 60.0
-"""A case that takes so many seconds hangs."""
+STALLED_AFTER = 300.0
+"""A case that takes so many seconds hangs (a crowded machine takes long to start a process)."""
+
+MOST_SHOWN = 2_000
+"""How many characters of a finding are shown; its number brings back the rest."""
 
 MOST_FINDINGS = 20
 """A target that found so many things stops."""
@@ -120,7 +123,7 @@ def _work(
         except BaseException:  # a panic is no Exception; whatever comes out of a case is a finding
             found.value += 1
             print(f"{name}: case {case} of seed {seed}", file=sys.stderr)
-            traceback.print_exc(limit=-3)
+            print("".join(traceback.format_exc(limit=-3))[:MOST_SHOWN], file=sys.stderr)
         at.value = case + 1
 
 

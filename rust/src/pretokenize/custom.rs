@@ -15,6 +15,11 @@ use crate::unicode::{category_ranges, space_ranges};
 /// How often one match may go back and try another way before the pattern is given up as hopeless.
 const BACKTRACK_LIMIT: usize = 10_000_000;
 
+/// How long a pattern may be, as it is given and once its classes are written out: compiling takes time and memory
+/// by its length, and a file may bring any pattern.
+const MOST_PATTERN_BYTES: usize = 1 << 13;
+const MOST_EXPLICIT_BYTES: usize = 1 << 20;
+
 const SURROGATES: RangeInclusive<u32> = 0xD800..=0xDFFF;
 
 /// A compiled regular expression; `None` is one that can only match nothing, so that all text is a gap.
@@ -22,7 +27,18 @@ pub struct Custom(Option<Regex>);
 
 impl Custom {
     pub fn new(source: &str) -> Result<Self> {
+        if source.len() > MOST_PATTERN_BYTES {
+            return Err(Error::Value(format!(
+                "a pattern of {} bytes is not supported: {MOST_PATTERN_BYTES} are the most",
+                source.len()
+            )));
+        }
         let explicit = write_out(source)?;
+        if explicit.len() > MOST_EXPLICIT_BYTES {
+            return Err(Error::Value(format!(
+                "pattern {source:?} is not supported: it names too many classes"
+            )));
+        }
         // A match of nothing is no piece. Python's `finditer` reports it and then looks for another match at the same
         // place that is not empty; the machine finds just those.
         match RegexBuilder::new(&explicit).find_not_empty(true).backtrack_limit(BACKTRACK_LIMIT).build() {
