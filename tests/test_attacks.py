@@ -1,7 +1,7 @@
 """Files that were made to do harm: each gets its refusal, which names it, within bounds of time and memory.
 
-`attacks/refusals.tsv` tells for each file (or folder of files that belong together) the exception and what its
-message must say. What is merely broken is in the tests of each format.
+`attacks/refusals.tsv` tells for each file (or folder of files that belong together) the exception and what
+its message must say. What is merely broken is in the tests of each format.
 """
 
 import builtins

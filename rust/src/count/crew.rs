@@ -69,13 +69,20 @@ impl Crew {
         } else {
             thread::scope(|scope| {
                 let (finished, news) = mpsc::channel::<()>();
-                for _ in 0..threads {
+                for started in 0..threads {
                     let finished = finished.clone();
                     let shift = &shift;
-                    scope.spawn(move || {
+                    let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                         shift();
                         drop(finished);
                     });
+                    if spawned.is_err() {
+                        // The threads that could be started do all the work; without any, this one does it.
+                        if started == 0 {
+                            shift();
+                        }
+                        break;
+                    }
                 }
                 drop(finished);
                 let watched = self.watch(&news, total, before, watch);

@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use super::part::{Part, Task};
 use super::pulse::Pulse;
 use super::slots::Slot;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Does a job on every item, each in a thread of its own and the first in the calling one.
 pub fn on_each<T: Send, R: Send>(
@@ -21,8 +21,15 @@ pub fn on_each<T: Send, R: Send>(
     thread::scope(|scope| {
         let mut items = items.into_iter();
         let first = items.next();
-        let others: Vec<_> =
-            items.map(|item| scope.spawn(move || job(item, &mut Pulse::helping(stop)))).collect();
+        let start =
+            |item| thread::Builder::new().spawn_scoped(scope, move || job(item, &mut Pulse::helping(stop)));
+        let others: Vec<_> = match items.map(start).collect() {
+            Ok(others) => others,
+            Err(refused) => {
+                ended.store(true, Ordering::Relaxed);
+                return Err(Error::Memory(format!("no thread could be started: {refused}")));
+            }
+        };
         let mut results: Vec<Result<R>> = first.into_iter().map(|item| job(item, pulse)).collect();
         let mut watched = Ok(());
         while watched.is_ok()
@@ -82,7 +89,10 @@ impl<S: Slot> Crew<S> {
     pub fn together<R>(&self, work: impl FnOnce() -> R) -> R {
         thread::scope(|scope| {
             for nth in 0..self.helpers.len() {
-                scope.spawn(move || self.help(nth));
+                // Who could not be started is not waited for: the others claim his part.
+                if thread::Builder::new().spawn_scoped(scope, move || self.help(nth)).is_err() {
+                    break;
+                }
             }
             let _dismissal = Dismissal(self);
             work()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -49,6 +50,12 @@ Each command explains itself: bpetite train --help
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
+    if sys.stderr is None:  # what is meant for it must not go into the next file that is opened
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+    if sys.stdout is None:
+        print("bpetite: stdout is closed, and the result would be lost", file=sys.stderr)
+        sys.exit(1)
+    signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run(arguments))
 
 
@@ -119,6 +126,11 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
+
+
+def _terminated(number: int, frame: object) -> NoReturn:
+    """End as an interruption does, with what is half-written removed."""
+    sys.exit(128 + number)
 
 
 def _close_stdout() -> None:
