@@ -10,7 +10,8 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode fuzz clean
+.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode
+.PHONY: fuzz soak sanitize audit clean
 
 SECONDS := 60
 
@@ -56,8 +57,23 @@ bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.
 bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
+
 fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number)
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+soak: $(TESTED) ## Train, encode and decode for SECONDS and watch the memory
+	@$(BIN)/python -m fuzz.soak --seconds $(SECONDS)
+
+# The sanitizer is unstable in name only: its runtime comes with the stable toolchain.
+sanitize: ## The engine's tests under AddressSanitizer (Linux, x86-64)
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=rust/target/sanitize \
+		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target x86_64-unknown-linux-gnu
+
+audit: $(TESTED) ## Check the dependencies for advisories, licences and sources (needs the network)
+	$(CARGO) install --quiet --locked --root rust/target/tools cargo-deny
+	rust/target/tools/bin/cargo-deny --manifest-path $(MANIFEST) check --config deny.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --skip-editable --progress-spinner off
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

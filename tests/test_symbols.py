@@ -79,3 +79,8 @@ def test_apply_merges_goes_from_left_to_right() -> None:
 )
 def test_engine_equals_the_problem_statement(corpus: list[list[str]], num_merges: int) -> None:
     assert train_bpe([list(word) for word in corpus], num_merges) == naive(corpus, num_merges)
+
+
+def test_a_pair_that_gained_occurrences_after_it_was_listed_is_merged_from_left_to_right() -> None:
+    words = [["a", "b", "a", "b"], ["c", "a", "b", "c", "ab"], ["c", "ab", "c", "ab"]]
+    assert train_bpe(words, 3) == [("a", "b"), ("c", "ab"), ("cab", "cab")]

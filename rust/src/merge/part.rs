@@ -97,7 +97,12 @@ impl<S: Slot> Part<S> {
         let list = std::mem::take(&mut self.lists[task.list as usize]);
         let (left, right) = (S::of(task.left), S::of(task.right));
         let (middle, span) = (1 + task.left_span as usize, task.span as usize);
-        let positions = self.arena.positions(list);
+        // Where the pair gained occurrences after it was listed, they stand behind the others; but those that touch
+        // each other must be met from left to right.
+        let positions = self.arena.positions_mut(list);
+        if !positions.is_sorted() {
+            positions.sort_unstable();
+        }
         let mut group = Group::default();
         for (nth, &at) in positions.iter().enumerate() {
             if let Some(&later) = positions.get(nth + AHEAD) {
@@ -154,11 +159,6 @@ impl<S: Slot> Part<S> {
         self.events.clear();
         self.before.clear();
         self.after.clear();
-    }
-
-    /// Puts the positions of a list in order.
-    pub fn sort(&mut self, list: u32) {
-        self.arena.positions_mut(self.lists[list as usize]).sort_unstable();
     }
 
     /// Forgets all positions, and the words that have become one token.

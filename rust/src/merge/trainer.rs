@@ -334,7 +334,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 list_beside(parts, Side::After, after, list);
             }
         }
-        let doubled = self.raise_doubled(parts, joined)?;
+        self.raise_doubled(parts, joined)?;
         for nth in 0..self.before.touched().len() {
             let (before, tally) = neighbour(&self.before, nth);
             if (before, left) != (left, right) {
@@ -349,20 +349,16 @@ impl<'r, S: Slot> Trainer<'r, S> {
         }
         for part in parts {
             part.list_positions();
-            // Occurrences of a token paired with itself overlap, so they must be met from left to right.
-            if let Some(list) = doubled {
-                part.sort(list);
-            }
         }
         Ok(())
     }
 
     /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
-    fn raise_doubled(&mut self, parts: Parts<'_, '_, S>, joined: Code) -> Result<Option<u32>> {
+    fn raise_doubled(&mut self, parts: Parts<'_, '_, S>, joined: Code) -> Result<()> {
         let mut weight = self.before.get(joined).weight;
         add(&mut weight, self.after.get(joined).weight)?;
         if weight == 0 {
-            return Ok(None);
+            return Ok(());
         }
         let list = self.raise(parts, joined, joined, weight)?;
         if let Some(list) = list {
@@ -373,7 +369,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 part.after.set_cursor(joined, start + before);
             }
         }
-        Ok(list)
+        Ok(())
     }
 
     /// Adds to the count of a pair that may have existed before; returns the number of its list, if it has one.

@@ -194,9 +194,10 @@ class Manifest:
                 inputs=tuple(ReadInput(**read) for read in stored["inputs"]),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
             )
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"{path}: broken: {error!r}") from None
-        if manifest.to_json() != content:
+            as_written = manifest.to_json() == content
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path}: broken: {error!r:.200}") from None
+        if not as_written:
             raise ValueError(f"{path}: not as it was written")
         return manifest
 

@@ -1,0 +1,87 @@
+"""A time in, a table out: hours of mixed work must not make the process grow.
+
+Threads share one tokenizer; others train, load, pickle and stream. Each round is checked. The memory
+in use is measured between rounds, and the run fails when the last tenth of the time stands above the second
+by more than `GROWTH`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import pickle
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+from bpetite import Counts, Tokenizer
+from fuzz import texts, vocabularies
+
+GROWTH = 48 * 2**20
+"""What caches and the allocator may take on beyond the first tenth of the time."""
+
+
+def main() -> int:
+    """Work until the time is over and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz.soak", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    options = parser.parse_args()
+    shared = Tokenizer.train_from_iterator(
+        ["".join(texts.text(Random(number), 2000) for number in range(300))], 2000, dialect="tiktoken"
+    )
+    began, rounds, measured = time.monotonic(), 0, []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(4) as pool:
+        shared.save(Path(folder, "tok.json"))
+        while time.monotonic() - began < options.seconds:
+            seeds = range(rounds * 16, rounds * 16 + 16)
+            for done in [pool.submit(_work, Random(seed), shared, Path(folder)) for seed in seeds]:
+                done.result()
+            rounds += 1
+            gc.collect()
+            measured.append((time.monotonic() - began, _resident()))
+    first, last = _mean(measured, 0.1, 0.2), _mean(measured, 0.9, 1.0)
+    print(f"{rounds:,} rounds of 16 pieces of work in {options.seconds:.0f} s")
+    print(
+        f"resident: {first / 2**20:.1f} MB in the second tenth of the time, {last / 2**20:.1f} MB in the last"
+    )
+    return 0 if last - first < GROWTH else 1
+
+
+def _work(rng: Random, shared: Tokenizer, folder: Path) -> None:
+    """Do one piece of work of a random kind, and check it."""
+    text = "".join(texts.text(rng, 2000) for _ in range(20))
+    ids = shared.encode(text)
+    assert shared.decode(ids) == text
+    match rng.randrange(5):
+        case 0:
+            assert Tokenizer.load(folder / "tok.json").encode(text) == ids
+        case 1:
+            copy: Tokenizer = pickle.loads(pickle.dumps(shared))
+            assert copy.encode_batch([text] * 3)[2] == ids
+        case 2:
+            assert list(shared.encode_iterable(texts.cut(rng, text))) == ids
+        case 3:
+            counts = Counts.from_iterator([text, text], dialect=vocabularies.dialect(rng), num_threads=2)
+            assert counts.bytes == 2 * len(text.encode())
+        case _:
+            trained = Tokenizer.train_from_iterator([text], 600, dialect=vocabularies.dialect(rng))
+            assert trained.decode(trained.encode(text)) == text
+
+
+def _resident() -> int:
+    """Return the memory in use, in bytes (Linux)."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
+
+
+def _mean(measured: list[tuple[float, int]], start: float, end: float) -> float:
+    """Return the mean of what was measured between two parts of the time."""
+    whole = measured[-1][0]
+    within = [memory for when, memory in measured if start * whole <= when <= end * whole]
+    return sum(within) / max(1, len(within))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""One tokenizer in many threads, processes and event loops: the same results, and nobody waits for ever.
+
+`test_engine_encode.py` has threads, and a fork while they work; here a tokenizer is used in every other way.
+"""
+
+import asyncio
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.context import BaseContext
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+
+CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés 東京 <|endoftext|> 123 it's\n" * 3
+TEXTS = [CORPUS * number for number in range(1, 40)]
+TOKENIZER = Tokenizer.train(CORPUS, 400)
+EXPECTED = [TOKENIZER.encode(text) for text in TEXTS]
+
+METHODS = [
+    multiprocessing.get_context(method)
+    for method in ("fork", "forkserver", "spawn")
+    if method in multiprocessing.get_all_start_methods()
+]
+
+forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+"""Newer Pythons warn of any fork in a process that has threads; ours are at rest."""
+
+
+def encode(text: str) -> list[int]:
+    return TOKENIZER.encode(text)
+
+
+def encode_with(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode(text)
+
+
+def train_and_encode(text: str) -> list[int]:
+    """Use every stage of the engine, on several threads."""
+    trained = Tokenizer.train_from_iterator([CORPUS] * 4, 400, num_threads=3)
+    return trained.encode_batch([text], num_threads=3)[0]
+
+
+def test_threads_encode_while_others_load_save_pickle_and_train(tmp_path: Path) -> None:
+    TOKENIZER.save(tmp_path / "tok.json")
+
+    def work(number: int) -> bool:
+        text, expected = TEXTS[number % len(TEXTS)], EXPECTED[number % len(TEXTS)]
+        match number % 5:
+            case 0:
+                return Tokenizer.load(tmp_path / "tok.json").encode(text) == expected
+            case 1:
+                copy: Tokenizer = pickle.loads(pickle.dumps(TOKENIZER))
+                return copy == TOKENIZER and copy.encode(text) == expected
+            case 2:
+                TOKENIZER.save(tmp_path / f"{number}.json")
+                return (tmp_path / f"{number}.json").read_bytes() == (tmp_path / "tok.json").read_bytes()
+            case 3:
+                return Tokenizer.train(CORPUS, 400) == TOKENIZER
+            case _:
+                return TOKENIZER.decode(TOKENIZER.encode_batch([text])[0]) == text
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(200)))
+
+
+def test_threads_feed_streams_of_their_own() -> None:
+    def work(number: int) -> bool:
+        ids = list(TOKENIZER.encode_iterable(iter(TEXTS[number])))
+        stream = TOKENIZER.decode_stream()
+        return ids == EXPECTED[number] and "".join(map(stream.push, ids)) + stream.finish() == TEXTS[number]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(20)))
+
+
+@forks
+@pytest.mark.parametrize("context", METHODS, ids=lambda context: str(context.get_start_method()))
+def test_a_pool_of_processes_gets_and_gives_tokenizers(context: BaseContext) -> None:
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        assert list(pool.map(encode_with, [TOKENIZER] * 8, TEXTS[:8])) == EXPECTED[:8]
+        assert list(pool.map(train_and_encode, TEXTS[:2])) == EXPECTED[:2]
+
+
+@forks
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_fork_after_every_stage_was_used_leaves_both_processes_whole() -> None:
+    assert train_and_encode(TEXTS[5]) == EXPECTED[5]
+    context = multiprocessing.get_context("fork")
+    with context.Pool(2) as children:
+        assert children.map(train_and_encode, TEXTS[:4]) == EXPECTED[:4]
+        assert children.map(encode, TEXTS[:4]) == EXPECTED[:4]
+    assert train_and_encode(TEXTS[6]) == EXPECTED[6]
+
+
+def test_an_event_loop_goes_on_while_its_executors_encode() -> None:
+    async def main() -> int:
+        beats = 0
+        work = asyncio.gather(*(asyncio.to_thread(TOKENIZER.encode, text * 20) for text in TEXTS))
+        while not work.done():
+            await asyncio.sleep(0)
+            beats += 1
+        assert [len(ids) for ids in await work] == [len(TOKENIZER.encode(text * 20)) for text in TEXTS]
+        return beats
+
+    assert asyncio.run(main()) > 1
+
+
+def test_a_document_source_may_use_the_tokenizer_that_counts_are_for() -> None:
+    """The engine calls back into Python while it works, and Python into the engine."""
+
+    def documents() -> list[str]:
+        return [TOKENIZER.decode(TOKENIZER.encode(text)) for text in TEXTS[:5]]
+
+    trained = Tokenizer.train_from_iterator(
+        (document for document in documents()),
+        300,
+        progress=lambda stage, done, total: TOKENIZER.encode("while counting"),
+    )
+    assert trained == Tokenizer.train_from_iterator(TEXTS[:5], 300)
+
+
+SHUTDOWN = """
+import sys, threading
+from bpetite import Tokenizer
+tok = Tokenizer.train("the cat sat on the mat " * 10, 300)
+text = "the cat sat on the mat " * 20_000
+busy = threading.Event()
+def work():
+    while True:
+        busy.set()
+        tok.encode_to_numpy(text)
+        Tokenizer.train_from_iterator([text], 300)
+        tok.encode_batch([text] * 4)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+busy.wait()
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "sys.exit(3)", "raise SystemExit(3)"])
+def test_an_interpreter_may_end_while_threads_are_at_work(ending: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SHUTDOWN + ending], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (3 if ending else 0, b"")
+
+
+def test_no_thread_outlives_its_call() -> None:
+    if not Path("/proc/self/task").exists():
+        assert threading.active_count() >= 1
+        return
+    train_and_encode(TEXTS[-1])
+    before = len(list(Path("/proc/self/task").iterdir()))
+    for _ in range(20):
+        train_and_encode(TEXTS[-1])
+    assert len(list(Path("/proc/self/task").iterdir())) <= before

@@ -1,0 +1,180 @@
+"""Signals, full disks, closed pipes and missing memory, in every command that writes a file.
+
+`encode-corpus`, which writes many files and goes on where it was stopped, has such tests in
+`test_corpus_encoding.py`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+
+CORPUS = "".join(
+    f"the {a}{b} cat sat on mat {b}{a}{b}, naïve cafés\n" for a in "abcdefgh" for b in "ijklmnop"
+)
+
+WRITERS = {
+    "train": ["train", "--input", "corpus.txt", "--vocab-size", "600"],
+    "count": ["count", "--input", "corpus.txt"],
+    "merge-counts": ["merge-counts", "--input", "a.counts", "b.counts"],
+    "report": ["report", "tok.json", "--input", "corpus.txt"],
+}
+
+FAULTY = """
+import os, resource, signal, sys
+fault, limit = sys.argv[1], int(sys.argv[2])
+if fault == "signal":
+    os.fsync = lambda descriptor: os.kill(os.getpid(), limit)
+if fault == "file":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from bpetite.cli import main
+if fault == "threads":
+    import threading
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+main(sys.argv[3:])
+"""
+"""Runs the command with a signal when a file is written but has no name yet, or with little of something."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "corpus.txt").write_text(CORPUS, "utf-8")
+    Tokenizer.train(CORPUS, 300).save(folder / "tok.json")
+    for name in ("a.counts", "b.counts"):
+        run(folder, "count", "--input", "corpus.txt", "--output", name)
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpetite", *arguments], cwd=folder, capture_output=True, check=False
+    )
+
+
+def faulty(
+    folder: Path, fault: str, limit: int, *arguments: str, **streams: object
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command with a fault."""
+    return subprocess.run(
+        [sys.executable, "-c", FAULTY, fault, str(limit), *arguments],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_signal_before_a_file_has_its_name_leaves_no_such_file(
+    folder: Path, tmp_path: Path, writer: str, ended_by: signal.Signals
+) -> None:
+    for output, before in ((tmp_path / "new", None), (tmp_path / "old", b"precious")):
+        if before is not None:
+            output.write_bytes(before)
+        done = faulty(folder, "signal", ended_by, *WRITERS[writer], "--output", str(output), "--force")
+        assert done.stdout == b""
+        assert b"Traceback" not in done.stderr
+        assert done.returncode == (-ended_by if ended_by == signal.SIGKILL else 128 + ended_by)
+        assert (output.read_bytes() if output.exists() else None) == before
+    if ended_by != signal.SIGKILL:
+        assert names(tmp_path) == ["old"]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_killed_at_any_moment_the_file_is_whole_or_not_there(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
+    command = [sys.executable, "-m", "bpetite", *WRITERS[writer], "--output"]
+    began = time.monotonic()
+    subprocess.run([*command, str(tmp_path / "whole")], cwd=folder, check=True, capture_output=True)
+    took = time.monotonic() - began
+    whole = (tmp_path / "whole").read_bytes()
+    for part in (0.5, 0.8, 0.95):
+        output = tmp_path / str(part)
+        process = subprocess.Popen(
+            [*command, str(output)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(took * part)
+        process.kill()
+        assert process.wait() in (0, -signal.SIGKILL)
+        assert not output.exists() or output.read_bytes() == whole
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_disk_without_room_is_an_error_and_leaves_nothing(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
+    done = faulty(folder, "file", 100, *WRITERS[writer], "--output", str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"{tmp_path / 'out'}: File too large".encode() in done.stderr
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is where even root can create nothing")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_folder_that_takes_no_files_is_an_error(folder: Path, writer: str) -> None:
+    done = run(folder, *WRITERS[writer], "--output", "/proc/out.json")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"/proc/out.json: " in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.parametrize("megabytes", range(0, 100, 10))
+def test_without_memory_for_threads_training_ends_well_or_with_an_error(
+    folder: Path, tmp_path: Path, megabytes: int
+) -> None:
+    """Each thread's stack takes address space: from none for any of them to enough for all."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    done = faulty(
+        folder,
+        "threads",
+        min(used, 700 * 2**20) + megabytes * 2**20,
+        *("train", "--quiet", "--input", "corpus.txt", "--vocab-size", "600", "--num-threads", "4"),
+        *("--output", str(tmp_path / "out")),
+    )
+    assert b"Panic" not in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (0, 1)
+    assert names(tmp_path) == (["out"] if done.returncode == 0 else [])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("command", [["encode", "--text", "the cat"], ["decode", "--ids", "97"]])
+def test_a_full_disk_behind_stdout_is_an_error(folder: Path, command: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bpetite", command[0], "--model", "tok.json", *command[1:]],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the streams")
+def test_closed_streams_are_told_or_done_without(folder: Path, tmp_path: Path) -> None:
+    def shell(line: str) -> subprocess.CompletedProcess[bytes]:
+        command = f"{sys.executable} -m bpetite {line}"
+        return subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, check=False)
+
+    closed = shell("encode --model tok.json --text the >&-")
+    assert (closed.returncode, closed.stderr.count(b"\n")) == (1, 1)
+    assert b"stdout is closed" in closed.stderr
+    train = f"train --input corpus.txt --vocab-size 300 --output {tmp_path / 'out'}"
+    assert shell(train + " 2>&-").returncode == 0
+    assert (tmp_path / "out").read_bytes() == (folder / "tok.json").read_bytes()

@@ -1,0 +1,86 @@
+"""The engine's source in, `docs/unsafe.md` out: every unsafe block with its proof and the tests that run it.
+
+`python tools/list_unsafe.py` writes the page; a test fails when the page is not what the source says.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PROJECT = Path(__file__).parent.parent
+SOURCE = PROJECT / "rust" / "src"
+PAGE = PROJECT / "docs" / "unsafe.md"
+
+TESTS = {
+    "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
+    "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
+    "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
+    "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
+    "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
+    "py/": "`tests/test_engine_decode.py`, `fuzz/encoding.py`",
+}
+"""The tests that run the unsafe code under each part of the source."""
+
+HEAD = """# Unsafe code
+
+Made by `python tools/list_unsafe.py`; a test fails when this page and the source differ. Unsafe code stands
+only where it was measured to buy speed, or where Python's own interface asks for it; clippy refuses a block
+without its proof.
+`make sanitize` runs the engine's tests under AddressSanitizer.
+
+"""
+
+
+def blocks(path: Path) -> list[str]:
+    """Return the proof of every unsafe block, trait implementation included, that is no test's."""
+    lines = path.read_text("utf-8").split("#[cfg(test)]\nmod tests")[0].splitlines()
+    return [
+        _proof(lines, number)
+        for number, line in enumerate(lines)
+        if re.search(r"\bunsafe (\{|impl\b)", line.split("//")[0])
+    ]
+
+
+def _proof(lines: list[str], number: int) -> str:
+    """Return the comment that begins with SAFETY above a line, or on it."""
+    start = number
+    while "SAFETY:" not in lines[start]:
+        if start == 0 or number - start > 12:
+            raise ValueError(f"no SAFETY comment above line {number + 1}: {lines[number]}")
+        start -= 1
+    comment = []
+    for line in lines[start : number + 1]:
+        before, slashes, words = line.partition("//")
+        if not slashes or (comment and before.strip()):
+            break
+        comment.append(words.strip())
+    return " ".join(comment).removeprefix("SAFETY:").strip()
+
+
+def page() -> str:
+    """Return the page."""
+    rows, total = [], 0
+    for path in sorted(SOURCE.rglob("*.rs")):
+        name = path.relative_to(SOURCE).as_posix()
+        if name.endswith("tests.rs"):
+            continue
+        proofs = blocks(path)
+        total += len(proofs)
+        for proof in dict.fromkeys(proofs):
+            number = proofs.count(proof)
+            times = f" ({number} times)" if number > 1 else ""
+            rows.append(f"| `{name}` | {proof.replace('|', '/')}{times} | {_tests(name)} |")
+    table = ["| file | proof | run by |", "|---|---|---|", *rows]
+    return HEAD + f"{total} blocks.\n\n" + "\n".join(table) + "\n"
+
+
+def _tests(name: str) -> str:
+    for part, tests in TESTS.items():
+        if name.startswith(part):
+            return tests
+    raise ValueError(f"{name} has unsafe code: say in tools/list_unsafe.py which tests run it")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
