@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bpetite import Dialect, Tokenizer, cs336
+from bpetite import Counts, Dialect, Tokenizer, corpus, cs336
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
 """What loading a file may take: so many bytes for each byte of the file, and so many more."""
@@ -76,6 +76,62 @@ def _load_gpt2_files(folder: Path) -> None:
     tok.encode("the<|endoftext|>")
 
 
+def _trained() -> Tokenizer:
+    return Tokenizer.train_from_iterator([_corpus()], 320, dialect="tiktoken")
+
+
+def _saved(save: Callable[[Path], object]) -> dict[str, bytes]:
+    """Return the files that saving leaves in a folder, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        save(Path(folder))
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in Path(folder).rglob("*")
+            if path.is_file()
+        }
+
+
+@functools.cache
+def _tiktoken_file() -> Loader:
+    def load(folder: Path) -> None:
+        tok = Tokenizer.from_tiktoken(folder / "ranks", pattern="gpt2", special_tokens=["<s>"])
+        assert tok.decode(tok.encode(_corpus())) == _corpus()
+
+    return Loader(_saved(lambda folder: _trained().to_tiktoken(folder / "ranks")), load)
+
+
+@functools.cache
+def _huggingface_file() -> Loader:
+    def load(folder: Path) -> None:
+        tok = Tokenizer.from_huggingface(folder / "tokenizer.json")
+        tok.decode(tok.encode(_corpus()))
+
+    return Loader(_saved(lambda folder: _trained().to_huggingface(folder / "tokenizer.json")), load)
+
+
+@functools.cache
+def _counts_file() -> Loader:
+    def load(folder: Path) -> None:
+        counts = Counts.load(folder / "counts.parquet")
+        assert sum(count for _, count in counts.items()) == counts.total
+
+    return Loader(
+        _saved(lambda folder: Counts.from_iterator([_corpus()]).save(folder / "counts.parquet")), load
+    )
+
+
+@functools.cache
+def _shards() -> Loader:
+    def save(folder: Path) -> None:
+        (folder / "corpus.txt").write_text(_corpus() * 20, "utf-8")
+        corpus.encode(_trained(), folder / "corpus.txt", folder / "ids")
+
+    def load(folder: Path) -> None:
+        corpus.verify(folder / "ids")
+
+    return Loader(_saved(save), load)
+
+
 def a_broken_artifact_is_refused(rng: Random) -> None:
     """Artifacts of both schemas."""
     _check(rng, _artifact(rng.randint(1, 2)))
@@ -86,6 +142,26 @@ def a_broken_gpt2_file_is_refused(rng: Random) -> None:
     _check(rng, _gpt2_files())
 
 
+def a_broken_tiktoken_file_is_refused(rng: Random) -> None:
+    """Lines of base64 and rank."""
+    _check(rng, _tiktoken_file())
+
+
+def a_broken_huggingface_file_is_refused(rng: Random) -> None:
+    """`tokenizer.json`."""
+    _check(rng, _huggingface_file())
+
+
+def broken_counts_are_refused(rng: Random) -> None:
+    """Parquet, which another library reads."""
+    _check(rng, _counts_file())
+
+
+def broken_shards_are_refused(rng: Random) -> None:
+    """A folder of token files with its manifest, as `bpetite verify` looks at it."""
+    _check(rng, _shards())
+
+
 def _check(rng: Random, loader: Loader) -> None:
     """Break one of the files and load them all."""
     broken = rng.choice(list(loader.files))
@@ -94,6 +170,7 @@ def _check(rng: Random, loader: Loader) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, content in files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
             (folder / file).write_bytes(content)
         before, started = _reset_peak(), time.monotonic()
         try:

@@ -34,6 +34,10 @@ TARGETS: dict[str, Target] = {
         encoding.any_ids_decode_as_their_bytes,
         loading.a_broken_artifact_is_refused,
         loading.a_broken_gpt2_file_is_refused,
+        loading.a_broken_tiktoken_file_is_refused,
+        loading.a_broken_huggingface_file_is_refused,
+        loading.broken_counts_are_refused,
+        loading.broken_shards_are_refused,
     )
 }
 

@@ -197,14 +197,18 @@ def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[in
         ids = _ids(vocab_path, file.read())
     with open(merges_path, "rb") as file:
         merges = _pairs(merges_path, file.read(), Spellings())
-    return {token_id: _spelled_or_plain(spelled) for spelled, token_id in ids.items()}, merges
+    return {token_id: _spelled_or_plain(vocab_path, spelled) for spelled, token_id in ids.items()}, merges
 
 
-def _spelled_or_plain(spelled: str) -> bytes:
+def _spelled_or_plain(path: Path, spelled: str) -> bytes:
     try:
         return from_printable(spelled)
     except KeyError:
+        pass
+    try:
         return spelled.encode("utf-8")
+    except UnicodeEncodeError as lone:
+        refuse(path, f"{spelled!r:.80} is no text: {lone.reason}")
 
 
 def _ids(path: Path, content: bytes) -> dict[str, int]:
