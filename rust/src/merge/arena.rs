@@ -41,10 +41,6 @@ impl Arena {
         Ok(())
     }
 
-    pub fn positions(&self, list: List) -> &[u32] {
-        &self.positions[list.range()]
-    }
-
     pub fn positions_mut(&mut self, list: List) -> &mut [u32] {
         &mut self.positions[list.range()]
     }
