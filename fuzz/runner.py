@@ -66,8 +66,12 @@ def main() -> int:
 
 
 def run_case(name: str, seed: int, case: int) -> None:
-    """Run one case of a target."""
-    TARGETS[name](Random(f"{name} {seed} {case}"))
+    """Run one case of a target; a made-up pattern may be too hard to match, which is told and no finding."""
+    try:
+        TARGETS[name](Random(f"{name} {seed} {case}"))
+    except ValueError as refused:
+        if "Max limit for backtracking" not in str(refused):
+            raise
 
 
 def _fuzz(name: str, seed: int, seconds: float, executions: int | None) -> int:

@@ -20,8 +20,8 @@ from random import Random
 from bpetite import Counts, Tokenizer
 from fuzz import texts, vocabularies
 
-GROWTH = 48 * 2**20
-"""What caches and the allocator may take on beyond the first tenth of the time."""
+GROWTH = 160 * 2**20
+"""What the shared tokenizer\'s cache (up to 128 MiB) and the allocator may take on after the beginning."""
 
 
 def main() -> int:

@@ -151,7 +151,7 @@ def _open(path: Path) -> Any:
         pass
     try:
         return parquet.ParquetFile(path, pre_buffer=False)
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         _refuse(path, f"no whole Parquet file: {error}")
 
 
@@ -159,15 +159,11 @@ def _rules(path: Path, file: Any) -> Rules:
     """Read and check the metadata and the columns."""
     arrow, _ = _arrow()
     schema = file.schema_arrow
-    try:
-        names = schema.names
-    except UnicodeDecodeError as error:
-        _refuse(path, f"a column's name is not valid UTF-8: {error.object!r:.80}")
     stored = (schema.metadata or {}).get(METADATA_KEY)
     if stored is None:
         _refuse(path, "no counts file: there is no metadata 'bpetite'")
-    if names != ["pretoken", "count"]:
-        _refuse(path, f"the columns must be pretoken and count, not {', '.join(names)}")
+    if schema.names != ["pretoken", "count"]:
+        _refuse(path, f"the columns must be pretoken and count, not {', '.join(schema.names)}")
     if schema.field("pretoken").type not in (arrow.binary(), arrow.large_binary()):
         _refuse(path, f"column pretoken must be binary, not {schema.field('pretoken').type}")
     if schema.field("count").type not in (arrow.uint64(), arrow.int64()):
