@@ -48,7 +48,7 @@ fmt: $(TESTED) ## Format Python and Rust
 	$(BIN)/ruff check --fix .
 	$(CARGO) fmt --manifest-path $(MANIFEST)
 
-bench: $(TESTED) ## Time us and the peers in the same run (CORPORA=folder for real corpora)
+bench: bench-train bench-encode ## Time us and the peers in the same run (CORPORA=, GPT2=folder for real data)
 
 bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
