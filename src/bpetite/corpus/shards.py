@@ -135,8 +135,8 @@ class ShardWriter:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the unfinished files that a stopped run left."""
-    for path in folder.glob(f".shard-*{PART}"):
+    """Remove the unfinished files, of shards, manifest or tokenizer, that a killed run left."""
+    for path in folder.glob(f".*{PART}"):
         path.unlink(missing_ok=True)
 
 
