@@ -33,16 +33,22 @@ export function startTraining(patterns) {
     byId("training-sentence").textContent = error.message;
     byId("training-sentence").classList.add("wrong");
   };
+  let shown = "";
   const retrain = latestOnly(async () => {
     const most = Math.max(0, Math.min(500, Number(byId("merges").value) || 0));
     const [corpus, pattern] = [byId("corpus").value, byId("pattern").value];
-    const answer = await lessons(corpus, pattern, byId("special").value);
+    const special = byId("special").value;
+    const asked = JSON.stringify([corpus, pattern, special, most]);
+    if (asked === shown) return; // the same again: stay at the step that is looked at
+    shown = "";
+    const answer = await lessons(corpus, pattern, special);
     Object.assign(byId("lessons").dataset, { corpus, pattern });
     byId("training-sentence").classList.remove("wrong");
     trained = answer.lessons.map((lesson) => ({ lesson, ...train(lesson, most) }));
     drawChoices(trained, hidden, () => player.announce());
     const last = Math.max(...trained.map(({ steps }) => steps.length));
     player.reset(last, Math.min(1, last));
+    shown = asked;
   }, failed);
 
   const typed = later(retrain, 150);
