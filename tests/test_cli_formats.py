@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,57 @@ def test_what_is_assumed_goes_to_stderr(folder: Path, tmp_path: Path) -> None:
     said = done.stderr.decode()
     assert "assumed: pretokens are cut by gpt2" in said
     assert "assumed: there are no special tokens" in said
+    done = bpetite("convert", tmp_path / "t.tiktoken", tmp_path / "u.json", "--pattern", "gpt2", "--quiet")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    special = f"<|endoftext|>={tok.special_tokens['<|endoftext|>']}"
+    tok.to_huggingface(tmp_path / "named.json")
+    tok.to_tiktoken(tmp_path / "t.tiktoken")
+    (tmp_path / "gpt2").mkdir()
+    tok.to_gpt2(tmp_path / "gpt2" / "vocab.json", tmp_path / "gpt2" / "merges.txt")
+    (tmp_path / "text.txt").write_text(CORPUS, "utf-8")
+    for name, options in [
+        ("named.json", ["--from", "huggingface"]),
+        ("t.tiktoken", ["--pattern", "gpt2", "--special-token", special]),
+        ("gpt2/", []),
+    ]:
+        done = bpetite("inspect", tmp_path / name, *options, "--json")
+        assert (done.returncode, done.stderr) == (0, b"")
+        facts = json.loads(done.stdout)
+        assert facts["fingerprint"] == tok.fingerprint
+        assert any("Unicode" in assumption for assumption in facts["assumptions"])
+        shown = bpetite("inspect", tmp_path / name, *options).stdout.decode()
+        assert all(f"  assumed      {assumption}\n" in shown for assumption in facts["assumptions"])
+        report = ("report", tmp_path / name, *options, "--input", tmp_path / "text.txt", "--force")
+        done = bpetite(*report, "--json", "--output", tmp_path / "report.html")
+        assert json.loads(done.stdout)["sources"][-1]["tokens"] == len(tok.encode(CORPUS))
+        assert "assumed: pretokens are cut by gpt2" in done.stderr.decode()
+        assert f"<h1>{name.rstrip('/')}" in (tmp_path / "report.html").read_text("utf-8")
+        quiet = bpetite(*report, "--quiet", "--output", tmp_path / "report.html")
+        assert (quiet.returncode, quiet.stderr) == (0, b"")
+    assert json.loads(bpetite("inspect", folder / "tok.json", "--json").stdout)["assumptions"] == []
+
+
+def test_the_viewer_opens_every_format(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.to_huggingface(tmp_path / "named.json")
+    (tmp_path / "gpt2").mkdir()
+    tok.to_gpt2(tmp_path / "gpt2" / "vocab.json", tmp_path / "gpt2" / "merges.txt")
+    files = [str(tmp_path / "named.json"), str(tmp_path / "gpt2") + "/", "--format-a", "huggingface"]
+    command = [sys.executable, "-m", "bpetite", "view", *files, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        with urllib.request.urlopen(f"{address}api/about", timeout=10) as answer:
+            models = json.load(answer)["models"]
+        process.terminate()
+    assert [(model["name"], model["fingerprint"]) for model in models] == [
+        ("named.json", tok.fingerprint),
+        ("gpt2", tok.fingerprint),
+    ]
 
 
 def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:

@@ -117,6 +117,14 @@ def test_broken_files_are_refused_with_the_place(
         Tokenizer.from_gpt2(*files)
 
 
+def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    Tokenizer.train_from_iterator(["ab"], 258, dialect="huggingface").to_gpt2(*files)
+    said = " ".join(Tokenizer.from_gpt2(*files).assumptions)
+    for words in ("cut by gpt2", "special tokens: '<|endoftext|>'", "Unicode"):
+        assert words in said
+
+
 def test_lines_may_end_as_they_do_elsewhere(tmp_path: Path) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     files[0].write_text(VOCAB)

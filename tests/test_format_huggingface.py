@@ -451,7 +451,7 @@ def test_what_a_tokenizer_json_cannot_hold_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_import_says_what_it_assumed(small: Json) -> None:
+def test_an_import_says_what_it_assumed(small: Json, tmp_path: Path) -> None:
     document = copy.deepcopy(small)
     document["post_processor"] = {
         "type": "TemplateProcessing",
@@ -461,7 +461,8 @@ def test_an_import_says_what_it_assumed(small: Json) -> None:
     }
     document["truncation"] = {"max_length": 5}
     document["decoder"] = None
-    said = " ".join(huggingface.parse("t", json.dumps(document).encode()).assumptions)
+    (tmp_path / "t.json").write_bytes(json.dumps(document).encode())
+    said = " ".join(Tokenizer.from_huggingface(tmp_path / "t.json").assumptions)
     for word in ("from the file", "add_special_tokens=False", "truncation", "decoder", "Unicode"):
         assert word in said
 

@@ -275,11 +275,18 @@ def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
     assert Tokenizer.from_tiktoken(path, pattern="gpt2", special_tokens=["<|endoftext|>"]) == tok
 
 
-def test_an_import_says_what_it_assumed() -> None:
-    said = " ".join(files.parse("t", content(BASE), "o200k").assumptions)
+def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
+    (tmp_path / "t.tiktoken").write_bytes(content([*BASE, b"ab"]))
+    read = Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", pattern="o200k")
+    said = " ".join(read.assumptions)
     assert "o200k" in said
     assert "Unicode" in said
     assert "no special tokens" in said
+    for derived in (pickle.loads(pickle.dumps(read)), read.truncate(256), read.extend(["xy xy"], add=1)):
+        assert derived.assumptions == read.assumptions
+    read.save(tmp_path / "t.json")
+    assert Tokenizer.load(tmp_path / "t.json") == read
+    assert Tokenizer.load(tmp_path / "t.json").assumptions == ()
 
 
 def test_dialects_of_imports_are_tiktokens() -> None:

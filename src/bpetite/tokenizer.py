@@ -23,6 +23,7 @@ from bpetite.dialect import Dialect
 from bpetite.display import ShownText, ShownToken
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.difficult import check_same_ids
+from bpetite.formats.imported import Imported
 from bpetite.formats.tiktoken_encoding import Encoding
 from bpetite.normalization import NormalizingEncoder
 from bpetite.training import extend_vocabulary, train_vocabulary
@@ -47,15 +48,17 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_encoder", "_vocabulary")
+    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_vocabulary")
 
     _vocabulary: Vocabulary
     _encoder: Encoder | NormalizingEncoder
+    _assumptions: tuple[str, ...]
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Make the tokenizer of a vocabulary; a pattern that the engine cannot scan is refused here."""
         object.__setattr__(self, "_vocabulary", vocabulary)
         object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
+        object.__setattr__(self, "_assumptions", tuple(assumptions))
 
     # Training ----------------------------------------------------------------------------------------
 
@@ -177,7 +180,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return Tokenizer(self._vocabulary.truncate(vocab_size))
+        return Tokenizer(self._vocabulary.truncate(vocab_size), self._assumptions)
 
     def extend(
         self,
@@ -213,7 +216,8 @@ class Tokenizer:
                 max_token_length=max_token_length,
                 num_threads=num_threads,
                 progress=progress,
-            )
+            ),
+            self._assumptions,
         )
 
     # Encoding ----------------------------------------------------------------------------------------
@@ -434,6 +438,18 @@ class Tokenizer:
         """SHA-256 of everything that decides how text becomes ids and ids become text."""
         return self._vocabulary.fingerprint
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What had to be assumed to read another library's file, in sentences; nothing for an artifact.
+
+        `from_tiktoken`, `from_huggingface` and `from_gpt2` tell here which pattern, which special tokens and
+        which Unicode version they took where the file does not say.
+
+        >>> Tokenizer.train("ab", 257).assumptions
+        ()
+        """
+        return self._assumptions
+
     # Keeping -----------------------------------------------------------------------------------------
 
     def save(self, path: Path, overwrite: bool = False) -> None:
@@ -443,9 +459,12 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         """Load an artifact, checking everything in it."""
-        vocabulary = _persistence.load_vocabulary(path)
+        return cls._of_file(path, Imported(_persistence.load_vocabulary(path)))
+
+    @classmethod
+    def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
         try:
-            return cls(vocabulary)
+            return cls(read.vocabulary, read.assumptions)
         except ValueError as refused:  # a pattern that the engine cannot scan
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
 
@@ -469,7 +488,7 @@ class Tokenizer:
         imported = tiktoken.read(
             path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
         )
-        return cls(imported.vocabulary)
+        return cls(imported.vocabulary, imported.assumptions)
 
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks; whoever loads it must give the same pattern and special tokens."""
@@ -496,7 +515,7 @@ class Tokenizer:
     @classmethod
     def from_huggingface(cls, path: Path) -> Tokenizer:
         """Read the `tokenizer.json` of a byte-level BPE tokenizer, exactly or not at all."""
-        return cls(huggingface.read(path).vocabulary)
+        return cls._of_file(path, huggingface.read(path))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
         """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`."""
@@ -514,7 +533,8 @@ class Tokenizer:
         Special tokens that `vocab.json` lacks get the ids past its last. Where none are named,
         `<|endoftext|>` is one if it stands there.
         """
-        return cls(gpt2.read(vocab_path, merges_path, special_tokens=special_tokens).vocabulary)
+        imported = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
+        return cls(imported.vocabulary, imported.assumptions)
 
     def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
         """Write GPT-2's `vocab.json` and `merges.txt`, both or none."""
@@ -531,7 +551,7 @@ class Tokenizer:
         raise AttributeError(f"a tokenizer cannot be changed; {name} was to be set")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _from_artifact, (_persistence.artifact_bytes(self._vocabulary),)
+        return _from_artifact, (_persistence.artifact_bytes(self._vocabulary), self._assumptions)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -554,8 +574,8 @@ def _split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
     return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
 
 
-def _from_artifact(artifact: bytes) -> Tokenizer:
-    return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"))
+def _from_artifact(artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:
+    return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:

@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from bpetite.cli.encode import text_of
-from bpetite.cli.formats import FORMATS, add_what_files_lack, format_of, read_tokenizer
-from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.cli.formats import add_two_of_any_format, read_two
+from bpetite.cli.options import Commands, add_command, add_json, add_quiet, colours_wanted, json_line
 from bpetite.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
@@ -25,31 +25,25 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command = add_command(
         commands, "compare", "Show how two tokenizers, of any format, cut the same text.", _EXAMPLES
     )
-    add = command.add_argument
-    add("a", metavar="A", help="an artifact, .tiktoken, tokenizer.json, or a folder of GPT-2's files")
-    add("b", metavar="B", help="the same")
+    add_two_of_any_format(command)
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
     source.add_argument("--input", metavar="FILE", help="a UTF-8 file (default: stdin)")
-    add("--format-a", choices=FORMATS, help="the format of A (default: by its name)")
-    add("--format-b", choices=FORMATS, help="the format of B (default: by its name)")
     add_json(command)
-    add_no_color(command)
-    add_what_files_lack(command)
+    add_quiet(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the comparison."""
-    named = ((options.a, options.format_a), (options.b, options.format_b))
-    tokenizers = [read_tokenizer(path, format_of(path, kind), options)[0] for path, kind in named]
+    tokenizers = read_two(options)
     text = text_of(options)
-    rows = [_row(path, tokenizer, text) for (path, _), tokenizer in zip(named, tokenizers, strict=True)]
+    rows = [_row(path, tokenizer, text) for path, tokenizer in tokenizers]
     same = rows[0]["ids"] == rows[1]["ids"]
     if options.json:
         compared = {"bytes": len(text.encode("utf-8")), "same_ids": same, "a": rows[0], "b": rows[1]}
         return json_line(compared)
-    return _shown(text, rows, tokenizers, same).encode("utf-8") + b"\n"
+    return _shown(text, rows, [tokenizer for _, tokenizer in tokenizers], same).encode("utf-8") + b"\n"
 
 
 def _row(path: str, tokenizer: Tokenizer, text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 from bpetite.cli.formats import (
+    ANY_FORMAT,
     FORMATS,
     add_what_files_lack,
     format_of,
@@ -15,7 +16,7 @@ from bpetite.cli.formats import (
     read_tokenizer,
     write_tokenizer,
 )
-from bpetite.cli.options import Commands, add_command, json_line
+from bpetite.cli.options import Commands, add_command, add_quiet, json_line
 from bpetite.formats.difficult import check_same_ids
 from bpetite.tokenizer import Tokenizer
 
@@ -36,12 +37,13 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     add = command.add_argument
-    add("source", metavar="IN", help="an artifact, .tiktoken, tokenizer.json, or a folder of GPT-2's files")
+    add("source", metavar="IN", help=ANY_FORMAT)
     add("target", metavar="OUT", help="the same; what it is called says what it becomes")
     add("--from", dest="source_format", choices=FORMATS, help="the format of IN (default: by its name)")
     add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
     add("--check", action="store_true", help="compare with the libraries that the two files are for")
+    add_quiet(command)
     add_what_files_lack(command)
     command.set_defaults(run=run)
 
@@ -50,9 +52,7 @@ def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
     source_format = format_of(options.source, options.source_format)
     target_format = options.target_format or _target_format(options.target)
-    tokenizer, assumptions = read_tokenizer(options.source, source_format, options)
-    for assumption in assumptions:
-        print(f"assumed: {assumption}", file=sys.stderr)
+    tokenizer = read_tokenizer(options.source, source_format, options)
     checked = []
     if options.check:
         checked += _check(tokenizer, options.source, source_format)
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> bytes:
             write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
             checked += _check(tokenizer, attempt, target_format)
     write_tokenizer(tokenizer, options.target, target_format, overwrite=options.force)
-    if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens:
+    if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens and not options.quiet:
         print(f"{options.target}: the file does not say which tokens are special", file=sys.stderr)
     summary = {
         "from": source_format,

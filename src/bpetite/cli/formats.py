@@ -1,4 +1,4 @@
-"""A path and a format in, a tokenizer out, or into the path: what `convert` and `compare` share.
+"""A path and a format in, a tokenizer out, or into the path: for all commands that take any format.
 
 A format that is not named is told by the path: `.tiktoken` is tiktoken's, a folder with `vocab.json` and
 `merges.txt` is GPT-2's, a file that is called or looks like a `tokenizer.json` is Hugging Face's, and any
@@ -9,16 +9,37 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+import sys
 from pathlib import Path
 
-from bpetite.formats import gpt2, huggingface, peers, tiktoken
+from bpetite.formats import peers
 from bpetite.formats.difficult import Encodes
-from bpetite.formats.imported import Imported
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
+
+
+ANY_FORMAT = "an artifact, .tiktoken, tokenizer.json, or a folder of GPT-2's files"
+
+
+def add_one_of_any_format(command: argparse.ArgumentParser) -> None:
+    """Declare a tokenizer of any format, and what says more about its file."""
+    command.add_argument("model", metavar="MODEL", help=ANY_FORMAT)
+    command.add_argument(
+        "--from", dest="model_format", choices=FORMATS, help="the format of MODEL (default: by its name)"
+    )
+    add_what_files_lack(command)
+
+
+def add_two_of_any_format(command: argparse.ArgumentParser, *, second_optional: bool = False) -> None:
+    """Declare two tokenizers of any format, and what says more about their files."""
+    add = command.add_argument
+    add("a", metavar="A", help=ANY_FORMAT)
+    add("b", metavar="B", nargs="?" if second_optional else None, help="the same")
+    add("--format-a", choices=FORMATS, help="the format of A (default: by its name)")
+    add("--format-b", choices=FORMATS, help="the format of B (default: by its name)")
+    add_what_files_lack(command)
 
 
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
@@ -61,27 +82,46 @@ def _begins_like_huggingfaces(path: str) -> bool:
         return b'"truncation"' in file.read(1024)
 
 
-def read_tokenizer(path: str, kind: str, options: argparse.Namespace) -> tuple[Tokenizer, Sequence[str]]:
-    """Read a tokenizer of any format; beside it, what was assumed."""
+def read_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Tokenizer:
+    """Read a tokenizer of the format that is named, or that the path tells; say what the file does not."""
+    tokenizer = _read(path, format_of(path, named), options)
+    if not options.quiet:
+        for assumption in tokenizer.assumptions:
+            print(f"{path}: assumed: {assumption}", file=sys.stderr)
+    return tokenizer
+
+
+def _read(path: str, kind: str, options: argparse.Namespace) -> Tokenizer:
     if kind == "bpetite":
-        return Tokenizer.load(path), ()
-    imported = _import(path, kind, options)
-    return Tokenizer(imported.vocabulary), imported.assumptions
-
-
-def _import(path: str, kind: str, options: argparse.Namespace) -> Imported:
+        return Tokenizer.load(path)
     if kind == "huggingface":
-        return huggingface.read(path)
+        return Tokenizer.from_huggingface(path)
     if kind == "gpt2":
-        return gpt2.read(*gpt2_paths(path), special_tokens=list(_specials(options)) or None)
+        return Tokenizer.from_gpt2(*gpt2_paths(path), special_tokens=list(_specials(options)) or None)
     if options.pattern is None:
         raise ValueError(f"{path}: a tiktoken file does not hold its pattern; give it with --pattern")
-    return tiktoken.read(
+    return Tokenizer.from_tiktoken(
         path,
         pattern=options.pattern,
         special_tokens=_with_ids(_specials(options)),
         whole_pretoken_first=options.whole_pretoken_first,
     )
+
+
+def read_model(options: argparse.Namespace) -> Tokenizer:
+    """Read what `add_one_of_any_format` declares."""
+    return read_tokenizer(options.model, options.model_format, options)
+
+
+def read_two(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
+    """Read what `add_two_of_any_format` declares: each path with its tokenizer."""
+    named = [(options.a, options.format_a), (options.b, options.format_b)]
+    return [(path, read_tokenizer(path, kind, options)) for path, kind in named if path is not None]
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path, as which a page knows a tokenizer."""
+    return os.path.basename(os.path.normpath(path))
 
 
 def _specials(options: argparse.Namespace) -> dict[str, int | None]:

@@ -1,4 +1,4 @@
-"""`bpetite inspect`: an artifact in, its rules and its tokens out, for people or as JSON."""
+"""`bpetite inspect`: a tokenizer in, its rules and its tokens out, for people or as JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
+from bpetite.cli.formats import add_one_of_any_format, read_model
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
 from bpetite.display import ShownToken, coloured, plain, visible
 from bpetite.explain import Explainer
@@ -16,6 +17,7 @@ _EXAMPLES = """
 bpetite inspect tok.json
 bpetite inspect tok.json --token 300
 bpetite inspect tok.json --json
+bpetite inspect cl100k_base.tiktoken --pattern cl100k
 """
 
 _LONGEST = 10
@@ -30,16 +32,16 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Show a tokenizer's rules and tokens. With --token, show how one token is built, merge by merge.",
         _EXAMPLES,
     )
-    command.add_argument("model", metavar="MODEL", help="an artifact")
+    add_one_of_any_format(command)
     command.add_argument("--token", type=int, metavar="ID", help="show how this token is built")
     add_json(command)
     add_no_color(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, quiet=True)  # what is assumed stands in the result
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Return what there is to know about a tokenizer, or about one token."""
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     explainer = Explainer(tokenizer.vocabulary)
     if options.token is not None:
         facts = _token_facts(explainer, options.token)
@@ -66,6 +68,7 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
         "trained_with": dict(vocabulary.trained_with),
         "fingerprint": tokenizer.fingerprint,
+        "assumptions": list(tokenizer.assumptions),
         "longest_tokens": [_token(explainer, token_id) for token_id in longest[:_LONGEST]],
         "first_merges": [_merge(explainer, rank) for rank in ranks[:_MERGES]],
         "last_merges": [_merge(explainer, rank) for rank in ranks[_MERGES:][-_MERGES:]],
@@ -100,6 +103,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
     ]
     if facts["whole_pretoken_first"]:
         lines.append("  note         a pretoken that is a token gets that token's id at once")
+    lines += [f"  assumed      {assumption}" for assumption in facts["assumptions"]]
     if facts["trained_with"]:
         trained_with = ", ".join(f"{option} {value}" for option, value in facts["trained_with"].items())
         lines.append(f"  trained with {trained_with}")

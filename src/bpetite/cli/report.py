@@ -1,14 +1,14 @@
-"""`bpetite report`: an artifact and texts in, one HTML file out, its main numbers on stdout."""
+"""`bpetite report`: a tokenizer and texts in, one HTML file out, its main numbers on stdout."""
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from bpetite._files import write_whole
+from bpetite.cli.formats import add_one_of_any_format, name_of, read_model
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -23,11 +23,11 @@ from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Reading, decoded, read_batches
 from bpetite.corpus.sources import Input, find_inputs
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html
 bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
+bpetite report tokenizer.json --input english.txt --output report.html
 """
 
 
@@ -39,7 +39,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Measure a tokenizer on texts and write one HTML file with plots and tables.",
         _EXAMPLES,
     )
-    command.add_argument("model", metavar="MODEL", help="an artifact")
+    add_one_of_any_format(command)
     command.add_argument(
         "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
     )
@@ -56,12 +56,12 @@ def run(options: argparse.Namespace) -> bytes:
     from bpetite.report.page import report_html
 
     refuse_existing(options)
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     cut = cutter(tokenizer.pattern, tokenizer.special_tokens)
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         sources = _sources(options.input, replace(reading_of(options), cut=cut), progress)
         measures = measure(tokenizer, sources)
-    page = report_html(os.path.basename(options.model), measures)
+    page = report_html(name_of(options.model), measures)
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(page.encode("utf-8"))
     rows = [*measures.sources, measures.total]

@@ -1,18 +1,18 @@
-"""`bpetite view`: one or two artifacts in, a page on this machine out, until it is interrupted."""
+"""`bpetite view`: one or two tokenizers in, a page on this machine out, until it is interrupted."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import webbrowser
 
+from bpetite.cli.formats import add_two_of_any_format, name_of, read_two
 from bpetite.cli.options import Commands, add_command, add_quiet
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite view tok.json
 bpetite view tok.json other.json --port 8000 --no-browser
+bpetite view tok.json gpt2/
 """
 
 
@@ -25,9 +25,10 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "The page is served to this machine only, until Ctrl-C.",
         _EXAMPLES,
     )
-    command.add_argument("model", nargs="+", metavar="MODEL", help="an artifact, or two")
-    command.add_argument("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
-    command.add_argument("--no-browser", action="store_true", help="only print the address")
+    add_two_of_any_format(command, second_optional=True)
+    add = command.add_argument
+    add("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
+    add("--no-browser", action="store_true", help="only print the address")
     add_quiet(command)
     command.set_defaults(run=run)
 
@@ -37,11 +38,9 @@ def run(options: argparse.Namespace) -> bytes:
     from bpetite.viewer.answers import Model
     from bpetite.viewer.server import Viewer
 
-    if len(options.model) > 2:
-        raise ValueError(f"the page shows one model or two, not {len(options.model)}")
     if not 0 <= options.port <= 65535:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}")
-    models = [Model(os.path.basename(path), Tokenizer.load(path)) for path in options.model]
+    models = [Model(name_of(path), tokenizer) for path, tokenizer in read_two(options)]
     try:
         viewer = Viewer(models, options.port)
     except OSError as error:
