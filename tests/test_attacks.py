@@ -1,10 +1,13 @@
 """Files that were made to do harm: each gets its refusal, which names it, within bounds of time and memory.
 
 `attacks/refusals.tsv` tells for each file (or folder of files that belong together) the exception and what
-its message must say. What is merely broken is in the tests of each format.
+its message must say; files of megabytes are made here. What is merely broken is in the tests of each format.
 """
 
+import base64
 import builtins
+import json
+import os
 import re
 import subprocess
 import sys
@@ -13,17 +16,36 @@ from pathlib import Path
 
 import pytest
 
-from bpetite import Tokenizer, cs336
+from bpetite import Counts, Tokenizer, corpus, cs336
+from bpetite.formats.gpt2 import to_printable
 
 ATTACKS = Path(__file__).parent / "attacks"
 REFUSALS = [line.split("\t") for line in (ATTACKS / "refusals.tsv").read_text("utf-8").splitlines()]
 
 
-def load_gpt2(folder: Path) -> object:
-    return cs336.Tokenizer.from_files(folder / "vocab.json", folder / "merges.txt")
+def files_of(folder: Path) -> tuple[Path, Path]:
+    return folder / "vocab.json", folder / "merges.txt"
 
 
-LOADERS: dict[str, Callable[[Path], object]] = {"artifact": Tokenizer.load, "gpt2": load_gpt2}
+LOADERS: dict[str, list[Callable[[Path], object]]] = {
+    "artifact": [Tokenizer.load],
+    "counts": [Counts.load],
+    "gpt2": [
+        lambda folder: cs336.Tokenizer.from_files(*files_of(folder)),
+        lambda folder: Tokenizer.from_gpt2(*files_of(folder)),
+    ],
+    "huggingface": [Tokenizer.from_huggingface],
+    "manifest": [corpus.verify],
+    "tiktoken": [lambda path: Tokenizer.from_tiktoken(path, pattern="gpt2")],
+}
+
+
+def refused_by_all(kind: str, path: Path, exception: str, says: str) -> None:
+    for load in LOADERS[kind]:
+        with pytest.raises(getattr(builtins, exception), match=re.escape(says)) as refused:
+            load(path)
+        assert str(path) in str(refused.value)
+        assert len(str(refused.value)) < 1000 + 2 * len(str(path))
 
 
 def test_every_attack_has_its_refusal() -> None:
@@ -34,28 +56,169 @@ def test_every_attack_has_its_refusal() -> None:
 
 @pytest.mark.parametrize(("name", "exception", "says"), REFUSALS)
 def test_an_attack_is_refused_by_name(name: str, exception: str, says: str) -> None:
-    with pytest.raises(getattr(builtins, exception), match=re.escape(says)) as refused:
-        LOADERS[name.partition("/")[0]](ATTACKS / name)
-    assert str(ATTACKS / name) in str(refused.value)
+    refused_by_all(name.partition("/")[0], ATTACKS / name, exception, says)
 
 
-BOUNDED = """
-import resource, sys
+# Megabytes ---------------------------------------------------------------------------------------------
+
+
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def ranks(tokens: list[bytes]) -> bytes:
+    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))
+
+
+def spelled(count: int) -> list[str]:
+    """Words of five letters."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return ["".join(letters[number // 26**place % 26] for place in range(5)) for number in range(count)]
+
+
+def tokenizer_json(added: list[dict[str, object]], merges: list[list[str]]) -> bytes:
+    spellings = [to_printable(byte) for byte in BYTES]
+    spellings += dict.fromkeys(left + right for left, right in merges)
+    vocab = {spelling: token_id for token_id, spelling in enumerate(spellings)}
+    return json.dumps(
+        {
+            "added_tokens": added,
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+            "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+        }
+    ).encode()
+
+
+def added(count: int, first_id: int = 256, **flags: object) -> list[dict[str, object]]:
+    return [{"id": first_id + number, "content": f"<{number}>", **flags} for number in range(count)]
+
+
+def long_added() -> list[dict[str, object]]:
+    """Two kinds of added tokens that share all but their ends."""
+    return [
+        {
+            "id": 256 + number,
+            "content": f"{'a' * 1000}{number:04}",
+            "special": True,
+            "normalized": number < 500,
+        }
+        for number in range(1000)
+    ]
+
+
+def chain(length: int) -> list[list[str]]:
+    """Merges that make `a` longer by one, the longest first."""
+    return [["a" * known, "a"] for known in range(length, 0, -1)]
+
+
+HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "unreachable tokens": (
+        "tiktoken",
+        lambda: ranks([*BYTES, *(word.encode() for word in spelled(100_000))]),
+        "token 256",
+    ),
+    "doubled tokens": (
+        "tiktoken",
+        lambda: ranks([*BYTES, *(b"a" * 2**power for power in range(1, 21)), b"zzz"]),
+        "token 276",
+    ),
+    "one line": ("tiktoken", lambda: b"A" * 4_000_000, "line 1"),
+    "deep JSON": ("huggingface", lambda: b'{"model":' * 500_000, "nested too deeply"),
+    "one merge again and again": (
+        "huggingface",
+        lambda: tokenizer_json([], [["a", "b"]] * 300_000),
+        "merge 1, b'a' and b'b', stands twice",
+    ),
+    "merges from the last to the first": (
+        "huggingface",
+        lambda: tokenizer_json([], chain(1200)),
+        "merge 0",
+    ),
+    "added tokens without end": (
+        "huggingface",
+        lambda: tokenizer_json([*added(60_000), {"id": 5, "content": "<>"}], []),
+        "added_tokens[60000]",
+    ),
+    "added tokens that are nearly alike": (
+        "huggingface",
+        lambda: tokenizer_json(long_added(), []),
+        "too many",
+    ),
+    "deep artifact": ("artifact", lambda: b"[" * 4_000_000, "nested"),
+    "text for counts": ("counts", lambda: b"PAR1" * 1_000_000, "no whole Parquet file"),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_megabytes_are_refused_by_name(name: str, tmp_path: Path) -> None:
+    kind, content, says = HUGE[name]
+    (tmp_path / "huge").write_bytes(content())
+    refused_by_all(kind, tmp_path / "huge", "ValueError", says)
+
+
+# Bounds ------------------------------------------------------------------------------------------------
+
+
+MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
+"""What loading a file may take: so many bytes for each byte of it, and so many more, as in `make fuzz`."""
+
+SECONDS_PER_MEGABYTE, SECONDS_AT_LEAST = 2.0, 2.0
+"""So much processor time for each megabyte of the file, and so much more."""
+
+MEASURED = """
+import json, os, resource, sys
+import pyarrow.compute, pyarrow.parquet  # which the loader of counts imports when it is first called
 sys.path.insert(0, sys.argv[1])
 import test_attacks
-resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
-resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-for name, _, _ in test_attacks.REFUSALS:
-    try:
-        test_attacks.LOADERS[name.partition("/")[0]](test_attacks.ATTACKS / name)
-    except (ValueError, KeyError):
-        pass
+
+def measured(load, path):
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
+        resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+        try:
+            load(path)
+        except (ValueError, KeyError):
+            os._exit(0)
+        os._exit(1)
+    _, status, used = os.wait4(child, 0)
+    return status, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime
+
+def nothing(path):
+    raise ValueError
+
+_, before, _ = measured(nothing, None)
+for line in sys.stdin:
+    kind, path = json.loads(line)
+    for load in test_attacks.LOADERS[kind]:
+        status, peak, seconds = measured(load, test_attacks.Path(path))
+        print(json.dumps([path, status, peak - before, seconds]))
 """
+"""Loads each file in a process of its own, and tells what that took beyond what every process takes."""
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
-def test_all_attacks_together_fit_two_gigabytes_and_a_minute() -> None:
+def size_of(path: Path) -> int:
+    return sum(file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's own peak of memory")
+def test_every_attack_is_refused_in_memory_and_time_by_its_size(tmp_path: Path) -> None:
+    attacks = [(name.partition("/")[0], str(ATTACKS / name)) for name, _, _ in REFUSALS]
+    for name, (kind, content, _) in HUGE.items():
+        path = tmp_path / name
+        path.write_bytes(content())
+        attacks.append((kind, str(path)))
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDED, str(ATTACKS.parent)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", MEASURED, str(ATTACKS.parent)],
+        input="".join(json.dumps(attack) + "\n" for attack in attacks),
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert done.returncode == 0, done.stderr
+    measures = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {path for path, *_ in measures} == {path for _, path in attacks}
+    for path, status, memory, seconds in measures:
+        size = size_of(Path(path))
+        assert status == 0, path
+        assert memory <= MEMORY_AT_LEAST + MEMORY_PER_BYTE * size, f"{path}: {memory} bytes for {size}"
+        assert seconds <= SECONDS_AT_LEAST + SECONDS_PER_MEGABYTE * size / 1e6, f"{path}: {seconds} s"

@@ -170,7 +170,7 @@ def _rules(path: Path, file: Any) -> Rules:
         _refuse(path, f"column count must be uint64 or int64, not {schema.field('count').type}")
     try:
         document = json.loads(stored)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         _refuse(path, f"metadata: no JSON: {error}")
     return _rules_of(path, document)
 
@@ -238,7 +238,9 @@ def _checked_rows(path: Path, file: Any, rules: Rules) -> Iterator[Rows]:
     except (arrow.ArrowException, OSError) as error:
         _refuse(path, f"broken Parquet: {error}")
     if total != rules.total:
-        _refuse(path, f"the counts add up to {total}, not to the total of {rules.total} in the metadata")
+        _refuse(
+            path, f"the counts add up to {total}, not to the total of {rules.total!r:.80} in the metadata"
+        )
 
 
 def _joined(pretokens: Any) -> tuple[bytes, NDArray[np.uint64]]:

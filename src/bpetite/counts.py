@@ -245,7 +245,10 @@ class Counts:
         counts.unmatched_text = rules.unmatched_text
         counts.scale, counts.weights = rules.scale, rules.weights
         counts.beside = Tally(rules.documents, rules.bytes, rules.replaced, rules.skipped)
-        counts._table = CountTable(rules.pattern, rules.boundaries, rules.unmatched_text == "counted")
+        try:
+            counts._table = CountTable(rules.pattern, rules.boundaries, rules.unmatched_text == "counted")
+        except ValueError as refused:  # a pattern that the engine cannot scan
+            raise ValueError(f"{os.fspath(path)}: {refused}") from None
         counts.limit_memory(memory_limit)
         for part in parts:
             counts._table.add_counts(*part)

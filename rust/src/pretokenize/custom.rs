@@ -4,6 +4,7 @@
 //! (general categories, `\s`, `\d`, and `\w` for the letters, marks and digits it lacks) are written out as ranges
 //! before the expression is compiled. Scripts, `\b` and the folding of case are the machine's own.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use fancy_regex::{CompileError, Matches, Regex, RegexBuilder};
@@ -20,6 +21,9 @@ const BACKTRACK_LIMIT: usize = 10_000_000;
 const MOST_PATTERN_BYTES: usize = 1 << 13;
 const MOST_EXPLICIT_BYTES: usize = 1 << 20;
 
+/// How much of a pattern an error tells.
+const SHOWN_CHARACTERS: usize = 80;
+
 const SURROGATES: RangeInclusive<u32> = 0xD800..=0xDFFF;
 
 /// A compiled regular expression; `None` is one that can only match nothing, so that all text is a gap.
@@ -34,11 +38,6 @@ impl Custom {
             )));
         }
         let explicit = write_out(source)?;
-        if explicit.len() > MOST_EXPLICIT_BYTES {
-            return Err(Error::Value(format!(
-                "pattern {source:?} is not supported: it names too many classes"
-            )));
-        }
         // A match of nothing is no piece. Python's `finditer` reports it and then looks for another match at the same
         // place that is not empty; the machine finds just those.
         match RegexBuilder::new(&explicit).find_not_empty(true).backtrack_limit(BACKTRACK_LIMIT).build() {
@@ -48,7 +47,7 @@ impl Custom {
             {
                 Ok(Self(None))
             }
-            Err(reason) => Err(Error::Value(format!("pattern {source:?} is not supported: {reason}"))),
+            Err(reason) => Err(unsupported(source, &reason)),
         }
     }
 
@@ -107,7 +106,7 @@ impl Gaps<'_> {
 /// Properties become the ranges of their members; `$` and `\Z` get the module's meaning; in a set, the signs that
 /// only the machine would take for set operators are escaped. What the two read differently otherwise is refused.
 fn write_out(source: &str) -> Result<String> {
-    let refuse = |what: &str| Error::Value(format!("pattern {source:?} is not supported: {what}"));
+    let refuse = |what: &str| unsupported(source, &what);
     let flags = inline_flags(source);
     if flags.contains('x') {
         return Err(refuse("verbose mode, (?x), is not; write the pattern without blanks and comments"));
@@ -149,9 +148,19 @@ fn write_out(source: &str) -> Result<String> {
             '$' if !in_set && !flags.contains('m') => written.push_str(r"(?=\n?\z)"),
             _ => written.push(sign),
         }
+        if written.len() > MOST_EXPLICIT_BYTES {
+            return Err(refuse("it names too many classes"));
+        }
         rest = &rest[length..];
     }
     Ok(written)
+}
+
+/// The error for a pattern, of which a long one is told by its beginning.
+fn unsupported(source: &str, what: &dyn Display) -> Error {
+    let beginning: String = source.chars().take(SHOWN_CHARACTERS).collect();
+    let more = if beginning.len() < source.len() { "…" } else { "" };
+    Error::Value(format!("pattern {beginning:?}{more} is not supported: {what}"))
 }
 
 /// The letters of all flags that are set inside the expression, as in `(?i)` and `(?s:...)`.

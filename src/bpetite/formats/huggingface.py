@@ -23,8 +23,8 @@ from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 Path = str | os.PathLike[str]
 
-_MOST_COMPARED = 1_000_000
-"""How many pairs of added tokens may be compared: a file must not be able to ask for hours."""
+_MOST_COMPARED = 10_000_000
+"""How many beginnings of added tokens may be compared: a file must not be able to ask for hours."""
 
 
 def read(path: Path) -> Imported:
@@ -35,7 +35,11 @@ def read(path: Path) -> Imported:
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
-    return _Reader(path, parse_object(path, content, "a tokenizer.json")).imported()
+    document = parse_object(path, content, "a tokenizer.json")
+    try:
+        return _Reader(path, document).imported()
+    except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
+        refuse(path, "nested too deeply to be a tokenizer.json")
 
 
 class _Reader:
@@ -91,7 +95,12 @@ class _Reader:
     def _string(self, value: object, place: str) -> str:
         if not isinstance(value, str):
             self._refuse(f"{place} must be a string, not {type_name(value)}")
-        return cast(str, value)
+        text = cast(str, value)
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as lone:
+            self._refuse(f"{place}: {text!r:.80} is no text: {lone.reason}")
+        return text
 
     def _flag(self, parent: Json, place: str, default: bool) -> bool:
         """A boolean whose key is the last word of `place`."""
@@ -166,6 +175,7 @@ class _Reader:
         listed = self._list(self._document.get("added_tokens") or [], "added_tokens")
         specials: dict[str, int] = {}
         not_special: set[str] = set()
+        next_id = len(ids)
         for index, value in enumerate(listed):
             place = f"added_tokens[{index}]"
             token = self._object(value, place)
@@ -177,7 +187,7 @@ class _Reader:
                     self._refuse(
                         f"{place} ({content!r:.80}) has {flag}, which would lose or depend on text around it"
                     )
-            expected = _id_given(content, ids, specials)
+            expected = ids.get(content, next_id)  # the model's, or else the first past all others
             token_id = self._id(token.get("id"), f"{place}.id")
             if token_id != expected:
                 self._refuse(
@@ -185,6 +195,7 @@ class _Reader:
                     "an added token gets another id only by standing in model.vocab too"
                 )
             specials[content] = token_id
+            next_id = max(next_id, token_id + 1)
             if not self._flag(token, f"{place}.special", False):
                 not_special.add(content)
         return specials, not_special
@@ -201,7 +212,8 @@ class _Reader:
                 f"added token {second[0]!r:.80} is looked for after {normalization}, not in the text itself"
             )
         first = sorted(set(specials) - set(second))
-        if len(first) * len(second) > _MOST_COMPARED:
+        longest = max(map(len, specials), default=0)
+        if len(first) * len(second) * longest > _MOST_COMPARED:
             self._refuse("added_tokens: too many, some normalized and some not, to compare them all")
         overlap = _overlap(first, second)
         if overlap:
@@ -296,13 +308,6 @@ def _steps(value: object, key: str) -> list[Any]:
     if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
         return [inner for step in value[key] for inner in _steps(step, key)]
     return [value]
-
-
-def _id_given(content: str, ids: Mapping[str, int], added: Mapping[str, int]) -> int:
-    """The id that tokenizers gives an added token: the model's, or else the first past all others."""
-    if content in ids:
-        return ids[content]
-    return max(len(ids), max(added.values(), default=-1) + 1)
 
 
 def _overlap(first: Iterable[str], second: Iterable[str]) -> tuple[str, str] | None:
