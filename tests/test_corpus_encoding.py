@@ -21,7 +21,14 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocabulary, corpus
 from bpetite.corpus import Documents, Options, Reading
-from bpetite.corpus.shards import ShardFormat, choose_dtype, megatron_index, read_ids, read_offsets
+from bpetite.corpus.shards import (
+    ShardFormat,
+    ShardWriter,
+    choose_dtype,
+    megatron_index,
+    read_ids,
+    read_offsets,
+)
 
 END = "<|endoftext|>"
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(60)]
@@ -485,6 +492,37 @@ def test_a_disk_without_room_is_an_error_and_later_goes_on(
         assert not list((tmp_path / "out").glob(".shard-*"))
     subprocess.run(command(*run), check=True)
     assert contents(tmp_path / "out") == contents(whole)
+
+
+@pytest.mark.parametrize("method", ["write", "finish"])
+def test_whichever_write_fails_no_later_shard_is_called_whole(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Shards are completed while the next ones are written: an error in any of them must stop the others."""
+    options = Options(shard_size=100)
+    corpus.encode(tokenizer, lines, tmp_path / "whole", options=options)
+    work = getattr(ShardWriter, method)
+    for failing in range(12):
+        calls = iter(range(1000))
+
+        def faulty(
+            self: ShardWriter, *arguments: object, calls: Iterator[int] = calls, failing: int = failing
+        ) -> object:
+            if next(calls) == failing:
+                raise OSError(28, "No space left on device")
+            return work(self, *arguments)
+
+        out = tmp_path / f"out-{failing}"
+        with monkeypatch.context() as patched:
+            patched.setattr(ShardWriter, method, faulty)
+            with pytest.raises(OSError, match="No space left"):
+                corpus.encode(tokenizer, lines, out, options=options)
+        whole = contents(tmp_path / "whole")
+        assert all(whole[path.name] == path.read_bytes() for path in out.glob("[!.]*"))
+        assert not list(out.glob(".shard-*"))
+        assert len(list(out.glob("shard-*[0-9].npy"))) <= failing
+        corpus.encode(tokenizer, lines, out, options=options, resume=True)
+        assert contents(out) == whole
 
 
 def test_a_folder_that_may_not_be_written_to_is_an_error(large: tuple[list[str], Path]) -> None:

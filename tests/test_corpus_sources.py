@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite.corpus import documents
+from bpetite.corpus.ahead import read_ahead
+from bpetite.corpus.content import Raw
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, batches_of, decoded, read_ahead, read_batches
+from bpetite.corpus.documents import Reading, batches_of, decoded, read_batches
 from bpetite.corpus.sources import Input, find_inputs
 
 DOCUMENTS = ["first, naïve", "", "third\nwith a line", "東京 4", '"quoted" \\ \u2028', "a" * 5000]
@@ -281,7 +283,7 @@ def test_urls_are_read_through_fsspec(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_bytes(b"abc")
-    raw = documents.Raw(Input(str(path)))
+    raw = Raw(Input(str(path)))
     path.write_bytes(b"abcdef")
     with pytest.raises(ValueError, match=r"changed while it was read \(3 to 6 bytes\)"):
         list(read_batches(Input(str(path)), Reading(), raw))

@@ -490,6 +490,10 @@ def test_every_way_to_encode_normalizes() -> None:
     assert tok.count_batch(texts) == list(map(len, ids))
     joined, offsets = tok.encode_batch_to_numpy(texts)
     assert [joined[a:b].tolist() for a, b in pairwise(offsets)] == ids
+    joined, offsets = tok.encode_batch_to_numpy(texts, append=97)
+    assert [joined[a:b].tolist() for a, b in pairwise(offsets)] == [[*row, 97] for row in ids]
+    with pytest.raises(KeyError):
+        tok.encode_batch_to_numpy(texts, append=10**8)
     for text, expected in zip(texts, ids, strict=True):
         assert tok.encode_to_numpy(text, dtype="uint16").tolist() == expected
         assert tok.count(text) == len(expected)

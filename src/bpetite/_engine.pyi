@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ __all__ = [
     "DecodeStream",
     "EncodeStream",
     "Encoder",
+    "JoinedTexts",
     "character_classes",
     "check_pattern",
     "pretokenize",
@@ -144,8 +145,12 @@ class Encoder:
         special: _Special = "parse",
         dtype: _DType = "uint32",
         num_threads: int | None = None,
+        append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`."""
+        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
+
+        `append` is an id that is put behind those of each text.
+        """
 
     def encode_with_offsets(
         self, text: str, special: _Special = "parse", unit: Literal["characters", "bytes"] = "characters"
@@ -201,6 +206,23 @@ class DecodeStream:
 
     def finish(self) -> str:
         """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""
+
+@final
+class JoinedTexts(Sequence[bytes]):
+    """Texts that stand in one `bytes` object; the engine finds them in it without an object for each."""
+
+    def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
+        """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
+
+    @staticmethod
+    def split(buffer: bytes, separator: bytes) -> JoinedTexts:
+        """Return what `buffer.split(separator)` gives."""
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int, /) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> JoinedTexts: ...
 
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.

@@ -93,8 +93,10 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary: the same vocabulary is the same bytes."""
-    document = _to_schema_1(vocabulary) if _fits_schema_1(vocabulary) else _to_schema_2(vocabulary)
-    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+    with _collector_paused():
+        document = _to_schema_1(vocabulary) if _fits_schema_1(vocabulary) else _to_schema_2(vocabulary)
+        written = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return written.encode("utf-8")
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
@@ -118,7 +120,7 @@ def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
 
 @contextlib.contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Hold cycle collection: a load makes many small lists, none in a cycle, and would search them all."""
+    """Hold cycle collection: an artifact is many small lists, none in a cycle, and all would be searched."""
     running = gc.isenabled()
     gc.disable()
     try:

@@ -69,9 +69,13 @@ class NormalizingEncoder:
         special: Special = "parse",
         dtype: DType = "uint32",
         num_threads: int | None = None,
+        append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array of ids and the places where they begin and end in it."""
         rows = [self.encode_to_numpy(_decoded(text), special, dtype, num_threads) for text in texts]
+        if append is not None:
+            self._encoder.token_bytes(append)
+            rows = [np.append(row, np.array([append], dtype)) for row in rows]
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
         return np.concatenate([np.empty(0, dtype), *rows]), offsets
 

@@ -268,16 +268,18 @@ class Tokenizer:
         special: Special = "parse",
         dtype: DType = "uint32",
         num_threads: int | None = None,
+        append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 
-        A text may also be given as `bytes` in UTF-8.
+        A text may also be given as `bytes` in UTF-8. `append` is an id to put behind those of each text, such
+        as that of `<|endoftext|>`.
 
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab ab", "", "ab"])
         >>> ids.tolist(), offsets.tolist()
         ([256, 257, 256], [0, 2, 2, 3])
         """
-        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads)
+        return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, append)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
         """Yield the ids of the joined text in constant memory; where it was cut makes no difference.

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyIterator, PyString};
 
-use super::texts::OwnedText;
+use super::texts::{JoinedTexts, OwnedText};
 use super::{PyWatch, thread_count};
 use crate::count::{self, Means, SortedCounts};
 use crate::error::{Error, Result};
@@ -79,6 +79,11 @@ impl CountTable {
         }
         let means = Means { threads: thread_count(num_threads)?, memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref() };
+        if let Ok(joined) = documents.cast::<JoinedTexts>() {
+            let texts: Vec<&[u8]> = joined.get().texts().collect();
+            let named = |index| format!("document {index}");
+            return Ok(py.detach(|| self.table.add_documents(&texts, means, &named, &mut watch, 0))?);
+        }
         let mut documents = documents.try_iter()?;
         let first = Gathered::next(&mut documents, Place::default())?;
         if first.is_last {

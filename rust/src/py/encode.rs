@@ -4,16 +4,15 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{Integers, id_from, ids_from};
-use super::texts::OwnedText;
+use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
-use crate::error::Result;
 use crate::watch::{Pulse, Unwatched};
 
 /// Texts below this size are encoded without letting go of the GIL.
@@ -114,18 +113,18 @@ impl Encoder {
         Ok(lists)
     }
 
-    #[pyo3(signature = (texts, special="parse", dtype="uint32", num_threads=None))]
+    #[pyo3(signature = (texts, special="parse", dtype="uint32", num_threads=None, append=None))]
     fn encode_batch_to_numpy<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         special: &str,
         dtype: &str,
         num_threads: Option<&Bound<'_, PyInt>>,
+        append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        let py = texts.py();
         match named_width(dtype)? {
-            Width::Bits16 => Ok(arrays(py, self.encode_many::<u16>(texts, special, num_threads)?)),
-            Width::Bits32 => Ok(arrays(py, self.encode_many::<u32>(texts, special, num_threads)?)),
+            Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append),
+            Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append),
         }
     }
 
@@ -168,8 +167,8 @@ impl Encoder {
         special: &str,
         num_threads: Option<&Bound<'_, PyInt>>,
     ) -> PyResult<Vec<u64>> {
-        let held = held_texts(texts)?;
-        self.count_texts(texts.py(), &checked(&held)?, special, num_threads)
+        let held = HeldTexts::new(texts)?;
+        self.count_texts(texts.py(), &held.checked()?, special, num_threads)
     }
 
     #[pyo3(signature = (special="parse"))]
@@ -239,9 +238,31 @@ impl Encoder {
     ) -> PyResult<Encoded<T>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
-        let held = held_texts(texts)?;
+        let held = HeldTexts::new(texts)?;
         let watch = &mut PyWatch { progress: None };
-        Ok(texts.py().detach(|| self.encoder.encode_all(&checked(&held)?, special, threads, watch))?)
+        Ok(texts.py().detach(|| self.encoder.encode_all(&held.checked()?, special, threads, watch))?)
+    }
+
+    fn encode_to_arrays<'py, T: Id + numpy::Element>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        special: &str,
+        num_threads: Option<&Bound<'_, PyInt>>,
+        append: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
+        let py = texts.py();
+        let append = append.map(|id| self.known_id(id)).transpose()?;
+        let mut encoded = self.encode_many::<T>(texts, special, num_threads)?;
+        if let Some(id) = append {
+            py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
+        }
+        Ok((encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py)))
+    }
+
+    fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let number = id_from(id)?;
+        let known = self.encoder.tokens().get(number).map(|_| number);
+        known.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))
     }
 
     fn count_texts(
@@ -327,29 +348,16 @@ fn named_width(dtype: &str) -> PyResult<Width> {
     }
 }
 
-/// Hold every text of an iterable, so that it stays alive while the GIL is released.
-fn held_texts(texts: &Bound<'_, PyAny>) -> PyResult<Vec<OwnedText>> {
-    if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
-        let kind = texts.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("texts: one {kind} was given where several are expected")));
+/// Put an id behind the ids of each text, from the last to the first, so that each is moved once.
+fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
+    let Encoded { ids, offsets } = encoded;
+    ids.resize(ids.len() + offsets.len() - 1, id);
+    for text in (0..offsets.len() - 1).rev() {
+        let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
+        ids.copy_within(start..end, start + text);
+        ids[end + text] = id;
+        offsets[text + 1] += text as u64 + 1;
     }
-    let mut held = Vec::with_capacity(texts.len().unwrap_or(0));
-    for text in texts.try_iter()? {
-        held.push(OwnedText::new(&text?, || format!("texts: item {}", held.len()))?);
-    }
-    Ok(held)
-}
-
-/// Held texts as the engine takes them; bytes that are not UTF-8 are refused by their number.
-fn checked(held: &[OwnedText]) -> Result<Vec<&str>> {
-    held.iter().enumerate().map(|(number, text)| text.text(|| format!("text {number}"))).collect()
-}
-
-fn arrays<T: numpy::Element>(
-    py: Python<'_>,
-    encoded: Encoded<T>,
-) -> (Bound<'_, PyAny>, Bound<'_, PyArray1<u64>>) {
-    (encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py))
 }
 
 /// Cut the joined tokens apart, and put its id beside each.

@@ -27,6 +27,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encode::Encoder>()?;
     module.add_class::<encode::EncodeStream>()?;
     module.add_class::<decode::DecodeStream>()?;
+    module.add_class::<texts::JoinedTexts>()?;
     Ok(())
 }
 

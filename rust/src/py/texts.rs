@@ -1,9 +1,13 @@
-//! Texts that Python owns: `str`, or `bytes` that must be UTF-8.
+//! Texts that Python owns: `str`, or `bytes` that must be UTF-8, each an object or many of them in one.
 
-use pyo3::exceptions::PyTypeError;
+use std::ops::Range;
+
+use memchr::memmem;
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PySlice, PyString};
 
 use crate::error::{Error, Result};
 
@@ -37,8 +41,129 @@ impl OwnedText {
     pub fn text(&self, what: impl FnOnce() -> String) -> Result<&str> {
         match self {
             Self::Str(text) => Ok(text),
-            Self::Bytes(bytes) => std::str::from_utf8(bytes)
-                .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 }),
+            Self::Bytes(bytes) => checked(bytes, what),
         }
     }
+}
+
+/// Texts that stand in one `bytes` object: they are found in it without a copy or an object of their own for each.
+#[pyclass(module = "bpetite._engine", frozen, sequence)]
+pub struct JoinedTexts {
+    buffer: PyBackedBytes,
+    /// Where each text is; all of them lie in the buffer.
+    places: Vec<Range<usize>>,
+}
+
+#[pymethods]
+impl JoinedTexts {
+    /// Text `i` is `buffer[offsets[i]:offsets[i + 1]]`.
+    #[new]
+    fn new(buffer: PyBackedBytes, offsets: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let offsets: Option<Vec<usize>> =
+            offsets.as_array().iter().map(|&offset| usize::try_from(offset).ok()).collect();
+        let offsets = offsets
+            .filter(|offsets| offsets.is_sorted() && offsets.last().is_none_or(|&end| end <= buffer.len()))
+            .ok_or_else(|| PyValueError::new_err("offsets must ascend within the buffer"))?;
+        Ok(Self { buffer, places: offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect() })
+    }
+
+    /// What `buffer.split(separator)` gives.
+    #[staticmethod]
+    fn split(py: Python<'_>, buffer: PyBackedBytes, separator: &[u8]) -> PyResult<Self> {
+        if separator.is_empty() {
+            return Err(PyValueError::new_err("separator must not be empty"));
+        }
+        let places = py.detach(|| {
+            let mut start = 0;
+            let ends = memmem::find_iter(&buffer, separator).chain(std::iter::once(buffer.len()));
+            ends.map(|end| std::mem::replace(&mut start, end + separator.len())..end).collect()
+        });
+        Ok(Self { buffer, places })
+    }
+
+    fn __len__(&self) -> usize {
+        self.places.len()
+    }
+
+    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = index.py();
+        if let Ok(slice) = index.cast::<PySlice>() {
+            return Ok(Bound::new(py, self.slice(py, slice)?)?.into_any());
+        }
+        let index: isize = index.extract()?;
+        let from_front = if index < 0 { index + self.places.len() as isize } else { index };
+        let place = usize::try_from(from_front).ok().and_then(|index| self.places.get(index));
+        let place = place.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
+        Ok(PyBytes::new(py, &self.buffer[place.clone()]).into_any())
+    }
+}
+
+impl JoinedTexts {
+    fn slice(&self, py: Python<'_>, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
+        let chosen = slice.indices(self.places.len() as isize)?;
+        if chosen.step != 1 {
+            return Err(PyValueError::new_err("texts are taken in one stretch"));
+        }
+        let start = chosen.start as usize;
+        let places = self.places[start..start + chosen.slicelength].to_vec();
+        Ok(Self { buffer: self.buffer.clone_ref(py), places })
+    }
+
+    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|place| &self.buffer[place.clone()])
+    }
+
+    /// The texts as the engine takes them: the buffer is checked at once, and each by itself where that fails.
+    fn checked(&self) -> Result<Vec<&str>> {
+        let whole = simdutf8::basic::from_utf8(&self.buffer).ok();
+        let text = |(number, place): (usize, &Range<usize>)| match whole.and_then(|it| it.get(place.clone()))
+        {
+            Some(text) => Ok(text),
+            None => checked(&self.buffer[place.clone()], || format!("text {number}")),
+        };
+        self.places.iter().enumerate().map(text).collect()
+    }
+}
+
+/// Texts that stay alive while the GIL is released.
+pub enum HeldTexts {
+    Each(Vec<OwnedText>),
+    Joined(Py<JoinedTexts>),
+}
+
+impl HeldTexts {
+    /// Take an iterable of texts.
+    pub fn new(texts: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(joined) = texts.cast::<JoinedTexts>() {
+            return Ok(Self::Joined(joined.clone().unbind()));
+        }
+        if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
+            let kind = texts.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "texts: one {kind} was given where several are expected"
+            )));
+        }
+        let mut held = Vec::with_capacity(texts.len().unwrap_or(0));
+        for text in texts.try_iter()? {
+            held.push(OwnedText::new(&text?, || format!("texts: item {}", held.len()))?);
+        }
+        Ok(Self::Each(held))
+    }
+
+    /// The texts as the engine takes them; bytes that are not UTF-8 are refused by their number.
+    pub fn checked(&self) -> Result<Vec<&str>> {
+        match self {
+            Self::Joined(texts) => texts.get().checked(),
+            Self::Each(texts) => texts
+                .iter()
+                .enumerate()
+                .map(|(number, text)| text.text(|| format!("text {number}")))
+                .collect(),
+        }
+    }
+}
+
+fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
+    simdutf8::compat::from_utf8(bytes)
+        .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 })
 }

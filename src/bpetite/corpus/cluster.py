@@ -275,7 +275,7 @@ def _begin(folder: Path, job: Job, task_bytes: int) -> None:
     if any(path.name not in (_PARTS, TOKENIZER) for path in folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty, and was not begun on a cluster")
     parts.mkdir(exist_ok=True)
-    job.tokenizer.save(folder / TOKENIZER, overwrite=True)
+    job.save_tokenizer(folder)
     with write_whole(record, overwrite=True) as file:
         file.write(json.dumps({**job.identity(), "task_bytes": task_bytes}).encode("ascii"))
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
+from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import (
-    BLOCK,
-    Batch,
-    Reading,
-    is_plain_text,
-    read_ahead,
-    read_batches,
-    refuse_invalid,
-)
+from bpetite.corpus.documents import Batch, Reading, is_plain_text, read_batches, refuse_invalid
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.counts import Counts, Progress, Tally, memory_bytes
 from bpetite.dialect import Dialect
-
-_REMEMBERED = 4 * BLOCK
 
 
 def count(
@@ -97,72 +87,40 @@ def count_inputs(
                 progress=None if progress is None else progress.tell,
             )
         else:
-            _count_documents(counts, _Documents(list(group), reading), num_threads, memory_limit, progress)
+            _count_documents(counts, list(group), reading, num_threads, memory_limit, progress)
         if progress is not None:
             progress.next()
 
 
 def _count_documents(
     counts: Counts,
-    documents: _Documents,
+    inputs: Sequence[Input],
+    reading: Reading,
     num_threads: int | None,
     memory_limit: int | None,
     progress: _Sum | None,
 ) -> None:
-    def tell(stage: str, *_: int) -> None:
-        if progress is not None:
-            progress.tell(stage, documents.read, 0)
-
-    try:
-        counts._table.add_documents(
-            documents, num_threads=num_threads, memory_limit=memory_limit, progress=tell
-        )
-    except ValueError:
-        documents.refuse_invalid()
-        raise
-    counts.beside += documents.tally
-    tell("counting")
-
-
-class _Documents:
-    """The documents of several inputs, one after the other, with an account of what was read."""
-
-    def __init__(self, inputs: Sequence[Input], reading: Reading) -> None:
-        self._inputs = inputs
-        self._reading = reading
-        self._recent: deque[tuple[str, Batch, int]] = deque()
-        self._remembered = 0
-        self.read = 0
-        self.tally = Tally()
-
-    def __iter__(self) -> Iterator[str | bytes]:
-        mended = self._reading.invalid == "replace"
-        for found, batch in read_ahead(self._batches()):
-            self._remember(found.name, batch)
-            yield from batch.texts
-            self.tally += Tally(
-                documents=-batch.goes_on,
-                replaced=batch.affected if mended else 0,
-                skipped=0 if mended else batch.affected,
-            )
-
-    def _batches(self) -> Iterator[tuple[Input, Batch]]:
-        before = 0
-        for found in self._inputs:
-            batch = Batch([])
-            for batch in read_batches(found, self._reading):
-                self.read = before + batch.read
-                yield found, batch
-            before += batch.read
-
-    def _remember(self, name: str, batch: Batch) -> None:
-        """Keep the latest batches: all that the engine may hold at a time."""
-        self._recent.append((name, batch, sum(map(len, batch.texts))))
-        self._remembered += self._recent[-1][2]
-        while self._remembered - self._recent[0][2] > _REMEMBERED:
-            self._remembered -= self._recent.popleft()[2]
-
-    def refuse_invalid(self) -> None:
-        """Name the file and the document that the engine met last and could not take for text."""
-        for name, batch, _ in self._recent:
+    for name, batch, read in read_ahead(_batches(inputs, reading)):
+        try:
+            counts._table.add_documents(batch.texts, num_threads=num_threads, memory_limit=memory_limit)
+        except ValueError:
             refuse_invalid(name, batch)
+            raise
+        mended = reading.invalid == "replace"
+        counts.beside += Tally(
+            documents=-batch.goes_on,
+            replaced=batch.affected if mended else 0,
+            skipped=0 if mended else batch.affected,
+        )
+        if progress is not None:
+            progress.tell("counting", read, 0)
+
+
+def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:
+    """Yield the name of an input, some of its documents, and how much has been read of all inputs."""
+    before = read = 0
+    for found in inputs:
+        for batch in read_batches(found, reading):
+            read = before + batch.read
+            yield found.name, batch, read
+        before = read

@@ -8,43 +8,23 @@ few megabytes where the pattern lets documents be cut (`Reading.cut`).
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
-import queue
 import re
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import Any, Literal
 
+import numpy as np
+
+from bpetite._engine import JoinedTexts
+from bpetite.corpus.content import Format, Raw, needed_pyarrow, recognise, unpacked
 from bpetite.corpus.sources import Input
 
-Format = Literal["auto", "text", "jsonl", "parquet"]
 Invalid = Literal["error", "replace", "skip"]
 
 BLOCK = 1 << 22
 """How many bytes are read at a time, and how much text makes a batch."""
-
-_COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_FORMATS = {
-    ".json": "json",
-    ".txt": "text",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-_UNREADABLE = {".bz2": "bzip2", ".xz": "xz", ".zip": "zip", ".lz4": "lz4", ".7z": "7-Zip", ".br": "brotli"}
-_MAGIC = (
-    ("gzip", re.compile(rb"\x1f\x8b\x08")),
-    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
-    ("bzip2", re.compile(rb"BZh[1-9]1AY&SY")),
-    ("xz", re.compile(rb"\xfd7zXZ\x00")),
-    ("zip", re.compile(rb"PK\x03\x04")),
-)
-_PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -92,7 +72,7 @@ class Reading:
 class Batch:
     """Some documents of one input, in order."""
 
-    texts: list[str | bytes]
+    texts: Sequence[str | bytes]
     """Text, or bytes that have yet to be checked as UTF-8."""
 
     first: int = 0
@@ -108,78 +88,15 @@ class Batch:
     """How many bytes of the input have been read so far."""
 
 
-class Raw:
-    """The bytes of an input, counted and (if asked) hashed as they are read."""
-
-    def __init__(self, source: Input, hashed: bool = False) -> None:
-        self.name = source.name
-        self._file = source.open()
-        self._expected = source.size()
-        self._left: int | None = None
-        if source.span is not None:
-            self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
-            self._file.seek(source.span[0])
-            self._left = source.span[1] - source.span[0]
-        self._digest = hashlib.sha256() if hashed else None
-        self._head = b""
-        self.size = 0
-
-    def head(self) -> bytes:
-        """Return the first bytes without taking them."""
-        while len(self._head) < 64 and (more := self._next(4096)):
-            self._head += more
-        return self._head
-
-    def read(self, size: int) -> bytes:
-        """Return at least one byte unless the input is at its end, which must be where it was at first."""
-        block, self._head = self._head or self._next(size), b""
-        self.size += len(block)
-        if self._digest is not None:
-            self._digest.update(block)
-        if not block and self._expected not in (None, self.size):
-            raise ValueError(
-                f"{self.name}: changed while it was read ({self._expected} to {self.size} bytes)"
-            )
-        return block
-
-    def _next(self, size: int) -> bytes:
-        block = self._file.read(size if self._left is None else min(size, self._left)) or b""
-        if self._left is not None:
-            self._left -= len(block)
-        return block
-
-    @property
-    def sha256(self) -> str:
-        """The hash of what was read, in hexadecimal."""
-        return "" if self._digest is None else self._digest.hexdigest()
-
-    def file(self) -> BinaryIO:
-        """Return the file, for a reader that goes its own ways in it."""
-        self._head = b""
-        self._file.seek(0)
-        return self._file
-
-    def read_all(self) -> None:
-        """Read to the end for the sake of the hash and the size."""
-        self.file()
-        self.size = 0
-        while self.read(BLOCK):
-            pass
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
 def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Iterator[Batch]:
     """Yield the documents of an input; give `raw` to have its bytes hashed."""
     raw = Raw(source) if raw is None else raw
     try:
-        form, compression = _recognise(source.name, raw, reading.format)
+        form, compression = recognise(source.name, raw, reading.format)
         if form == "parquet":
             yield from _parquet_rows(raw, reading)
             return
-        read = _unpacked(raw, compression)
+        read = unpacked(raw, compression)
         if form == "json":
             form, read = _text_or_lines(raw.name, read)
         yield from _json_lines(_Lines(read), raw, reading) if form == "jsonl" else _texts(read, raw, reading)
@@ -198,7 +115,7 @@ def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
     """Return what an input is (text, jsonl, parquet, or json, which may be either) and how compressed."""
     raw = Raw(source)
     try:
-        return _recognise(source.name, raw, reading.format)
+        return recognise(source.name, raw, reading.format)
     finally:
         raw.close()
 
@@ -251,78 +168,6 @@ def _text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callab
     return form, lambda size: next(blocks, None) or read(size)
 
 
-def _recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
-    """Return an input's format and compression; a name that says other than the content is refused."""
-    head = raw.head()
-    stem, suffix = os.path.splitext(name.lower())
-    named_compression = _COMPRESSED.get(suffix)
-    if named_compression is not None:
-        suffix = os.path.splitext(stem)[1]
-    held = next((kind for kind, magic in _MAGIC if magic.match(head)), None)
-    unreadable = held if held in ("bzip2", "xz", "zip") else _UNREADABLE.get(suffix)
-    if unreadable is not None:
-        raise ValueError(f"{name}: {unreadable} is not read; unpack it, or pack it with gzip or zstd")
-    named = _FORMATS.get(suffix)
-    if named_compression != held and (named_compression or named):
-        claim = named_compression or suffix
-        raise ValueError(f"{name}: named as {claim}, but it holds {held or f'no {named_compression}'}")
-    if held is not None:
-        if named == "parquet" or asked == "parquet":
-            raise ValueError(f"{name}: Parquet inside {held} is not read; unpack it")
-        return (named or "text" if asked == "auto" else asked), held
-    is_parquet = head.startswith(_PARQUET) and _ends_as_parquet(raw)
-    form = named if asked == "auto" else asked
-    if form == "parquet" and not is_parquet:
-        raise ValueError(f"{name}: not a whole Parquet file (no {_PARQUET.decode()} at both ends)")
-    if form in ("text", "jsonl") and is_parquet:
-        raise ValueError(f"{name}: taken for {form}, but it holds Parquet")
-    return form or ("parquet" if is_parquet else "text"), None
-
-
-def _ends_as_parquet(raw: Raw) -> bool:
-    file = raw._file
-    if not file.seekable():
-        return False
-    here = file.tell()
-    file.seek(-len(_PARQUET), os.SEEK_END)
-    tail = file.read(len(_PARQUET))
-    file.seek(here)
-    return tail == _PARQUET
-
-
-def _unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
-    """Return a function that reads the content; a compressed input that breaks off is an error."""
-    if compression is None:
-        return raw.read
-    arrow = _pyarrow(f"reading {compression}")
-    stream = arrow.CompressedInputStream(arrow.PythonFile(_Readable(raw), mode="r"), compression)
-
-    def read(size: int) -> bytes:
-        try:
-            block: bytes = stream.read(size)
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            raise ValueError(f"{raw.name}: not whole {compression}: {error}") from None
-        return block
-
-    if not raw.head():
-        raise ValueError(f"{raw.name}: not whole {compression}: it is empty")
-    return read
-
-
-class _Readable:
-    """`Raw` as the file object that pyarrow wants."""
-
-    closed = False
-
-    def __init__(self, raw: Raw) -> None:
-        self.read = raw.read
-
-    def close(self) -> None:
-        """Leave closing to whoever opened."""
-
-
 # Documents of each format --------------------------------------------------------------------------------
 
 
@@ -333,6 +178,7 @@ class _Gathered:
         self._name = name
         self._invalid = invalid
         self._texts: list[Any] = []
+        self._joined: JoinedTexts | None = None
         self._size = 0
         self._first = 0
         self._affected = 0
@@ -340,7 +186,7 @@ class _Gathered:
 
     @property
     def full(self) -> bool:
-        return self._size >= BLOCK
+        return self._joined is not None or self._size >= BLOCK
 
     def add(self, text: str | bytes, *, checked: bool = False) -> None:
         """Take the next document. Bytes that must be UTF-8 are left for whoever uses them to check."""
@@ -358,6 +204,15 @@ class _Gathered:
             text = whole
         self._texts.append(text)
 
+    def add_joined(self, texts: JoinedTexts) -> None:
+        """Take the next documents, which are all of a batch."""
+        if self._invalid == "error":
+            self.number += len(texts)
+            self._joined = texts
+        else:
+            for text in texts:
+                self.add(text)
+
     def add_replaced(self, text: str) -> None:
         """Take a document that has been mended already."""
         self._affected += 1
@@ -373,10 +228,15 @@ class _Gathered:
     def take(self, read: int, *, goes_on: bool = False) -> Batch:
         """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
         self.number -= goes_on
-        batch = Batch(self._texts, self._first, goes_on, self._affected, read)
+        texts = self._texts if self._joined is None else self._joined
+        batch = Batch(texts, self._first, goes_on, self._affected, read)
         self._first = self.number
-        self._texts, self._size, self._affected = [], 0, 0
+        self._texts, self._joined, self._size, self._affected = [], None, 0, 0
         return batch
+
+
+_ROWS = 1 << 12
+"""How many rows of Parquet are read at a time: they may hold long texts."""
 
 
 def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
@@ -387,17 +247,16 @@ def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator
     rest, goes_on = b"", False
     while block := read(max(BLOCK, len(rest))):
         rest += block
-        if separator is not None:
-            *whole, rest = rest.split(separator)
-            for document in whole:
-                gathered.add(document)
-                goes_on = False
+        if separator is not None and separator in rest:
+            texts = JoinedTexts.split(rest, separator)
+            rest, goes_on = texts[-1], False
+            gathered.add_joined(texts[:-1])
+            if gathered.full:
+                yield gathered.take(raw.size)
         if cut is not None and len(rest) >= 2 * BLOCK and (place := cut(rest)):
             gathered.add(rest[:place])
             rest, goes_on = rest[place:], True
             yield gathered.take(raw.size, goes_on=True)
-        elif gathered.full:
-            yield gathered.take(raw.size)
     if rest or goes_on or separator is None:
         gathered.add(rest)
     yield gathered.take(raw.size)
@@ -464,30 +323,45 @@ def _lacking(record: Any, name: str) -> str:
 
 def _parquet_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text column of every row."""
-    arrow = _pyarrow("reading Parquet")
+    arrow = needed_pyarrow("reading Parquet")
     import pyarrow.parquet
 
-    if raw._digest is not None:
-        raw.read_all()
+    raw.hash_all()
     gathered = _Gathered(raw.name, reading.invalid)
-    name, row = reading.text_column, 0
+    name = reading.text_column
     try:
         file = pyarrow.parquet.ParquetFile(raw.file(), pre_buffer=False, buffer_size=BLOCK)
         column = _text_column(arrow, raw.name, file.schema_arrow, name)
-        size = raw._expected or 0
+        waiting, size = [], 0
         for number in range(file.num_row_groups):
-            for rows in file.iter_batches(1 << 12, row_groups=[number], columns=[column]):
-                for text in _as_binary(arrow, rows.column(0)).to_pylist():
-                    row += 1
-                    if text is None:
-                        gathered.lack(f"row {row}: column {name!r} is null")
-                    else:
-                        gathered.add(text)
-                if gathered.full:
-                    yield gathered.take(size * (number + 1) // file.num_row_groups)
-        yield gathered.take(size)
+            for rows in file.iter_batches(_ROWS, row_groups=[number], columns=[column]):
+                waiting.append(_as_binary(arrow, rows.column(0)))
+                size += waiting[-1].nbytes
+                if size >= BLOCK:
+                    _add_column(gathered, arrow.concat_arrays(waiting), name)
+                    yield gathered.take(raw.expected * (number + 1) // file.num_row_groups)
+                    waiting, size = [], 0
+        if waiting:
+            _add_column(gathered, arrow.concat_arrays(waiting), name)
+        yield gathered.take(raw.expected)
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+
+
+def _add_column(gathered: _Gathered, texts: Any, name: str) -> None:
+    """Take the texts of a column of binary strings with 64-bit offsets, of which a null is none."""
+    if texts.null_count == 0:
+        _, offsets, buffer = texts.buffers()
+        bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        first, size = int(bounds[0]), int(bounds[-1] - bounds[0])
+        content = buffer.slice(first, size).to_pybytes() if size else b""
+        gathered.add_joined(JoinedTexts(content, bounds - first))
+        return
+    for text in texts.to_pylist():
+        if text is None:
+            gathered.lack(f"row {gathered.number + 1}: column {name!r} is null")
+        else:
+            gathered.add(text)
 
 
 def _as_binary(arrow: Any, column: Any) -> Any:
@@ -544,52 +418,3 @@ def _check(name: str, number: int, text: str | bytes) -> None:
         raise ValueError(
             f"{name}: document {number}: lone surrogate {text[error.start]!r} at character {error.start}"
         ) from None
-
-
-# Reading ahead -------------------------------------------------------------------------------------------
-
-T = TypeVar("T")
-
-
-def read_ahead(items: Iterator[T], depth: int = 2) -> Generator[T, None, None]:
-    """Yield the items, made in a thread of their own while the caller works on those before."""
-    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
-    left = threading.Event()
-
-    def put(item: T | None, error: BaseException | None) -> None:
-        while not left.is_set():
-            with contextlib.suppress(queue.Full):
-                made.put((item, error), timeout=0.1)
-                return
-
-    def make() -> None:
-        try:
-            for item in items:
-                put(item, None)
-                if left.is_set():
-                    return
-            put(None, None)
-        except BaseException as error:
-            put(None, error)
-
-    maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
-    maker.start()
-    try:
-        while True:
-            item, error = made.get()
-            if error is not None:
-                raise error
-            if item is None:
-                return
-            yield item
-    finally:
-        left.set()
-        maker.join()
-
-
-def _pyarrow(purpose: str) -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs pyarrow: pip install 'bpetite[corpus]'") from error
-    return pyarrow

@@ -1,8 +1,8 @@
 """Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
 
-A shard ends with the document that brings it to `shard_size` tokens. Documents are read ahead in one thread,
-encoded in the caller's (the engine brings its own threads) and written in another; memory does not depend on
-the size of the corpus.
+A shard ends with the document that brings it to `shard_size` tokens. Documents are read ahead in one thread
+and encoded in the caller's (the engine brings its own threads); ids are written in another, and shards are
+completed in one more. Memory does not depend on the size of the corpus.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._files import write_whole
 from bpetite._persistence import artifact_bytes
+from bpetite.corpus.ahead import read_ahead
+from bpetite.corpus.content import Raw
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Raw, Reading, batches_of, read_ahead, read_batches, refuse_invalid
+from bpetite.corpus.documents import Batch, Reading, batches_of, read_batches, refuse_invalid
 from bpetite.corpus.manifest import (
     JOURNAL,
     MANIFEST,
@@ -53,9 +57,6 @@ Told = Callable[[str, int, int], object]
 SHARD_SIZE = 100_000_000
 _WAITING = 3
 """How many batches of ids may wait to be written."""
-
-_MANY = 256
-"""Of documents with fewer tokens than this, numpy moves all at once; longer ones are moved one by one."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,16 @@ class Job:
         reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
         return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
 
+    @cached_property
+    def artifact(self) -> bytes:
+        """The tokenizer, as it is written beside the shards."""
+        return artifact_bytes(self.tokenizer.vocabulary)
+
+    def save_tokenizer(self, folder: Path) -> None:
+        """Write the tokenizer beside the shards."""
+        with write_whole(folder / TOKENIZER, overwrite=True) as file:
+            file.write(self.artifact)
+
     def identity(self) -> Json:
         """Return what a run that goes on must have in common with the one that was stopped."""
         return {
@@ -180,7 +191,7 @@ class Job:
                 "fingerprint": self.tokenizer.fingerprint,
                 "vocab_size": self.tokenizer.vocab_size,
                 "file": TOKENIZER,
-                "sha256": hashlib.sha256(artifact_bytes(self.tokenizer.vocabulary)).hexdigest(),
+                "sha256": hashlib.sha256(self.artifact).hexdigest(),
             },
             options=self.options.to_dict(self.dtype),
             inputs=tuple(progress.inputs),
@@ -190,8 +201,9 @@ class Job:
     def ids_of(self, name: str, batch: Batch, num_threads: int | None) -> tuple[Ids, NDArray[np.uint64]]:
         """Encode a batch: the ids, and where each document ends in them."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
-        ids, ends = ids_of(self.tokenizer, name, batch, self.options.special, width, num_threads)
-        return (ids, ends) if self.appended is None else _with_appended(ids, ends, self.appended)
+        return ids_of(
+            self.tokenizer, name, batch, self.options.special, width, num_threads, append=self.appended
+        )
 
 
 def ids_of(
@@ -201,38 +213,19 @@ def ids_of(
     special: Special = "parse",
     dtype: Width = "uint32",
     num_threads: int | None = None,
+    append: int | None = None,
 ) -> tuple[Ids, NDArray[np.uint64]]:
     """Encode a batch of the input of that name: the ids, and where each whole document ends in them."""
     try:
         ids, offsets = tokenizer.encode_batch_to_numpy(
-            batch.texts, special=special, dtype=dtype, num_threads=num_threads
+            batch.texts, special=special, dtype=dtype, num_threads=num_threads, append=append
         )
     except ValueError:
         refuse_invalid(name, batch)
         raise
-    ends: NDArray[np.uint64] = offsets[1 : len(offsets) - batch.goes_on]
-    return ids, ends
-
-
-def _with_appended(ids: Ids, ends: NDArray[np.uint64], token_id: int) -> tuple[Ids, NDArray[np.uint64]]:
-    """Put an id at the end of every document."""
-    count = len(ends)
-    moved = np.add(ends, np.arange(1, count + 1, dtype=np.uint64), dtype=np.uint64)
-    longer = np.empty(len(ids) + count, ids.dtype)
-    if count * _MANY < len(ids):
-        start = 0
-        for number, end in enumerate(ends.tolist()):
-            longer[start + number : end + number] = ids[start:end]
-            longer[end + number] = token_id
-            start = end
-        longer[start + count :] = ids[start:]
-    else:
-        places = (moved - np.uint64(1)).astype(np.intp)
-        kept = np.ones(len(longer), np.bool_)
-        kept[places] = False
-        longer[kept] = ids
-        longer[places] = token_id
-    return longer, moved
+    if not batch.goes_on:
+        return ids, offsets[1:]
+    return ids[: len(ids) - (append is not None)], offsets[1:-1]
 
 
 def stamp_of(source: Input | Documents) -> list[int] | None:
@@ -271,7 +264,7 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> Progress:
     if was is None:
         if resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
-        job.tokenizer.save(folder / TOKENIZER, overwrite=True)
+        job.save_tokenizer(folder)
         journal.begin(job.identity())
         return reached
     check_same_job(folder, was, job, reached.inputs)
@@ -352,17 +345,22 @@ class _Run:
         self._writer: ShardWriter | None = None
         self._number = len(reached.shards)
         self._tokens = self._documents = 0
-        self._thread = ThreadPoolExecutor(1, "bpetite-write")
-        self._waiting: deque[Future[Any]] = deque()
+        self._writer_thread = ThreadPoolExecutor(1, "bpetite-write")
+        self._finisher = ThreadPoolExecutor(1, "bpetite-finish")
+        self._writing: deque[Future[None]] = deque()
+        self._finishing: deque[Future[None]] = deque()
+        self._unfinished: list[ShardWriter] = []
         self._failed = False
 
     def __enter__(self) -> _Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.shutdown(cancel_futures=True)
-        if self._writer is not None:
-            self._writer.discard()
+        self._failed = True
+        self._writer_thread.shutdown()
+        self._finisher.shutdown()
+        for writer in self._unfinished:
+            writer.discard()
 
     def finish(self) -> Manifest:
         """Encode what is left, and write the manifest."""
@@ -371,7 +369,8 @@ class _Run:
             self._encode_input(number, begin if number == begin.input else Position(number))
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))
-        self._wait(0)
+        self._wait(self._writing, 0)
+        self._wait(self._finishing, 0)
         manifest = self._job.manifest(self._reached)
         manifest.save(self._folder)
         self._journal.remove()
@@ -425,44 +424,48 @@ class _Run:
             return
         if self._writer is None:
             self._writer = ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
+            self._unfinished.append(self._writer)
         self._tokens += len(ids)
         self._documents += len(ends)
-        self._later(self._writer.write, ids, ends)
+        self._wait(self._writing, _WAITING)
+        self._writing.append(self._writer_thread.submit(self._unless_failed, self._writer.write, ids, ends))
 
     def _end_shard(self, position: Position) -> None:
-        """Complete the shard and write down that a new run would go on at this position."""
+        """Have the shard completed while the next one begins, and written down where that is."""
         writer, inputs = self._writer, self._unnoted
         assert writer is not None  # a document was written: only then can a shard be full
+        written = self._writing[-1]
 
         def complete() -> None:
+            written.result()
+            if self._failed:
+                return
             shard = writer.finish()
+            self._unfinished.remove(writer)
             self._journal.step(shard, inputs, position)
             self._reached.shards.append(shard)
 
-        self._later(complete)
-        self._wait(0)
+        self._wait(self._finishing, 0)
+        self._finishing.append(self._finisher.submit(self._unless_failed, complete))
         self._writer = None
         self._number += 1
         self._tokens = self._documents = 0
         self._unnoted = []
 
-    def _later(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done by the writing thread, after all that it was given before."""
-        self._wait(_WAITING)
-        self._waiting.append(self._thread.submit(self._unless_failed, work, *arguments))
-
     def _unless_failed(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something in the writing thread; after a failure nothing, least of all call a shard whole."""
+        """Do something in another thread; after a failure nothing."""
         if self._failed:
             return
-        self._failed = True
-        work(*arguments)
-        self._failed = False
+        try:
+            work(*arguments)
+        except BaseException:
+            self._failed = True
+            raise
 
-    def _wait(self, most: int) -> None:
+    def _wait(self, waiting: deque[Future[None]], most: int) -> None:
         """Wait until at most so many things are left to do, and raise the error of any that failed."""
-        while len(self._waiting) > most:
-            self._waiting.popleft().result()
+        while len(waiting) > most:
+            waiting.popleft().result()
 
 
 class _Passed:
@@ -474,7 +477,7 @@ class _Passed:
         self._hash = hashlib.sha256() if hashed else None
         self.documents = 0
 
-    def go_past(self, texts: list[str | bytes], *, goes_on: bool = False) -> None:
+    def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
         """Leave documents behind; the last one not wholly, if it goes on."""
         self.documents += len(texts) - goes_on
         if self._hash is not None:

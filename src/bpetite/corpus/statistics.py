@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, decoded, read_ahead, read_batches
+from bpetite.corpus.documents import Reading, decoded, read_batches
 from bpetite.corpus.encoding import ids_of
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.tokenizer import Tokenizer

@@ -1,0 +1,47 @@
+"""Items in, the same items out, made in a thread of their own while the caller works on those before."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def read_ahead(items: Iterator[T], depth: int = 2) -> Generator[T, None, None]:
+    """Yield the items, made in a thread of their own while the caller works on those before."""
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
+    left = threading.Event()
+
+    def put(item: T | None, error: BaseException | None) -> None:
+        while not left.is_set():
+            with contextlib.suppress(queue.Full):
+                made.put((item, error), timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            for item in items:
+                put(item, None)
+                if left.is_set():
+                    return
+            put(None, None)
+        except BaseException as error:
+            put(None, error)
+
+    maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
+    maker.start()
+    try:
+        while True:
+            item, error = made.get()
+            if error is not None:
+                raise error
+            if item is None:
+                return
+            yield item
+    finally:
+        left.set()
+        maker.join()
