@@ -20,17 +20,25 @@ CORPUS = "".join(
 )
 
 WRITERS = {
-    "train": ["train", "--input", "corpus.txt", "--vocab-size", "600"],
-    "count": ["count", "--input", "corpus.txt"],
-    "merge-counts": ["merge-counts", "--input", "a.counts", "b.counts"],
-    "report": ["report", "tok.json", "--input", "corpus.txt"],
+    "train": ["train", "--input", "corpus.txt", "--vocab-size", "600", "--output"],
+    "count": ["count", "--input", "corpus.txt", "--output"],
+    "merge-counts": ["merge-counts", "--input", "a.counts", "b.counts", "--output"],
+    "report": ["report", "tok.json", "--input", "corpus.txt", "--output"],
+    "convert to tiktoken": ["convert", "tok.json", "--to", "tiktoken"],
+    "convert to huggingface": ["convert", "tok.json", "--to", "huggingface"],
+    "convert to bpetite": ["convert", "tok.json", "--to", "bpetite"],
 }
+"""The commands that write a file, each ready for its name."""
+
+CONVERT_TO_GPT2 = ["convert", "tok.json", "--to", "gpt2"]
+"""The one that writes two files, into a folder."""
 
 FAULTY = """
 import os, resource, signal, sys
 fault, limit = sys.argv[1], int(sys.argv[2])
-if fault == "signal":
-    os.fsync = lambda descriptor: os.kill(os.getpid(), limit)
+if fault.startswith("signal"):
+    synced, nth = [], int((fault.split() + ["1"])[1])
+    os.fsync = lambda descriptor: synced.append(1) or (len(synced) == nth and os.kill(os.getpid(), limit))
 if fault == "file":
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 from bpetite.cli import main
@@ -82,7 +90,7 @@ def test_a_signal_before_a_file_has_its_name_leaves_no_such_file(
     for output, before in ((tmp_path / "new", None), (tmp_path / "old", b"precious")):
         if before is not None:
             output.write_bytes(before)
-        done = faulty(folder, "signal", ended_by, *WRITERS[writer], "--output", str(output), "--force")
+        done = faulty(folder, "signal", ended_by, *WRITERS[writer], str(output), "--force")
         assert done.stdout == b""
         assert b"Traceback" not in done.stderr
         assert done.returncode == (-ended_by if ended_by == signal.SIGKILL else 128 + ended_by)
@@ -95,7 +103,7 @@ def test_a_signal_before_a_file_has_its_name_leaves_no_such_file(
 def test_killed_at_any_moment_the_file_is_whole_or_not_there(
     folder: Path, tmp_path: Path, writer: str
 ) -> None:
-    command = [sys.executable, "-m", "bpetite", *WRITERS[writer], "--output"]
+    command = [sys.executable, "-m", "bpetite", *WRITERS[writer]]
     began = time.monotonic()
     subprocess.run([*command, str(tmp_path / "whole")], cwd=folder, check=True, capture_output=True)
     took = time.monotonic() - began
@@ -115,7 +123,7 @@ def test_killed_at_any_moment_the_file_is_whole_or_not_there(
 def test_a_disk_without_room_is_an_error_and_leaves_nothing(
     folder: Path, tmp_path: Path, writer: str
 ) -> None:
-    done = faulty(folder, "file", 100, *WRITERS[writer], "--output", str(tmp_path / "out"))
+    done = faulty(folder, "file", 100, *WRITERS[writer], str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (1, b"")
     assert f"{tmp_path / 'out'}: File too large".encode() in done.stderr
     assert names(tmp_path) == []
@@ -124,10 +132,51 @@ def test_a_disk_without_room_is_an_error_and_leaves_nothing(
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is where even root can create nothing")
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_folder_that_takes_no_files_is_an_error(folder: Path, writer: str) -> None:
-    done = run(folder, *WRITERS[writer], "--output", "/proc/out.json")
+    done = run(folder, *WRITERS[writer], "/proc/out.json")
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"/proc/out.json: " in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_when_nobody_reads_the_summary_the_file_is_whole(folder: Path, tmp_path: Path, writer: str) -> None:
+    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
+    nobody, pipe = os.pipe()
+    os.close(nobody)
+    with open(pipe, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "bpetite", *WRITERS[writer], str(tmp_path / "out")],
+            cwd=folder,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 141
+    assert b"Traceback" not in done.stderr
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4, 5])
+def test_a_signal_between_two_files_leaves_only_whole_ones(
+    folder: Path, tmp_path: Path, ended_by: signal.Signals, nth: int
+) -> None:
+    run(folder, *CONVERT_TO_GPT2, str(tmp_path / "whole"))
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
+    assert set(whole) == {"vocab.json", "merges.txt"}
+    done = faulty(folder, f"signal {nth}", ended_by, *CONVERT_TO_GPT2, str(tmp_path / "out"))
+    assert done.returncode == (-ended_by if ended_by == signal.SIGKILL else 128 + ended_by)
+    left = {path.name: path for path in (tmp_path / "out").glob("*") if not path.name.startswith(".")}
+    assert all(path.read_bytes() == whole[name] for name, path in left.items())
+    if nth <= 2 and ended_by != signal.SIGKILL:
+        assert names(tmp_path) == ["whole"]
+
+
+def test_two_files_that_find_no_room_leave_not_even_their_folder(folder: Path, tmp_path: Path) -> None:
+    done = faulty(folder, "file", 1000, *CONVERT_TO_GPT2, str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"File too large" in done.stderr
+    assert names(tmp_path) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")

@@ -158,8 +158,18 @@ def write_tokenizer(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bo
     elif kind == "huggingface":
         tokenizer.to_huggingface(path, overwrite=overwrite)
     else:
-        os.makedirs(path, exist_ok=True)
-        tokenizer.to_gpt2(*gpt2_paths(path), overwrite=overwrite)
+        _write_gpt2(tokenizer, path, overwrite=overwrite)
+
+
+def _write_gpt2(tokenizer: Tokenizer, folder: str, *, overwrite: bool) -> None:
+    """Write the two files into a folder, which is made if need be, and not left behind empty."""
+    is_new = not os.path.isdir(folder)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        tokenizer.to_gpt2(*gpt2_paths(folder), overwrite=overwrite)
+    finally:
+        if is_new and not os.listdir(folder):
+            os.rmdir(folder)
 
 
 def peer_encode(tokenizer: Tokenizer, path: str, kind: str) -> tuple[str, Encodes] | None:

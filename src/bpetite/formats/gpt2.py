@@ -172,13 +172,16 @@ def write_tokens_and_merges(
 def write_two(
     vocab_path: Path, vocab: bytes, merges_path: Path, merges: bytes, *, overwrite: bool = False
 ) -> None:
-    """Write the two files, both or none."""
+    """Write the two files, both or none (a kill between their two names leaves one)."""
     with (
         write_whole(vocab_path, overwrite=overwrite) as vocab_file,
         write_whole(merges_path, overwrite=overwrite) as merges_file,
     ):
-        vocab_file.write(vocab)
         merges_file.write(merges)
+        vocab_file.write(vocab)
+        # `merges.txt` gets its name first; if there is no room for both, neither may.
+        vocab_file.flush()
+        os.fsync(vocab_file.fileno())
 
 
 def _vocab_json(ids: Mapping[str, int]) -> bytes:
