@@ -1,6 +1,9 @@
 """Tokens that are looked at: in a notebook, in a terminal, in plain text."""
 
 from html.parser import HTMLParser
+from typing import Any
+
+import IPython.core.formatters
 
 from bpetite import Tokenizer
 from bpetite.display import ShownText, coloured, plain, visible
@@ -35,6 +38,19 @@ def test_a_notebook_shows_every_token_and_nothing_acts() -> None:
     assert seen.tags.count("bdi") == len(TOKENIZER.encode(HOSTILE))
     assert "<script>" in seen.text.replace("|", "")
     assert not {"\x1b", "\x00", "\u202e", "\u200b", "\u2028"} & set(seen.text)
+
+
+def test_a_notebook_shows_tokens_in_colours_and_all_else_in_a_line() -> None:
+    formatter: Any = IPython.core.formatters.DisplayFormatter()
+    formatter.active_types = ["text/plain", "text/html"]
+    seen, _ = formatter.format(TOKENIZER.show("the fox"))
+    assert seen["text/html"] == TOKENIZER.show("the fox")._repr_html_()
+    assert seen["text/plain"] == repr(TOKENIZER.show("the fox"))
+    for value in (TOKENIZER, TOKENIZER.vocabulary, TOKENIZER.as_tiktoken()):
+        seen, _ = formatter.format(value)
+        assert list(seen) == ["text/plain"]
+        assert "\n" not in seen["text/plain"]
+        assert len(seen["text/plain"]) < 120
 
 
 def test_elsewhere_it_is_plain_text_with_a_summary() -> None:

@@ -3,6 +3,9 @@
 import http.client
 import json
 import socket
+import struct
+import threading
+import time
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from bpetite import Tokenizer
+from bpetite.viewer.answers import Model
 from bpetite.viewer.server import LARGEST_BODY, Viewer
 from viewing import running
 
@@ -124,6 +128,44 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read(viewer: Viewer) ->
         head = f"POST /api/encode HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
         connection.sendall(head.encode())
         assert b" 413 " in connection.recv(100)
+
+
+def test_a_client_that_hangs_up_is_forgotten_silently(
+    small: Tokenizer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = b"the tokens " * 50_000
+    with running(("small", small)) as viewer:
+        head = f"POST /api/encode HTTP/1.1\r\nHost: 127.0.0.1:{viewer.server_port}\r\n"
+        whole = f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
+        for sent in (whole, whole[:-1], whole[: len(head)], whole[: len(head) // 2], b""):
+            for reset in (True, False):
+                hang_up_after(viewer, sent, reset)
+        deadline = time.monotonic() + 20
+        while any("process_request_thread" in thread.name for thread in threading.enumerate()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert ask(viewer, "/api/about")[0] == 200
+    assert capsys.readouterr() == ("", "")
+
+
+def hang_up_after(viewer: Viewer, sent: bytes, reset: bool) -> None:
+    """Send something and be gone, with a reset or in order."""
+    with socket.create_connection(("127.0.0.1", viewer.server_port), timeout=10) as connection:
+        if reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(sent)
+
+
+def test_a_fault_of_the_server_is_not_silent(
+    small: Tokenizer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Model) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Model, "rules", broken)
+    with running(("small", small)) as viewer, pytest.raises(http.client.RemoteDisconnected):
+        ask(viewer, "/api/about")
+    assert "RuntimeError: broken" in capsys.readouterr().err
 
 
 def test_other_methods_are_refused(viewer: Viewer) -> None:

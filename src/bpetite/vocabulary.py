@@ -132,6 +132,13 @@ class Vocabulary:
         pairs = _add_merges(tokens, list(ids), next_id, rows)
         return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
+    def __repr__(self) -> str:
+        """Return a line: all tokens of a vocabulary would fill many pages of a notebook."""
+        return (
+            f"Vocabulary({len(self.tokens):,} tokens, {len(self.merges):,} merges, "
+            f"{len(self.special_tokens)} special tokens, fingerprint {self.fingerprint[:12]})"
+        )
+
     @property
     def mergeable_vocab_size(self) -> int:
         """How many tokens there are, special ones left out."""

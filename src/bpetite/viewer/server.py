@@ -8,10 +8,12 @@ policy forbids it to load or send anything elsewhere.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from bpetite.viewer.answers import Answer, Model, about, lessons
@@ -58,6 +60,11 @@ class Viewer(ThreadingHTTPServer):
     def url(self) -> str:
         """Where the page is."""
         return f"http://{ADDRESS}:{self.server_port}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Forget a client that hung up or fell silent; a fault of our own is told as ever."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     def own_hosts(self) -> set[str]:
         """The values of `Host` that mean this server."""
@@ -152,8 +159,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refused(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the text has more than {LARGEST_BODY:,} bytes"
             )
+        content = self.rfile.read(int(length))
+        if len(content) < int(length):
+            raise ConnectionAbortedError("the client hung up inside the text")
         try:
-            return self.rfile.read(int(length)).decode("utf-8")
+            return content.decode("utf-8")
         except UnicodeDecodeError:
             raise _Refused(HTTPStatus.BAD_REQUEST, "the text must be UTF-8") from None
 
