@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -385,6 +386,30 @@ def test_a_pattern_that_is_wrong_is_told(page: Page, viewer: Viewer) -> None:
 
 
 # Two models and the vocabulary -------------------------------------------------------------------------
+
+
+def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed(
+    browser: Browser, small: Tokenizer
+) -> None:
+    composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
+    text = "nai\u0308ve tokens, the newest cafe\u0301 of the low"
+    with running(("plain", small), ("composing", composing)) as viewer, watched_page(browser, viewer) as page:
+        open_view(page, viewer, "tokens")
+        type_text(page, text)
+        marked = [
+            page.locator(".tokens").nth(number).locator(".differs").all_text_contents() for number in (0, 1)
+        ]
+        page.locator(".tokens").nth(1).locator(".token").first.click()
+        assert "of the normalized text" in page.locator("#token-details").inner_text()
+    with (
+        running(("composing", composing), ("composing too", composing)) as viewer,
+        watched_page(browser, viewer) as page,
+    ):
+        open_view(page, viewer, "tokens")
+        type_text(page, text)
+        assert page.locator("#panes .differs").count() == 0
+    alike = sum(len(small.encode(part)) for part in ("n", " tokens, the newest caf", " of the low"))
+    assert list(map(len, marked)) == [len(tokenizer.encode(text)) - alike for tokenizer in (small, composing)]
 
 
 def test_two_models_stand_side_by_side_with_their_differences(

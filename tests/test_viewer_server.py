@@ -2,19 +2,26 @@
 
 import http.client
 import json
+import random
 import socket
 import struct
+import sys
 import threading
 import time
+import unicodedata
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.normalization import normalized_parts
 from bpetite.viewer.answers import Model
 from bpetite.viewer.server import LARGEST_BODY, Viewer
+from known_characters import known_text
 from viewing import running
 
 
@@ -188,8 +195,46 @@ def test_where_text_is_normalized_the_normalized_text_is_told(small: Tokenizer) 
     composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
     with running(("composing", composing)) as viewer:
         found = answer(viewer, "/api/encode", "cafe\u0301")
+        plain = answer(viewer, "/api/encode", "café")
     assert found["text"] == "café"
     assert found["ends"][-1] == len("café".encode())
+    assert found["source_ends"][-1] == len("cafe\u0301".encode())
+    assert set(plain) == {"ids", "ends"}
+
+
+@given(
+    text=st.text(st.sampled_from("ae\u0301\u0323\u0338é\u1100\u1161\u11a8\u0958\u0344Å日 <|>"), max_size=12)
+)
+def test_places_in_normalized_text_are_those_of_the_source(small: Tokenizer, text: str) -> None:
+    text = text.replace("<", "<|endoftext|>")
+    composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
+    found = Model("composing", composing).encode(text)
+    if "text" not in found:
+        assert found["ids"] == small.encode(text)
+        return
+    source, spelled = text.encode(), found["text"].encode()
+    assert found["text"] == composing.decode(found["ids"])
+    for end, place in zip(found["ends"], found["source_ends"], strict=True):
+        if place is not None:
+            parts = [part.decode("utf-8", "replace") for part in (source[:place], spelled[:end])]
+            assert unicodedata.normalize("NFC", parts[0]) == parts[1]
+    assert found["source_ends"][-1] == len(source)
+
+
+@given(known_text())
+def test_parts_are_normalized_as_the_whole_is(text: str) -> None:
+    parts = list(normalized_parts(text, [], "NFC"))
+    assert "".join(source for source, _ in parts) == text
+    assert "".join(spelled for _, spelled in parts) == unicodedata.normalize("NFC", text)
+
+
+def test_every_pair_of_parts_normalizes_alone() -> None:
+    """Of all characters that decompose, and those that they are made of."""
+    characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decomposition(chr(code))]
+    rng = random.Random(5)
+    text = "".join(rng.choices([*characters, *unicodedata.normalize("NFD", "".join(characters))], k=100_000))
+    whole = "".join(spelled for _, spelled in normalized_parts(text, [], "NFC"))
+    assert whole == unicodedata.normalize("NFC", text)
 
 
 def test_the_pretoken_at_an_offset_is_the_one_that_is_replayed(viewer: Viewer) -> None:

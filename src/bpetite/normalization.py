@@ -7,8 +7,10 @@ compose is Python's `unicodedata`; it agrees with every other version on the cha
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -22,14 +24,60 @@ DType = Literal["uint32", "uint16"]
 Unit = Literal["characters", "bytes"]
 
 
+def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
+    """Cut a text before and after each special token: the leftmost, and there the longest.
+
+    >>> split_at_specials("a<x>b", ["<x>"])
+    ['a', '<x>', 'b']
+    """
+    pattern = _any_of(special_tokens)
+    return [text] if pattern is None else pattern.split(text)
+
+
+def _any_of(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """What matches any special token, as a group, so that splitting keeps it."""
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+
+
+def normalized_parts(
+    text: str, special_tokens: Collection[str], normalization: Normalization
+) -> Iterator[tuple[str, str]]:
+    """Yield small parts of a text, each with what it becomes; nothing crosses from one into another.
+
+    >>> list(normalized_parts("oe\u0301<x>", ["<x>"], "NFC"))
+    [('o', 'o'), ('e\u0301', 'é'), ('<x>', '<x>')]
+    """
+    for segment in split_at_specials(text, special_tokens):
+        if segment in special_tokens:
+            yield segment, segment
+        else:
+            for part in _character_that_may_grow().findall(segment):
+                yield part, unicodedata.normalize(normalization, part)
+
+
+@lru_cache(maxsize=1)
+def _character_that_may_grow() -> re.Pattern[str]:
+    """What matches a character with all that may compose with it or change places behind it."""
+    characters = list(map(chr, range(sys.maxunicode + 1)))
+    pairs = (unicodedata.decomposition(character).split() for character in characters)
+    seconds = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"}
+    seconds.update(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))  # the later parts of Hangul
+    joining = [
+        character
+        for character in characters
+        if unicodedata.combining(first := unicodedata.normalize("NFD", character)[0]) or first in seconds
+    ]
+    return re.compile(f"(?s:.)[{''.join(map(re.escape, joining))}]*")
+
+
 class NormalizingEncoder:
     """The engine's encoder, with text normalized before it gets there."""
 
     def __init__(self, encoder: Encoder, special_tokens: Iterable[str], normalization: Normalization) -> None:
         self._encoder = encoder
         self._normalization = normalization
-        longest_first = sorted(special_tokens, key=len, reverse=True)
-        self._specials = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        self._specials = _any_of(special_tokens)
         self.decode = encoder.decode
         self.decode_bytes = encoder.decode_bytes
         self.decode_batch = encoder.decode_batch

@@ -6,7 +6,6 @@ A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -25,7 +24,7 @@ from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.difficult import check_same_ids
 from bpetite.formats.imported import Imported
 from bpetite.formats.tiktoken_encoding import Encoding
-from bpetite.normalization import NormalizingEncoder
+from bpetite.normalization import NormalizingEncoder, split_at_specials
 from bpetite.training import extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Pair, Vocabulary
 
@@ -368,7 +367,7 @@ class Tokenizer:
         [b'ab', b' ab', b'<|endoftext|>']
         """
         pieces: list[bytes] = []
-        for segment in _split_at_specials(text, self.special_tokens):
+        for segment in split_at_specials(text, self.special_tokens):
             if segment in self.special_tokens:
                 pieces.append(segment.encode("utf-8"))
             else:
@@ -566,14 +565,6 @@ class Tokenizer:
             f"Tokenizer({self.vocab_size:,} tokens, {len(self.special_tokens)} of them special, "
             f"dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
         )
-
-
-def _split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
-    """Cut a text before and after each special token: the leftmost, and there the longest."""
-    longest_first = sorted(special_tokens, key=len, reverse=True)
-    if not longest_first:
-        return [text]
-    return re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
 
 
 def _from_artifact(artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:

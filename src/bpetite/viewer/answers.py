@@ -5,7 +5,7 @@ Bytes travel as hexadecimal strings: two digits for each byte, so that comparing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -14,6 +14,7 @@ from typing import Any
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.explain import Explainer, Part
+from bpetite.normalization import normalized_parts
 from bpetite.patterns import PATTERNS, pattern_name
 from bpetite.tokenizer import Tokenizer
 
@@ -52,15 +53,19 @@ class Model:
         }
 
     def encode(self, text: str) -> Answer:
-        """Encode a text; `ends` are the byte offsets at which the tokens end, in `text` if that is given.
+        """Encode a text; `ends` are the byte offsets at which the tokens end.
 
-        It is given where the vocabulary normalizes: there the tokens spell the normalized text.
+        Where the vocabulary normalizes the text to another one, `text` is that, `ends` are the offsets in it,
+        and `source_ends` those in the text as it was given, or null for what has no place there.
         """
         ids = self.tokenizer.encode(text)
         lengths = self._lengths
-        answer: Answer = {"ids": ids, "ends": list(accumulate(lengths[token_id] for token_id in ids))}
-        if self.tokenizer.vocabulary.normalization is not None:
-            answer["text"] = self.tokenizer.decode(ids)
+        ends = list(accumulate(lengths[token_id] for token_id in ids))
+        answer: Answer = {"ids": ids, "ends": ends}
+        vocabulary = self.tokenizer.vocabulary
+        if vocabulary.normalization is not None and (spelled := self.tokenizer.decode(ids)) != text:
+            parts = normalized_parts(text, vocabulary.special_tokens, vocabulary.normalization)
+            answer |= {"text": spelled, "source_ends": _source_ends(parts, ends)}
         return answer
 
     @cached_property
@@ -121,6 +126,22 @@ class Model:
         found = [token_id for token_id, token in self._all_tokens if matches(token_id, token)]
         rows = [self._described(self.explainer.part(token_id)) for token_id in found[first : first + ROWS]]
         return {"total": len(found), "rows": rows}
+
+
+def _source_ends(parts: Iterable[tuple[str, str]], ends: Iterable[int]) -> list[int | None]:
+    """Find offsets of the normalized text, which ascend, in its source."""
+    found: list[int | None] = []
+    left = iter(parts)
+    source = spelled = b""
+    source_end = spelled_end = 0
+    for end in ends:
+        while spelled_end < end:
+            source, spelled = (text.encode("utf-8") for text in next(left))
+            source_end += len(source)
+            spelled_end += len(spelled)
+        back = spelled_end - end
+        found.append(source_end - back if not back or source == spelled else None)
+    return found
 
 
 def _at(pretokens: Sequence[bytes], offset: int) -> bytes:

@@ -50,7 +50,7 @@ export function startTokens(models, watchPretoken, failed) {
     const from = tokens.start(target.token);
     details.show(target.place, encoding.ids[target.token], {
       heading: panes.length > 1 ? models[target.place].name : "",
-      extra: [["Stands at", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}`]],
+      extra: [["Stands at", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}${"text" in encoding ? " of the normalized text" : ""}`]],
       action: element("button.plain", { type: "button", onclick: () => watchPretoken(target.place, text, from) }, "Watch its pretoken merge"),
     }).catch(failed);
   }
@@ -89,18 +89,22 @@ function summaryOf(encoding, panes, place) {
     ` · ${number(alone)} cut differently`];
 }
 
-/** Marks the tokens of one encoding whose bytes are not one token in the other. */
+/**
+ * Marks the tokens of one encoding whose bytes are not one token in the other. Where the two spell different texts,
+ * because one is normalized, what counts is the place in the text as it was typed; what has none there is different.
+ */
 export function differences(one, other) {
+  const endsOf = (encoding) => (one.text === other.text ? encoding.ends : encoding.source_ends ?? encoding.ends);
   const flags = new Uint8Array(one.ids.length);
   const starts = new Map();
   let start = 0;
-  for (const end of other.ends) {
-    starts.set(start, end);
+  for (const end of endsOf(other)) {
+    if (start !== null) starts.set(start, end);
     start = end;
   }
   start = 0;
-  one.ends.forEach((end, place) => {
-    flags[place] = starts.get(start) === end ? 0 : 1;
+  endsOf(one).forEach((end, place) => {
+    flags[place] = end !== null && starts.get(start) === end ? 0 : 1;
     start = end;
   });
   return flags;
