@@ -1,4 +1,7 @@
-"""A section in, `docs/benchmarks.md` with that section replaced out; and what its numbers were made on."""
+"""A section in, `docs/benchmarks.md` with that section replaced out, and its main table in the README.
+
+Also tells what the numbers were made on. `python -m bench.section` fills the README anew from the page.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,59 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PROJECT = Path(__file__).parent.parent
+
+_TRAINING = (
+    "Training, whole processes on two threads: our seconds, and how many times as long the others take."
+)
+_ENCODING = "Encoding, the first pass of a fresh encoder / later passes:"
+_MORE = (
+    "`make bench` writes these tables; [docs/benchmarks.md](docs/benchmarks.md) says on what and how, "
+    "and has the rest."
+)
 
 
-def write_section(title: str, text: str) -> None:
-    """Put a section between its markers, which keep it apart from what other programs and people write."""
-    begin, end = f"<!-- {title}: begin -->", f"<!-- {title}: end -->"
-    section = f"{begin}\n## {title}\n\n{text.strip()}\n{end}\n"
-    page = BENCHMARKS.read_text(encoding="utf-8") if BENCHMARKS.exists() else "# Benchmarks\n"
-    old = re.compile(re.escape(begin) + ".*?" + re.escape(end) + "\n", re.DOTALL)
-    if old.search(page):
-        page = old.sub(lambda _: section, page)
-    else:
-        page = f"{page.rstrip()}\n\n{section}"
-    BENCHMARKS.write_text(page, encoding="utf-8")
+def write_section(title: str, text: str, project: Path = PROJECT) -> None:
+    """Put a section into `docs/benchmarks.md`, and the first tables of that page into the README."""
+    _put_between(project / "docs" / "benchmarks.md", title, f"## {title}\n\n{text.strip()}")
+    write_summary(project)
+
+
+def write_summary(project: Path = PROJECT) -> None:
+    """Put the first tables of `docs/benchmarks.md` into the README, without the figures of less interest."""
+    page = (project / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    training, encoding = (_first_table(page, title) for title in ("Training", "Encoding"))
+    parts = []
+    if training:
+        parts += [_TRAINING, _NUMBERS.sub(_shortened, training)]
+    if encoding:
+        parts += [_ENCODING, encoding]
+    _put_between(project / "README.md", "Benchmarks", "\n\n".join([*parts, _MORE]))
+
+
+def _put_between(page: Path, title: str, text: str) -> None:
+    """Put a text between its markers, which keep it apart from what other programs and people write."""
+    begin, end = f"<!-- {title}: begin -->\n", f"<!-- {title}: end -->\n"
+    content = page.read_text(encoding="utf-8")
+    if begin not in content:
+        content = f"{content.rstrip()}\n\n{begin}{end}"
+    before, _, rest = content.partition(begin)
+    after = rest.partition(end)[2]
+    page.write_text(f"{before}{begin}{text}\n{end}{after}", encoding="utf-8")
+
+
+def _first_table(page: str, title: str) -> str:
+    """Return the first table of a section, or nothing."""
+    section = page.partition(f"<!-- {title}: begin -->\n")[2].partition(f"<!-- {title}: end -->")[0]
+    return next(iter(re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)), "").strip()
+
+
+_NUMBERS = re.compile(r"([0-9.]+) / [0-9.]+ / [0-9.]+(?: \(\*\*([0-9.]+x)\*\*\))?")
+
+
+def _shortened(numbers: re.Match[str]) -> str:
+    """Of a training's seconds, processor time and memory, keep the seconds; of a peer's, the multiple."""
+    return numbers[2] or f"{numbers[1]} s"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -48,3 +90,7 @@ def machine() -> str:
 def versions(packages: Iterable[str]) -> str:
     """Return the installed versions of packages."""
     return ", ".join(f"{package} {metadata.version(package)}" for package in packages)
+
+
+if __name__ == "__main__":
+    write_summary()

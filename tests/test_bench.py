@@ -1,0 +1,59 @@
+"""What the benchmarks write: a page of their own, and its main tables in the README."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+sys.path.insert(0, str(PROJECT))
+
+from bench.section import table, write_section  # noqa: E402  # a folder that is not installed
+
+TRAINING = table(
+    ["32,000 tokens", "tiny, 1 MB"],
+    [["bpetite", "0.10 / 0.20 / 30"], ["other", "0.25 / 0.40 / 60 (**2.5x**)"]],
+)
+ENCODING = table(["1 thread, MB/s", "tiny"], [["bpetite", "100 / 400"], ["other", "– / 50"]])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the two pages."""
+    (tmp_path / "docs").mkdir()
+    for page in ("README.md", "docs/benchmarks.md"):
+        shutil.copy(PROJECT / page, tmp_path / page)
+    return tmp_path
+
+
+def tables_of(page: Path) -> list[str]:
+    return re.findall(r"(?:^\|.*\n)+", page.read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
+    page, readme = project / "docs" / "benchmarks.md", project / "README.md"
+    before = readme.read_text("utf-8")
+    write_section("Training", f"How.\n\n{TRAINING}\n\n{table(['more', 'x'], [['a', '1']])}", project)
+    write_section("Encoding", f"How.\n\n{ENCODING}\n\nAnd.", project)
+    assert tables_of(page)[0].strip() == TRAINING
+    short = table(["32,000 tokens", "tiny, 1 MB"], [["bpetite", "0.10 s"], ["other", "2.5x"]])
+    shown = [found.strip() for found in tables_of(readme)]
+    assert shown[:2] == [short, ENCODING]
+    marked = re.compile("<!-- Benchmarks: begin -->.*<!-- Benchmarks: end -->", re.DOTALL)
+    assert marked.sub("", readme.read_text("utf-8")) == marked.sub("", before)
+
+
+def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> None:
+    page = project / "docs" / "benchmarks.md"
+    page.write_text("# Benchmarks\n\nBy hand.\n", "utf-8")
+    for text in ("first", "second"):
+        write_section("Training", text, project)
+        write_section("Encoding", f"other\n\n{ENCODING}", project)
+        assert page.read_text("utf-8") == (
+            "# Benchmarks\n\nBy hand.\n\n"
+            f"<!-- Training: begin -->\n## Training\n\n{text}\n<!-- Training: end -->\n\n"
+            f"<!-- Encoding: begin -->\n## Encoding\n\nother\n\n{ENCODING}\n<!-- Encoding: end -->\n"
+        )
+    assert tables_of(project / "README.md")[0].strip() == ENCODING
