@@ -79,7 +79,7 @@ impl Key {
     }
 
     #[inline(always)]
-    fn is_short(self) -> bool {
+    pub fn is_short(self) -> bool {
         self.high >> LENGTH_SHIFT != 0
     }
 
@@ -158,30 +158,34 @@ impl<'a> Buckets<'a> {
         let _ = place;
     }
 
-    /// The ids of a short pretoken, if the bucket at that place has an entry for it that holds them itself, and how
-    /// many of the four they are.
+    /// The entry of a key, if it lies in the bucket at that place.
     #[inline(always)]
-    pub fn find(self, key: Key, place: BucketPlace) -> Option<(&'a [u32; INLINE], usize)> {
+    pub fn find(self, key: Key, place: BucketPlace) -> Option<Held<'a>> {
         let [first, second] = &self.0.get(place.0)?.0;
-        let entry = if first.holds(key) {
-            first
+        if first.holds(key) {
+            Some(first.held())
         } else if second.holds(key) {
-            second
+            Some(second.held())
         } else {
-            return None;
-        };
-        // SAFETY: `holds` has loaded the published `high` with Acquire; the ids do not change any more.
-        let ids = unsafe { &*entry.ids.get() };
-        let count = (entry.high.load(Ordering::Relaxed) >> COUNT_SHIFT) as usize;
-        (count != 0).then_some((ids, count))
+            None
+        }
     }
 
     /// Where keys are looked for: the bucket they fall into, then the ones after it.
     fn probes(self, key: Key) -> impl Iterator<Item = &'a Entry> {
         let BucketPlace(first) = self.place(key);
-        let buckets = (first..first + PROBES).map(move |place| &self.0[place & (self.0.len() - 1)]);
-        buckets.flat_map(|bucket| &bucket.0)
+        (0..2 * PROBES).map(move |probe| {
+            let bucket = &self.0[(first + probe / 2) & (self.0.len() - 1)];
+            &bucket.0[probe % 2]
+        })
     }
+}
+
+/// What an entry holds: up to four ids and their number, or no number and where in the arena they lie.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    pub ids: &'a [u32; INLINE],
+    pub count: usize,
 }
 
 // SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the entry's `high` from EMPTY to
@@ -223,19 +227,29 @@ impl Table {
     }
 
     /// The ids of an entry that holds the key of a short pretoken.
-    fn found(&self, entry: &Entry) -> &[u32] {
-        // SAFETY: `holds` has loaded the published `high` with Acquire; the ids do not change any more.
-        let ids = unsafe { &*entry.ids.get() };
-        match (entry.high.load(Ordering::Relaxed) >> COUNT_SHIFT) as usize {
-            0 => self.words(ids[0] as usize, ids[1] as usize),
-            count => &ids[..count.min(INLINE)],
+    fn found<'a>(&'a self, entry: &'a Entry) -> &'a [u32] {
+        match entry.held() {
+            Held { ids, count: 0 } => self.words(ids[0] as usize, ids[1] as usize),
+            Held { ids, count } => &ids[..count.min(INLINE)],
         }
     }
 
+    /// Copy the ids of the entry of a short pretoken out of the arena, and return how many they are: none if that
+    /// is not where they lie or there is too little room.
+    #[inline(never)]
+    pub fn copy_words(&self, key: Key, held: Held, room: &mut [u32]) -> usize {
+        let [place, count, ..] = held.ids.map(|word| word as usize);
+        if !key.is_short() || count > room.len() {
+            return 0;
+        }
+        let words = self.words(place, count);
+        room[..words.len()].copy_from_slice(words);
+        words.len()
+    }
+
     /// The ids of an entry that holds the key of a long pretoken, if it is this one.
-    fn found_long(&self, entry: &Entry, pretoken: &[u8]) -> Option<&[u32]> {
-        // SAFETY: as in `found`.
-        let &[place, count, ..] = unsafe { &*entry.ids.get() };
+    fn found_long<'a>(&'a self, entry: &'a Entry, pretoken: &[u8]) -> Option<&'a [u32]> {
+        let &[place, count, ..] = entry.held().ids;
         let length = pretoken.len().div_ceil(4);
         let words = self.words(place as usize, length);
         let same = words_of(pretoken).eq(words.iter().copied());
@@ -287,8 +301,10 @@ impl Table {
     /// Write words and ids one after the other into the arena; their place, if there is room.
     fn store(&self, words: impl Iterator<Item = u32> + Clone, ids: &[u32]) -> Option<usize> {
         let count = words.clone().count() + ids.len();
-        let place = self.used.fetch_add(count, Ordering::Relaxed);
-        let cells = self.arena.get(place..place.checked_add(count)?)?;
+        // As many as are read at once.
+        let room = count.next_multiple_of(INLINE);
+        let place = self.used.fetch_add(room, Ordering::Relaxed);
+        let cells = self.arena.get(place..place.checked_add(room)?)?;
         for (cell, word) in cells.iter().zip(words.chain(ids.iter().copied())) {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
             unsafe { *cell.get() = word };
@@ -321,8 +337,7 @@ impl Table {
         if high == EMPTY || high == CLAIMED {
             return;
         }
-        // SAFETY: the published `high` was loaded with Acquire; the cells do not change any more.
-        let ids = unsafe { &*entry.ids.get() };
+        let ids = entry.held().ids;
         let key = Key { low: entry.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
         if !key.is_short() {
             let length = key.high as usize & 0xFFFF;
@@ -336,6 +351,15 @@ impl Table {
 }
 
 impl Entry {
+    /// What an entry holds of which a key was published.
+    #[inline(always)]
+    fn held(&self) -> Held<'_> {
+        let count = (self.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
+        // SAFETY: the entry's final `high` has been loaded with Acquire, by the caller too; the ids do not change
+        // any more.
+        Held { ids: unsafe { &*self.ids.get() }, count }
+    }
+
     #[inline(always)]
     fn holds(&self, key: Key) -> bool {
         let high = self.high.load(Ordering::Acquire);

@@ -5,33 +5,67 @@ use crate::tokens::Tokens;
 
 /// Ranks are packed beside positions, so they are kept to this many bits: 67 million merges.
 pub const RANK_BITS: u32 = 26;
-const NO_RANK: u32 = u32::MAX;
+const RANK_SHIFT: u32 = u64::BITS - RANK_BITS;
 
-/// What a merge does: its rank, and the id of its token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Merge {
-    pub rank: u32,
-    pub id: u32,
+/// What a merge does: its rank in the highest bits, the id of its token in the lowest 32, and zeros between them. So
+/// the smaller of two is the one with the lower rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Merge(u64);
+
+impl Merge {
+    /// There is no such merge.
+    pub const NONE: Self = Self(u64::MAX);
+
+    fn new(rank: u32, id: u32) -> Self {
+        Self(u64::from(rank) << RANK_SHIFT | u64::from(id))
+    }
+
+    pub fn rank(self) -> u32 {
+        (self.0 >> RANK_SHIFT) as u32
+    }
+
+    pub fn id(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Rank, id, and between them a place: a number below 64. No merge has no place.
+    #[inline]
+    pub fn at(self, place: usize) -> Self {
+        Self(self.0 | (place as u64) << u32::BITS)
+    }
+
+    /// The place that was put there.
+    #[inline]
+    pub fn place(self) -> usize {
+        (self.0 >> u32::BITS) as usize % (1 << (u32::BITS - RANK_BITS))
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Slot {
-    left: u32,
-    right: u32,
+    pair: u64,
     merge: Merge,
 }
 
-const EMPTY: Slot = Slot { left: 0, right: 0, merge: Merge { rank: NO_RANK, id: 0 } };
+const EMPTY: Slot = Slot { pair: 0, merge: Merge::NONE };
 
 /// The base ids and the merges of a vocabulary.
 pub struct Merges {
     base: [u32; 256],
-    /// Open addressing with linear probing, at most half full.
+    /// The merges of two bytes: what every pretoken begins with.
+    of_bytes: Box<[Merge]>,
+    /// A bit for the hash of every pair that is merged. Most pairs that are asked for are not, and this much smaller
+    /// table, which stays in the near caches, nearly always says so.
+    filter: Vec<u64>,
+    /// Open addressing with linear probing, at most four fifths full.
     slots: Vec<Slot>,
     shift: u32,
     /// A bit for every two bytes that stand side by side in some merge's token.
     joined: Box<[u64; 1024]>,
 }
+
+/// The filter has so many bits for each slot, as a power of two.
+const FILTER_BITS: u32 = 4;
 
 impl Merges {
     /// Take rows of left id, right id and resulting id, in the order of rank.
@@ -41,26 +75,40 @@ impl Merges {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine can take", rows.len())));
         }
-        let bits = (rows.len() * 2).next_power_of_two().trailing_zeros().max(4);
-        let mut merges =
-            Self { base, slots: vec![EMPTY; 1 << bits], shift: 64 - bits, joined: Box::new([0; 1024]) };
+        let bits = (rows.len() * 5 / 4).next_power_of_two().trailing_zeros().max(4);
+        let mut merges = Self {
+            base,
+            of_bytes: vec![Merge::NONE; 1 << 16].into_boxed_slice(),
+            filter: vec![0; 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros())],
+            slots: vec![EMPTY; 1 << bits],
+            shift: u64::BITS - bits,
+            joined: Box::new([0; 1024]),
+        };
         for (rank, &row) in rows.iter().enumerate() {
             check_spelling(rank, row, tokens)?;
             merges.insert(rank as u32, row)?;
             merges.join(row, tokens);
         }
+        for left in 0..=255 {
+            for right in 0..=255 {
+                merges.of_bytes[two(left, right)] = merges.get(merges.base(left), merges.base(right));
+            }
+        }
         Ok(merges)
     }
 
     fn insert(&mut self, rank: u32, [left, right, id]: [u32; 3]) -> Result<()> {
-        let found = self.find(left, right);
+        let pair = pair(left, right);
+        let bit = self.filter_bit(hash(pair));
+        self.filter[bit / 64] |= 1 << (bit % 64);
+        let found = self.find(pair);
         let slot = &mut self.slots[found];
-        if slot.merge.rank == NO_RANK {
-            *slot = Slot { left, right, merge: Merge { rank, id } };
-        } else if slot.merge.id != id {
+        if slot.merge == Merge::NONE {
+            *slot = Slot { pair, merge: Merge::new(rank, id) };
+        } else if slot.merge.id() != id {
             return Err(Error::Value(format!(
                 "merges {} and {rank} make different tokens of the same pair",
-                slot.merge.rank
+                slot.merge.rank()
             )));
         }
         Ok(())
@@ -71,7 +119,7 @@ impl Merges {
         let last = tokens.get(left).and_then(<[u8]>::last);
         let first = tokens.get(right).and_then(<[u8]>::first);
         if let (Some(&last), Some(&first)) = (last, first) {
-            let bit = usize::from(last) << 8 | usize::from(first);
+            let bit = two(last, first);
             self.joined[bit / 64] |= 1 << (bit % 64);
         }
     }
@@ -80,29 +128,43 @@ impl Merges {
     /// does, a pretoken may be cut: no merge ever crosses that place.
     #[inline]
     pub fn may_join(&self, last: u8, first: u8) -> bool {
-        let bit = usize::from(last) << 8 | usize::from(first);
+        let bit = two(last, first);
         self.joined[bit / 64] >> (bit % 64) & 1 != 0
     }
 
     /// The slot that holds the pair, or the empty one where it would be.
     #[inline]
-    fn find(&self, left: u32, right: u32) -> usize {
-        let pair = u64::from(left) << 32 | u64::from(right);
-        let mut at = (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
+    fn find(&self, pair: u64) -> usize {
+        let mut at = (hash(pair) >> self.shift) as usize;
         loop {
             let slot = &self.slots[at];
-            if (slot.left == left && slot.right == right) || slot.merge.rank == NO_RANK {
+            if slot.pair == pair || slot.merge == Merge::NONE {
                 return at;
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
-    /// The merge of two neighbouring tokens, if there is one.
     #[inline]
-    pub fn get(&self, left: u32, right: u32) -> Option<Merge> {
-        let merge = self.slots[self.find(left, right)].merge;
-        (merge.rank != NO_RANK).then_some(merge)
+    fn filter_bit(&self, hash: u64) -> usize {
+        (hash >> (self.shift - FILTER_BITS)) as usize
+    }
+
+    /// The merge of two neighbouring tokens, or none.
+    #[inline]
+    pub fn get(&self, left: u32, right: u32) -> Merge {
+        let pair = pair(left, right);
+        let bit = self.filter_bit(hash(pair));
+        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
+            return Merge::NONE;
+        }
+        self.slots[self.find(pair)].merge
+    }
+
+    /// The merge of two bytes, or none.
+    #[inline]
+    pub fn of_bytes(&self, left: u8, right: u8) -> Merge {
+        self.of_bytes[two(left, right)]
     }
 
     /// The id of a byte's base token.
@@ -110,6 +172,21 @@ impl Merges {
     pub fn base(&self, byte: u8) -> u32 {
         self.base[byte as usize]
     }
+}
+
+#[inline]
+fn two(left: u8, right: u8) -> usize {
+    usize::from(left) << 8 | usize::from(right)
+}
+
+#[inline]
+fn pair(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}
+
+#[inline]
+fn hash(pair: u64) -> u64 {
+    pair.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &Tokens) -> Result<()> {

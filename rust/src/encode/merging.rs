@@ -19,7 +19,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::merges::{Merges, RANK_BITS};
+use super::merges::{Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
@@ -64,18 +64,26 @@ pub fn merge(
     scratch: &mut Scratch,
     pulse: &mut Pulse,
 ) -> Result<()> {
-    let mut start = 0;
-    for end in 1..=pretoken.len() {
-        if end == pretoken.len() || !merges.may_join(pretoken[end - 1], pretoken[end]) {
-            merge_joined(merges, tokens, &pretoken[start..end], ids, scratch, pulse)?;
-            start = end;
+    let mut rest = pretoken;
+    loop {
+        rest = scratch.row.merge_stretches(merges, rest, ids);
+        if rest.is_empty() {
+            return Ok(());
         }
+        let length = joined_length(merges, rest);
+        merge_long(merges, tokens, &rest[..length], ids, scratch, pulse)?;
+        rest = &rest[length..];
     }
-    Ok(())
 }
 
-/// Append the ids of a stretch of a pretoken in which all neighbouring bytes may be joined.
-fn merge_joined(
+/// How many bytes there are up to the first place where no merge joins two.
+fn joined_length(merges: &Merges, bytes: &[u8]) -> usize {
+    let apart = bytes.windows(2).position(|two| !merges.may_join(two[0], two[1]));
+    apart.map_or(bytes.len(), |place| place + 1)
+}
+
+/// Append the ids of more than `SHORT` bytes of which all neighbours may be joined.
+fn merge_long(
     merges: &Merges,
     tokens: &Tokens,
     pretoken: &[u8],
@@ -83,10 +91,6 @@ fn merge_joined(
     scratch: &mut Scratch,
     pulse: &mut Pulse,
 ) -> Result<()> {
-    if pretoken.len() <= SHORT {
-        scratch.row.merge(merges, pretoken, ids);
-        return Ok(());
-    }
     for (size, overlap) in WINDOWS {
         let before = ids.len();
         if size < pretoken.len() {
@@ -100,12 +104,12 @@ fn merge_joined(
     merge_with_heap(merges, pretoken, ids, scratch, pulse)
 }
 
-/// Tokens at the places of their first bytes, and beside each the pair it makes with the next one.
+/// Tokens at the places of their first bytes, and beside each the merge with the next one.
 struct Row {
     ids: [u32; SHORT],
-    /// Rank and place of each pair in one number, so that the smallest is the lowest rank, leftmost first.
-    pairs: [u32; SHORT],
-    merged: [u32; SHORT],
+    /// The merge and the place of each pair in one number, so that the smallest is the lowest rank, leftmost first.
+    /// From `length` on, and when all merges are made, they are all `NONE`.
+    merges: [Merge; SHORT],
     /// A bit for every place where a token starts.
     starts: u64,
     length: usize,
@@ -113,70 +117,90 @@ struct Row {
 
 impl Default for Row {
     fn default() -> Self {
-        Self { ids: [0; SHORT], pairs: [NO_PAIR; SHORT], merged: [0; SHORT], starts: 0, length: 0 }
+        Self { ids: [0; SHORT], merges: [Merge::NONE; SHORT], starts: 0, length: 0 }
     }
 }
 
 impl Row {
-    /// Append the ids of at most `SHORT` bytes.
-    fn merge(&mut self, merges: &Merges, bytes: &[u8], ids: &mut Vec<u32>) {
-        if let &[byte] = bytes {
-            return ids.push(merges.base(byte));
-        }
-        self.load(merges, bytes);
-        while self.step(merges) {}
-        self.append_to(ids);
-    }
-
-    fn load(&mut self, merges: &Merges, bytes: &[u8]) {
-        let bytes = &bytes[..bytes.len().min(SHORT)];
-        self.length = bytes.len();
-        self.starts = if bytes.is_empty() { 0 } else { u64::MAX >> (SHORT - bytes.len()) };
-        for (id, &byte) in self.ids.iter_mut().zip(bytes) {
-            *id = merges.base(byte);
-        }
-        for place in 1..bytes.len() {
-            self.look_up(merges, place - 1, place);
-        }
-        if let Some(last) = bytes.len().checked_sub(1) {
-            self.pairs[last] = NO_PAIR;
-        }
-    }
-
+    /// Append the ids of stretches of bytes between which no merge joins two, and return the rest: one that begins
+    /// with a stretch of more than `SHORT` bytes, or is empty.
     #[inline]
-    fn look_up(&mut self, merges: &Merges, left: usize, right: usize) {
-        self.pairs[left] = NO_PAIR;
-        if let Some(merge) = merges.get(self.ids[left], self.ids[right]) {
-            self.pairs[left] = merge.rank << (u32::BITS - RANK_BITS) | left as u32;
-            self.merged[left] = merge.id;
+    fn merge_stretches<'a>(
+        &mut self,
+        merges: &Merges,
+        mut bytes: &'a [u8],
+        ids: &mut Vec<u32>,
+    ) -> &'a [u8] {
+        while let Some(length) = self.load(merges, bytes) {
+            while self.step(merges) {}
+            self.append_to(ids);
+            bytes = &bytes[length..];
         }
+        bytes
     }
 
-    /// Apply the merge of the lowest rank; false when there is none.
+    /// Take bytes up to the first place where no merge joins two, and return their number; nothing if there are none
+    /// or more than `SHORT`.
+    #[inline]
+    fn load(&mut self, merges: &Merges, bytes: &[u8]) -> Option<usize> {
+        let (&first, others) = bytes.split_first()?;
+        let (mut last, mut length) = (first, 1);
+        self.ids[0] = merges.base(first);
+        for &byte in others {
+            let merge = merges.of_bytes(last, byte);
+            if merge == Merge::NONE && !merges.may_join(last, byte) {
+                break;
+            }
+            if length == SHORT {
+                self.merges = [Merge::NONE; SHORT];
+                return None;
+            }
+            self.merges[length - 1] = merge.at(length - 1);
+            self.ids[length] = merges.base(byte);
+            last = byte;
+            length += 1;
+        }
+        self.length = length;
+        self.starts = u64::MAX >> (SHORT - length);
+        Some(length)
+    }
+
+    /// Make the merge of the lowest rank; false when there is none.
     #[inline]
     fn step(&mut self, merges: &Merges) -> bool {
-        let mut best = NO_PAIR;
-        for &pair in &self.pairs[..self.length] {
-            best = best.min(pair);
-        }
-        if best == NO_PAIR {
+        let best = self.smallest();
+        if best == Merge::NONE {
             return false;
         }
-        let place = best as usize % SHORT;
-        self.ids[place] = self.merged[place];
-        let absorbed = self.after(place);
+        let place = best.place();
+        self.ids[place] = best.id();
+        let absorbed = self.after(place) % SHORT;
         self.starts &= !(1 << absorbed);
-        self.pairs[absorbed] = NO_PAIR;
-        self.pairs[place] = NO_PAIR;
+        self.merges[absorbed] = Merge::NONE;
+        self.merges[place] = Merge::NONE;
         let following = self.after(place);
         if following < SHORT {
-            self.look_up(merges, place, following);
+            self.merges[place] = merges.get(best.id(), self.ids[following]).at(place);
         }
         let earlier = self.starts & ((1 << place) - 1);
         if earlier != 0 {
-            self.look_up(merges, SHORT - 1 - earlier.leading_zeros() as usize, place);
+            let before = SHORT - 1 - earlier.leading_zeros() as usize;
+            self.merges[before] = merges.get(self.ids[before], best.id()).at(before);
         }
         true
+    }
+
+    /// The merge to make next.
+    #[inline]
+    fn smallest(&self) -> Merge {
+        let mut smallest = [Merge::NONE; 4];
+        for four in self.merges.chunks_exact(4).take(self.length.div_ceil(4)) {
+            for (smallest, &merge) in smallest.iter_mut().zip(four) {
+                *smallest = merge.min(*smallest);
+            }
+        }
+        let [a, b, c, d] = smallest;
+        a.min(b).min(c.min(d))
     }
 
     /// The place of the token after the one at `place`; `SHORT` or more if it is the last.
@@ -258,7 +282,7 @@ impl Windows<'_> {
         ids.clear();
         let bytes = &self.pretoken[start..end];
         if bytes.len() <= SHORT {
-            scratch.row.merge(self.merges, bytes, ids);
+            scratch.row.merge_stretches(self.merges, bytes, ids);
             return Ok(());
         }
         merge_with_heap(self.merges, bytes, ids, scratch, pulse)
@@ -346,9 +370,10 @@ impl<'a> List<'a> {
         let mut entries = std::mem::take(&mut scratch.heap).into_vec();
         entries.clear();
         for place in 1..scratch.nodes.len() {
-            if let Some(merge) = merges.get(scratch.nodes[place - 1].id, scratch.nodes[place].id) {
-                scratch.nodes[place - 1].rank = merge.rank;
-                entries.push(Reverse(u64::from(merge.rank) << 32 | (place - 1) as u64));
+            let merge = merges.of_bytes(bytes[place - 1], bytes[place]);
+            if merge != Merge::NONE {
+                scratch.nodes[place - 1].rank = merge.rank();
+                entries.push(Reverse(u64::from(merge.rank()) << 32 | (place - 1) as u64));
             }
         }
         scratch.heap = BinaryHeap::from(entries);
@@ -359,9 +384,9 @@ impl<'a> List<'a> {
     fn apply(&mut self, place: u32) {
         let node = self.nodes[place as usize];
         let absorbed = self.nodes[node.next as usize];
-        let Some(merge) = self.merges.get(node.id, absorbed.id) else { return };
+        let merge = self.merges.get(node.id, absorbed.id);
         self.nodes[node.next as usize].rank = NO_PAIR;
-        self.nodes[place as usize].id = merge.id;
+        self.nodes[place as usize].id = merge.id();
         self.nodes[place as usize].next = absorbed.next;
         if absorbed.next != END {
             self.nodes[absorbed.next as usize].previous = place;
@@ -375,12 +400,13 @@ impl<'a> List<'a> {
     fn look_up(&mut self, place: u32) {
         let node = self.nodes[place as usize];
         let merge = match node.next {
-            END => None,
+            END => Merge::NONE,
             next => self.merges.get(node.id, self.nodes[next as usize].id),
         };
-        self.nodes[place as usize].rank = merge.map_or(NO_PAIR, |merge| merge.rank);
-        if let Some(merge) = merge {
-            self.heap.push(Reverse(u64::from(merge.rank) << 32 | u64::from(place)));
+        self.nodes[place as usize].rank = NO_PAIR;
+        if merge != Merge::NONE {
+            self.nodes[place as usize].rank = merge.rank();
+            self.heap.push(Reverse(u64::from(merge.rank()) << 32 | u64::from(place)));
         }
     }
 
@@ -437,9 +463,10 @@ mod tests {
     fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
         let mut ids: Vec<u32> = bytes.iter().map(|&byte| merges.base(byte)).collect();
         loop {
-            let pairs =
-                (1..ids.len()).filter_map(|i| merges.get(ids[i - 1], ids[i]).map(|m| (m.rank, i, m.id)));
-            let Some((_, i, id)) = pairs.min() else { return ids };
+            let merge = |i: usize| merges.get(ids[i - 1], ids[i]);
+            let possible = (1..ids.len()).filter(|&i| merge(i) != Merge::NONE);
+            let Some(i) = possible.min_by_key(|&i| (merge(i).rank(), i)) else { return ids };
+            let id = merge(i).id();
             ids.splice(i - 1..=i, [id]);
         }
     }

@@ -98,8 +98,11 @@ struct Row {
     length: usize,
 }
 
-/// Room for the ids of a block held in entries, and as many more.
-const ROW: usize = 2 * BLOCK * INLINE;
+/// The most ids that are copied as they are found.
+const FEW: usize = 16;
+
+/// Room for a block of which every pretoken has that many, and for as many ids beside them.
+const ROW: usize = BLOCK * FEW + BLOCK;
 
 impl Default for Row {
     fn default() -> Self {
@@ -109,28 +112,29 @@ impl Default for Row {
 
 impl Row {
     fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
-        // What is left is always enough for a block of which entries hold the ids.
-        if ids.len() > BLOCK || self.length + ids.len() > ROW - BLOCK * INLINE {
-            self.flush(sink);
-        }
-        if ids.len() > BLOCK {
-            return sink.put(ids);
-        }
-        self.ids[self.length..self.length + ids.len()].copy_from_slice(ids);
-        self.length += ids.len();
+        self.flush(sink);
+        sink.put(ids);
     }
 
     /// Copy the ids of successive pretokens, as long as entries hold them: the index of the first where none does.
     #[inline(always)]
-    fn copy(&mut self, lookups: &Lookups, indexes: Range<usize>, buckets: Buckets) -> usize {
+    fn copy(&mut self, lookups: &Lookups, indexes: Range<usize>, table: &Table) -> usize {
+        let buckets = table.buckets();
         let mut length = self.length;
         let mut index = indexes.start;
         let places = lookups.places[..indexes.end].iter();
         for (&key, &place) in lookups.keys[..indexes.end].iter().zip(places).skip(indexes.start) {
-            let Some((ids, count)) = buckets.find(key, place) else { break };
+            let Some(held) = buckets.find(key, place) else { break };
+            let Some(room) = self.ids.get_mut(length..length + FEW) else { break };
             // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
-            let Some(room) = self.ids.get_mut(length..length + INLINE) else { break };
-            room.copy_from_slice(ids);
+            room[..INLINE].copy_from_slice(held.ids);
+            let mut count = held.count;
+            if count == 0 {
+                count = table.copy_words(key, held, room);
+                if count == 0 {
+                    break;
+                }
+            }
             length += count;
             index += 1;
         }
@@ -184,13 +188,13 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Gathering { lookups, row, merging } = gathering;
-        let (buckets, length) = (table.buckets(), block.ends.len());
-        lookups.prepare(block, buckets);
-        let mut next = row.copy(lookups, 0..length, buckets);
+        let length = block.ends.len();
+        lookups.prepare(block, table.buckets());
+        let mut next = row.copy(lookups, 0..length, table);
         while next < length {
             let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, merging, pulse)?;
             row.put(ids, sink);
-            next = row.copy(lookups, next + 1..length, buckets);
+            next = row.copy(lookups, next + 1..length, table);
         }
         row.flush(sink);
         Ok(())
