@@ -252,8 +252,7 @@ impl Table {
         let &[place, count, ..] = entry.held().ids;
         let length = pretoken.len().div_ceil(4);
         let words = self.words(place as usize, length);
-        let same = words_of(pretoken).eq(words.iter().copied());
-        same.then(|| self.words(place as usize + length, count as usize))
+        is_spelled(words, pretoken).then(|| self.words(place as usize + length, count as usize))
     }
 
     /// Words of the arena that a published entry names.
@@ -374,6 +373,14 @@ fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + Clone + '_ {
         word[..chunk.len()].copy_from_slice(chunk);
         u32::from_le_bytes(word)
     })
+}
+
+/// Whether the words are those of these bytes.
+fn is_spelled(words: &[u32], bytes: &[u8]) -> bool {
+    let (chunks, rest) = bytes.as_chunks();
+    let Some((whole, last)) = words.split_at_checked(chunks.len()) else { return false };
+    let same = chunks.iter().zip(whole).all(|(chunk, word)| u32::from_le_bytes(*chunk) == *word);
+    same && last.iter().copied().eq(words_of(rest))
 }
 
 /// The cache of one vocabulary.

@@ -61,6 +61,8 @@ pub trait Sink {
     fn finish(&mut self);
     /// How many ids have been taken.
     fn taken(&self) -> usize;
+    /// Take all that another one has taken, and leave it empty.
+    fn append(&mut self, other: &mut Self);
 }
 
 /// An integer type that ids are stored as.
@@ -106,6 +108,11 @@ impl<T: Id> Sink for Vec<T> {
     fn taken(&self) -> usize {
         self.len()
     }
+
+    fn append(&mut self, other: &mut Self) {
+        self.extend_from_slice(other);
+        other.clear();
+    }
 }
 
 /// Counts ids and keeps none.
@@ -125,6 +132,10 @@ impl Sink for Count {
     #[inline]
     fn taken(&self) -> usize {
         self.0
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.0 += std::mem::take(&mut other.0);
     }
 }
 

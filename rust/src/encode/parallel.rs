@@ -1,11 +1,12 @@
 //! Many texts in, the ids of all of them in one row out, on any number of threads: always the same ids.
 //!
 //! Texts are gathered into jobs of about equal size; a long one is cut at special tokens and safe cuts. Threads
-//! take jobs in order and live as long as the call.
+//! take jobs in order and live as long as the call. Whoever finishes the job that is due puts its ids behind those of
+//! the jobs before it, while they are still in the processor's cache.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::special::{Segment, Special};
@@ -47,7 +48,8 @@ impl Content<'_> {
     }
 }
 
-/// What a job gave: its ids, and how many there were after each of its parts.
+/// What jobs gave: their ids, and how many there were after each of their parts.
+#[derive(Default)]
 struct Done<S> {
     sink: S,
     ends: Vec<usize>,
@@ -64,15 +66,12 @@ impl Encoder {
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
         let parts = self.parts(texts, special, threads)?;
-        let done: Vec<Done<Vec<T>>> = self.run(&parts, special, threads, watch)?;
+        let Done { sink, ends } = self.run(&parts, special, threads, watch)?;
         let mut offsets = vec![0; texts.len() + 1];
-        for (part, number) in parts.iter().zip(numbers(&done)) {
-            offsets[part.text + 1] += number as u64;
+        for (part, &end) in parts.iter().zip(&ends) {
+            offsets[part.text + 1] = end as u64;
         }
-        for i in 1..offsets.len() {
-            offsets[i] += offsets[i - 1];
-        }
-        Ok(Encoded { ids: joined(done), offsets })
+        Ok(Encoded { ids: sink, offsets })
     }
 
     /// Count the ids of each text.
@@ -84,10 +83,12 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
         let parts = self.parts(texts, special, threads)?;
-        let done: Vec<Done<Count>> = self.run(&parts, special, threads, watch)?;
+        let done: Done<Count> = self.run(&parts, special, threads, watch)?;
         let mut counts = vec![0; texts.len()];
-        for (part, number) in parts.iter().zip(numbers(&done)) {
-            counts[part.text] += number as u64;
+        let mut before = 0;
+        for (part, &end) in parts.iter().zip(&done.ends) {
+            counts[part.text] += (end - before) as u64;
+            before = end;
         }
         Ok(counts)
     }
@@ -136,14 +137,16 @@ impl Encoder {
         special: Special,
         threads: Option<usize>,
         watch: &mut dyn Watch,
-    ) -> Result<Vec<Done<S>>> {
+    ) -> Result<Done<S>> {
         let total: usize = parts.iter().map(|part| part.content.bytes()).sum();
         let number = threads.unwrap_or_else(all_threads).min(total / JOB);
         if number <= 1 {
-            let pulse = &mut Pulse::of(watch);
-            return Ok(vec![self.encode_parts(parts, special, &mut Work::default(), pulse)?]);
+            let mut done = Done::<S>::default();
+            self.encode_parts(parts, special, &mut done, &mut Work::default(), &mut Pulse::of(watch))?;
+            done.sink.finish();
+            return Ok(done);
         }
-        let jobs = Jobs::new(parts);
+        let jobs = Jobs::new(parts, total);
         thread::scope(|scope| {
             for _ in 1..number {
                 let spawned = thread::Builder::new().spawn_scoped(scope, || {
@@ -155,53 +158,76 @@ impl Encoder {
             }
             self.work_on(&jobs, special, &mut Pulse::of(watch));
         });
-        jobs.into_results()
+        jobs.into_result()
     }
 
     fn work_on<S: Sink + Default>(&self, jobs: &Jobs<S>, special: Special, pulse: &mut Pulse) {
         let mut work = Work::default();
         while let Some((index, parts)) = jobs.take() {
-            let result = self.encode_parts(parts, special, &mut work, pulse);
-            jobs.finish(index, result);
+            let mut done = jobs.gathered().used.pop().unwrap_or_default();
+            let result = self.encode_parts(parts, special, &mut done, &mut work, pulse);
+            jobs.finish(index, result.map(|()| done));
         }
     }
 
-    fn encode_parts<S: Sink + Default>(
+    fn encode_parts<S: Sink>(
         &self,
         parts: &[Part],
         special: Special,
+        done: &mut Done<S>,
         work: &mut Work,
         pulse: &mut Pulse,
-    ) -> Result<Done<S>> {
-        let mut sink = S::default();
+    ) -> Result<()> {
+        let Done { sink, ends } = done;
         sink.expect(parts.iter().map(|part| part.content.bytes()).sum());
-        let mut ends = Vec::with_capacity(parts.len());
+        ends.reserve(parts.len());
         for part in parts {
             match part.content {
-                Content::Unparsed(text) => self.encode(text, special, &mut sink, work, pulse)?,
-                Content::Parsed(Segment::Ordinary(text)) => {
-                    self.encode_ordinary(text, &mut sink, work, pulse)?
-                }
+                Content::Unparsed(text) => self.encode(text, special, sink, work, pulse)?,
+                Content::Parsed(Segment::Ordinary(text)) => self.encode_ordinary(text, sink, work, pulse)?,
                 Content::Parsed(Segment::Special(id)) => sink.put(&[id]),
             }
             ends.push(sink.taken());
         }
-        sink.finish();
-        Ok(Done { sink, ends })
+        Ok(())
     }
 }
 
-/// Jobs that threads take in order. After an error, no further one is handed out; the results of those before it are
-/// all there, so that the error of the first text in order is the one reported.
+/// Jobs that threads take in order. After an error, no further one is handed out; those before it are all finished,
+/// so that the error of the first text in order is the one reported.
 struct Jobs<'p, 't, S> {
     jobs: Vec<&'p [Part<'t>]>,
     next: AtomicUsize,
     stop: AtomicBool,
-    results: Mutex<Vec<Option<Result<Done<S>>>>>,
+    gathered: Mutex<Gathered<S>>,
 }
 
-impl<'p, 't, S> Jobs<'p, 't, S> {
-    fn new(parts: &'p [Part<'t>]) -> Self {
+/// The results of the first jobs in one row, and of others that wait for a job before them.
+struct Gathered<S> {
+    row: Done<S>,
+    /// How many jobs are in the row.
+    jobs: usize,
+    waiting: Vec<Option<Result<Done<S>>>>,
+    /// What has been copied into the row, to be used again.
+    used: Vec<Done<S>>,
+}
+
+impl<S: Sink> Gathered<S> {
+    fn gather(&mut self) {
+        while let Some(result) = self.waiting.get_mut(self.jobs)
+            && let Some(Ok(mut done)) = result.take_if(|result| result.is_ok())
+        {
+            let before = self.row.sink.taken();
+            self.row.sink.append(&mut done.sink);
+            self.row.ends.extend(done.ends.drain(..).map(|end| before + end));
+            self.jobs += 1;
+            self.used.push(done);
+        }
+    }
+}
+
+impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
+    fn new(parts: &'p [Part<'t>], total: usize) -> Self {
         let mut jobs = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (index, part) in parts.iter().enumerate() {
@@ -211,13 +237,21 @@ impl<'p, 't, S> Jobs<'p, 't, S> {
                 (start, bytes) = (index + 1, 0);
             }
         }
-        let results = Mutex::new(std::iter::repeat_with(|| None).take(jobs.len()).collect());
-        Self { jobs, next: AtomicUsize::new(0), stop: AtomicBool::new(false), results }
+        let mut row = Done::<S>::default();
+        row.sink.expect(total);
+        row.ends.reserve(parts.len());
+        let waiting = std::iter::repeat_with(|| None).take(jobs.len()).collect();
+        let gathered = Mutex::new(Gathered { row, jobs: 0, waiting, used: Vec::new() });
+        Self { jobs, next: AtomicUsize::new(0), stop: AtomicBool::new(false), gathered }
     }
 
     fn take(&self) -> Option<(usize, &'p [Part<'t>])> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         self.jobs.get(index).map(|&parts| (index, parts))
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered<S>> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn finish(&self, index: usize, result: Result<Done<S>>) {
@@ -227,32 +261,19 @@ impl<'p, 't, S> Jobs<'p, 't, S> {
         if result.is_err() {
             self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
         }
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        results[index] = Some(result);
+        let mut gathered = self.gathered();
+        gathered.waiting[index] = Some(result);
+        gathered.gather();
     }
 
-    fn into_results(self) -> Result<Vec<Done<S>>> {
-        let mut results = self.results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        results.retain(|result| !matches!(result, None | Some(Err(Error::Stopped))));
-        results.into_iter().flatten().collect()
+    fn into_result(self) -> Result<Done<S>> {
+        let gathered = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let errors = gathered.waiting.into_iter().flatten().filter_map(Result::err);
+        if let Some(error) = errors.into_iter().find(|error| !matches!(error, Error::Stopped)) {
+            return Err(error);
+        }
+        let mut row = gathered.row;
+        row.sink.finish();
+        Ok(row)
     }
-}
-
-/// How many ids each part gave.
-fn numbers<S>(done: &[Done<S>]) -> impl Iterator<Item = usize> + '_ {
-    done.iter().flat_map(|done| {
-        let starts = std::iter::once(0).chain(done.ends.iter().copied());
-        done.ends.iter().zip(starts).map(|(end, start)| end - start)
-    })
-}
-
-fn joined<T: Id>(mut done: Vec<Done<Vec<T>>>) -> Vec<T> {
-    if done.len() == 1 {
-        return done.pop().map(|only| only.sink).unwrap_or_default();
-    }
-    let mut ids = Vec::with_capacity(done.iter().map(|done| done.sink.len()).sum());
-    for done in done {
-        ids.extend_from_slice(&done.sink);
-    }
-    ids
 }

@@ -12,6 +12,8 @@ pub struct Masks {
     pub blanks: u64,
     pub apostrophes: u64,
     pub non_ascii: u64,
+    /// Bytes that go on with a character of several bytes.
+    pub continuations: u64,
 }
 
 /// One way to make masks.
@@ -36,6 +38,7 @@ impl Classify for Portable {
             masks.blanks |= mark(byte == b' ');
             masks.apostrophes |= mark(byte == b'\'');
             masks.non_ascii |= mark(byte >= 0x80);
+            masks.continuations |= mark(byte & 0xC0 == 0x80);
         }
         masks
     }
@@ -72,6 +75,7 @@ mod x86_64 {
                     blanks,
                     apostrophes: equal(b'\''),
                     non_ascii: _mm512_movepi8_mask(bytes),
+                    continuations: below(bytes, 0x80, 0x40),
                 }
             }
         }
@@ -106,6 +110,7 @@ mod x86_64 {
                     blanks,
                     apostrophes: equal(b'\''),
                     non_ascii: mask(&|bytes| bytes),
+                    continuations: mask(&|bytes| below(bytes, 0x80, 0x40)),
                 }
             }
         }
@@ -143,6 +148,7 @@ mod aarch64 {
                     blanks,
                     apostrophes: equal(b'\''),
                     non_ascii: mask(&|bytes| vcgeq_u8(bytes, vdupq_n_u8(0x80))),
+                    continuations: mask(&|bytes| below(bytes, 0x80, 0x40)),
                 }
             }
         }

@@ -21,7 +21,15 @@ struct Block {
 }
 
 const PAST_THE_END: Block = Block {
-    masks: Masks { letters: 0, numbers: 0, spaces: !0, blanks: 0, apostrophes: 0, non_ascii: 0 },
+    masks: Masks {
+        letters: 0,
+        numbers: 0,
+        spaces: !0,
+        blanks: 0,
+        apostrophes: 0,
+        non_ascii: 0,
+        continuations: 0,
+    },
     wide_space: false,
 };
 
@@ -201,32 +209,38 @@ unsafe fn classify<C: Classify>(text: &Text, base: usize) -> Block {
 /// Give the bytes that are not ASCII the class of their characters.
 #[inline(always)]
 fn classify_wide(text: &Text, base: usize, block: &mut Block) {
-    let mut left = block.masks.non_ascii;
-    // A character that began before the block has some of its bytes here.
-    let mut start = base;
-    while text.bytes[start] & 0xC0 == 0x80 {
-        start -= 1;
+    let continuations = block.masks.continuations;
+    let (mut letters, mut numbers, mut spaces) = (0, 0, 0);
+    let mut mark = |class: u8, place: u32| {
+        letters |= u64::from(class & LETTER != 0) << place;
+        if class & (NUMBER | SPACE) != 0 {
+            // Hardly ever.
+            numbers |= u64::from(class & NUMBER != 0) << place;
+            spaces |= u64::from(class & SPACE != 0) << place;
+        }
+    };
+    if continuations & 1 != 0 {
+        // A character that began before the block has some of its bytes here.
+        let before = text.bytes[..base].iter().rposition(|byte| byte & 0xC0 != 0x80);
+        mark(text.wide_class(before.unwrap_or(0)), 0);
     }
-    let (class, end) = text.at(start);
-    if start < base {
-        mark(block, class, !(!0 << (end - base)), &mut left);
+    let mut starts = block.masks.non_ascii & !continuations;
+    while starts != 0 {
+        let place = starts.trailing_zeros();
+        mark(text.wide_class(base + place as usize), place);
+        starts &= starts - 1;
     }
-    while left != 0 {
-        let place = left.trailing_zeros();
-        let (class, end) = text.at(base + place as usize);
-        let bytes = !(!0 << (end - base - place as usize)) << place;
-        mark(block, class, bytes, &mut left);
-    }
-}
-
-#[inline(always)]
-fn mark(block: &mut Block, class: u8, bytes: u64, left: &mut u64) {
-    let of = |wanted: u8| if class & wanted != 0 { bytes } else { 0 };
-    block.masks.letters |= of(LETTER);
-    block.masks.numbers |= of(NUMBER);
-    block.masks.spaces |= of(SPACE);
-    block.wide_space |= class & SPACE != 0;
-    *left &= !bytes;
+    // From a character's first byte here to its others, of which there are at most three.
+    let spread = |mut bits: u64| {
+        for _ in 0..3 {
+            bits |= bits << 1 & continuations;
+        }
+        bits
+    };
+    block.masks.letters |= spread(letters);
+    block.masks.numbers |= spread(numbers);
+    block.masks.spaces |= spread(spaces);
+    block.wide_space = spaces != 0;
 }
 
 #[cfg(test)]
