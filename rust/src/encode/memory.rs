@@ -4,10 +4,12 @@
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::Deref;
+#[cfg(target_os = "linux")]
+use std::ptr::NonNull;
 
 /// Where slices begin: a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
-/// The size of a large page; slices of that size or more begin at a multiple of it.
+/// The size of a large page; slices of that size or more begin at a multiple of it where the system has such pages.
 const LARGE: usize = 2 << 20;
 
 /// Types of which zero bytes are a value.
@@ -21,26 +23,47 @@ unsafe impl Zeroable for UnsafeCell<u32> {}
 
 /// A slice of values that are zero at first and change only through interior mutability.
 pub struct Zeroed<T> {
-    /// Asked for as plain zeros, which the system gives without touching them.
-    storage: Box<[UnsafeCell<u64>]>,
-    /// How many words of it lie before the first multiple of `ALIGNMENT`.
-    skipped: usize,
+    storage: Storage,
     length: usize,
     values: PhantomData<T>,
 }
 
+/// Where zeros come from. Nothing in them is touched before it is used.
+enum Storage {
+    /// Words of the allocator's, and how many of them lie before the first multiple of `ALIGNMENT`.
+    Allocated(Box<[UnsafeCell<u64>]>, usize),
+    #[cfg(target_os = "linux")]
+    Mapped(Mapping),
+}
+
 impl<T: Zeroable> Zeroed<T> {
     pub fn new(length: usize) -> Self {
-        let alignment = if length * size_of::<T>() < LARGE { ALIGNMENT } else { LARGE };
-        let words = (length * size_of::<T>()).div_ceil(8) + alignment / 8;
-        let zeros = Box::into_raw(vec![0_u64; words].into_boxed_slice());
-        // SAFETY: a cell has the layout of its content, and the pointer came from a box.
-        let storage = unsafe { Box::from_raw(zeros as *mut [UnsafeCell<u64>]) };
-        let skipped = storage.as_ptr().align_offset(alignment).min(alignment / 8);
-        if alignment == LARGE {
-            ask_for_large_pages(storage[skipped..].as_ptr().cast(), length * size_of::<T>());
+        Self { storage: Storage::new(length * size_of::<T>()), length, values: PhantomData }
+    }
+}
+
+impl Storage {
+    fn new(bytes: usize) -> Self {
+        #[cfg(target_os = "linux")]
+        if bytes >= LARGE
+            && let Some(mapping) = Mapping::new(bytes)
+        {
+            return Self::Mapped(mapping);
         }
-        Self { storage, skipped, length, values: PhantomData }
+        let zeros = Box::into_raw(vec![0_u64; (bytes + ALIGNMENT).div_ceil(8)].into_boxed_slice());
+        // SAFETY: a cell has the layout of its content, and the pointer came from a box.
+        let words = unsafe { Box::from_raw(zeros as *mut [UnsafeCell<u64>]) };
+        let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
+        Self::Allocated(words, skipped)
+    }
+
+    #[inline(always)]
+    fn start(&self) -> *const UnsafeCell<u64> {
+        match self {
+            Self::Allocated(words, skipped) => words.as_ptr().wrapping_add(*skipped),
+            #[cfg(target_os = "linux")]
+            Self::Mapped(mapping) => mapping.start.as_ptr(),
+        }
     }
 }
 
@@ -49,12 +72,48 @@ impl<T: Zeroable> Deref for Zeroed<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the storage holds `length` values behind the `skipped` words, which end at a multiple of 64 (a box
+        // SAFETY: the storage holds the bytes of `length` values from its start on, which is a multiple of 64 (a box
         // of words begins at a multiple of 8, so 8 words reach one); zeros are values; and as everything in it is in
         // cells, values may change while they are borrowed, as far as `T` allows it.
-        unsafe {
-            std::slice::from_raw_parts(self.storage.as_ptr().add(self.skipped).cast::<T>(), self.length)
+        unsafe { std::slice::from_raw_parts(self.storage.start().cast::<T>(), self.length) }
+    }
+}
+
+/// Pages of the system's own, fresh ones each time: what an allocator gives again has small pages already.
+#[cfg(target_os = "linux")]
+struct Mapping {
+    /// The first multiple of `LARGE`.
+    start: NonNull<UnsafeCell<u64>>,
+    /// All that was mapped.
+    all: NonNull<libc::c_void>,
+    bytes: usize,
+}
+
+// SAFETY: the pages belong to this value alone, as a box's would.
+#[cfg(target_os = "linux")]
+unsafe impl Send for Mapping {}
+
+#[cfg(target_os = "linux")]
+impl Mapping {
+    fn new(wanted: usize) -> Option<Self> {
+        let bytes = wanted.checked_add(LARGE)?;
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new private memory at a place of the system's choice touches nobody's.
+        let all = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if all == libc::MAP_FAILED {
+            return None;
         }
+        let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
+        ask_for_large_pages(start.cast(), wanted);
+        Some(Self { start: NonNull::new(start.cast())?, all: NonNull::new(all)?, bytes })
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is what was mapped, and nobody borrows from a value that is dropped.
+        unsafe { libc::munmap(self.all.as_ptr(), self.bytes) };
     }
 }
 
