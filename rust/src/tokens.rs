@@ -3,13 +3,15 @@
 //! Ids may have gaps and may be as large as 32 bits allow. A token of up to 15 bytes lies in its record, one
 //! 16-byte load away; a longer one is found through it.
 
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+
 use crate::error::{Error, Result};
 
-/// Ids of one page share an entry in the page list, so that gaps between ids cost little.
-const PAGE: usize = 1024;
 const INLINE: usize = 15;
-/// For how many short tokens room is made at a time.
-const STRETCH: usize = 256;
+
+/// Ids below so many times the number of tokens are places in a row of records; the few beyond are looked up.
+const SPREAD: usize = 8;
 
 /// Values of a record's last byte that are no inline length.
 const LONG: u8 = 0xFE;
@@ -23,21 +25,31 @@ struct Record([u8; 16]);
 
 /// The bytes of every token, special ones included, by id.
 pub struct Tokens {
-    /// Where in `records` each page starts, in pages; page 0 of `records` holds nothing.
-    pages: Vec<u32>,
     records: Vec<Record>,
+    /// The last byte of each record: all that is needed to know the length of most texts.
+    lengths: Vec<u8>,
+    /// The records of ids that are far beyond the number of tokens.
+    far: HashMap<u32, Record>,
     long: Vec<u8>,
     longest: usize,
 }
 
 impl Tokens {
     /// Make the table of tokens that are non-empty and have ids of their own.
-    pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])>) -> Result<Self> {
-        let mut table =
-            Self { pages: Vec::new(), records: vec![NOTHING; PAGE], long: Vec::new(), longest: 0 };
+    pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])> + Clone) -> Result<Self> {
+        let near = tokens.clone().count().saturating_mul(SPREAD);
+        let last = tokens.clone().map(|(id, _)| id as usize).filter(|&id| id < near).max();
+        let mut table = Self {
+            records: vec![NOTHING; last.map_or(0, |last| last + 1)],
+            lengths: Vec::new(),
+            far: HashMap::new(),
+            long: Vec::new(),
+            longest: 0,
+        };
         for (id, token) in tokens {
             table.add(id, token)?;
         }
+        table.lengths = table.records.iter().map(|record| record.0[INLINE]).collect();
         Ok(table)
     }
 
@@ -46,11 +58,14 @@ impl Tokens {
             return Err(Error::Value(format!("token {id} is empty")));
         }
         let record = self.make_record(token)?;
-        let slot = self.make_slot(id);
-        if slot.0[INLINE] != ABSENT {
+        let place = match self.records.get_mut(id as usize) {
+            Some(place) => place,
+            None => self.far.entry(id).or_insert(NOTHING),
+        };
+        if place.0[INLINE] != ABSENT {
             return Err(Error::Value(format!("id {id} is given to two tokens")));
         }
-        *slot = record;
+        *place = record;
         self.longest = self.longest.max(token.len());
         Ok(())
     }
@@ -71,18 +86,6 @@ impl Tokens {
         Ok(record)
     }
 
-    fn make_slot(&mut self, id: u32) -> &mut Record {
-        let (page, place) = (id as usize / PAGE, id as usize % PAGE);
-        if self.pages.len() <= page {
-            self.pages.resize(page + 1, 0);
-        }
-        if self.pages[page] == 0 {
-            self.pages[page] = (self.records.len() / PAGE) as u32;
-            self.records.resize(self.records.len() + PAGE, NOTHING);
-        }
-        &mut self.records[self.pages[page] as usize * PAGE + place]
-    }
-
     /// The bytes of a token, if there is one of that id.
     #[inline]
     pub fn get(&self, id: u32) -> Option<&[u8]> {
@@ -96,8 +99,12 @@ impl Tokens {
 
     #[inline]
     fn record(&self, id: u32) -> &Record {
-        let page = self.pages.get(id as usize / PAGE).map_or(0, |&page| page as usize);
-        self.records.get(page * PAGE + id as usize % PAGE).unwrap_or(&NOTHING)
+        self.records.get(id as usize).unwrap_or_else(|| self.far_record(id))
+    }
+
+    #[cold]
+    fn far_record(&self, id: u32) -> &Record {
+        self.far.get(&id).unwrap_or(&NOTHING)
     }
 
     fn long_bytes(&self, record: &Record) -> &[u8] {
@@ -118,48 +125,70 @@ impl Tokens {
         self.longest
     }
 
-    /// Append the bytes of every token; an id that none has ends it.
-    pub fn append(&self, ids: &[u32], bytes: &mut Vec<u8>) -> Result<()> {
-        let mut rest = ids;
-        while !rest.is_empty() {
-            rest = &rest[self.append_short(&rest[..rest.len().min(STRETCH)], bytes)..];
-            if let Some(&id) = rest.first() {
-                bytes.extend_from_slice(self.get(id).ok_or(Error::UnknownId(u64::from(id)))?);
-                rest = &rest[1..];
-            }
+    /// How many bytes tokens have together; an id that none has is an error.
+    pub fn total_length(&self, ids: &[u32]) -> Result<usize> {
+        let mut total = 0;
+        for &id in ids {
+            let length = self.lengths.get(id as usize).copied().unwrap_or(LONG);
+            total += if length <= INLINE as u8 { usize::from(length) } else { self.known(id)?.len() };
         }
-        Ok(())
+        Ok(total)
     }
 
-    /// Append the bytes of successive short tokens, at most `STRETCH` of them, and return how many they were.
-    #[inline]
-    fn append_short(&self, ids: &[u32], bytes: &mut Vec<u8>) -> usize {
-        bytes.reserve(STRETCH * size_of::<Record>());
-        let mut length = bytes.len();
-        let mut done = 0;
-        for &id in ids.iter().take(STRETCH) {
+    /// Write the bytes of tokens to the start of the room and return their number. An id that no token has is an
+    /// error, and so is too little room.
+    pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
+        let mut written = 0;
+        for &id in ids {
             let record = self.record(id);
-            let added = record.0[INLINE];
-            if added > INLINE as u8 {
-                break;
+            let length = record.0[INLINE];
+            if length <= INLINE as u8
+                && let Some(place) = room.get_mut(written..written + size_of::<Record>())
+            {
+                // All sixteen bytes are copied, and the next ones written over the rest: a copy of fixed size is the
+                // cheapest there is.
+                copy(&record.0, place);
+                written += usize::from(length);
+            } else {
+                let token = self.known(id)?;
+                let place = room.get_mut(written..written + token.len()).ok_or_else(no_room)?;
+                copy(token, place);
+                written += token.len();
             }
-            // All sixteen bytes are copied, and the next ones written over the rest: a copy of fixed size is the
-            // cheapest there is.
-            // SAFETY: room for `STRETCH` records was reserved, and each of the at most `STRETCH` rounds writes one
-            // record and moves on by no more than its size.
-            unsafe { bytes.as_mut_ptr().add(length).cast::<[u8; 16]>().write_unaligned(record.0) };
-            length += added as usize;
-            done += 1;
         }
-        // SAFETY: the bytes up to `length` have been written.
-        unsafe { bytes.set_len(length) };
-        done
+        Ok(written)
+    }
+
+    #[inline]
+    fn known(&self, id: u32) -> Result<&[u8]> {
+        self.get(id).ok_or(Error::UnknownId(u64::from(id)))
+    }
+}
+
+#[cold]
+fn no_room() -> Error {
+    Error::Value("the ids were changed while they were decoded".to_owned())
+}
+
+/// Copy bytes to a place that has just their length.
+#[inline(always)]
+fn copy(bytes: &[u8], place: &mut [MaybeUninit<u8>]) {
+    for (place, &byte) in place.iter_mut().zip(bytes) {
+        place.write(byte);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The bytes that are written to that much room.
+    fn written(tokens: &Tokens, ids: &[u32], room: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![MaybeUninit::new(0); room];
+        let length = tokens.write(ids, &mut bytes)?;
+        // SAFETY: all bytes were there from the start.
+        Ok(bytes[..length].iter().map(|byte| unsafe { byte.assume_init() }).collect())
+    }
 
     #[test]
     fn tokens_short_and_long_are_found_and_gaps_are_not() {
@@ -169,13 +198,17 @@ mod tests {
         let tokens = Tokens::new(given.iter().copied()).unwrap();
         for &(id, token) in &given {
             assert_eq!(tokens.get(id), Some(token));
-            let mut bytes = b"before ".to_vec();
-            tokens.append(&[id], &mut bytes).unwrap();
-            assert_eq!(bytes, [b"before ", token].concat());
+            let expected = [b"a", token].concat();
+            assert_eq!(tokens.total_length(&[0, id]).unwrap(), expected.len());
+            for room in [expected.len(), 100] {
+                assert_eq!(written(&tokens, &[0, id], room).unwrap(), expected);
+            }
+            assert!(written(&tokens, &[0, id], expected.len() - 1).is_err());
         }
         for gap in [1, 4, 7, 1023, 1024, u32::MAX - 1] {
             assert_eq!(tokens.get(gap), None);
-            assert!(tokens.append(&[0, gap], &mut Vec::new()).is_err());
+            assert!(written(&tokens, &[0, gap], 100).is_err());
+            assert!(tokens.total_length(&[0, gap]).is_err());
         }
         assert_eq!(tokens.longest(), 40);
     }

@@ -125,12 +125,7 @@ impl Row {
     /// Append the ids of stretches of bytes between which no merge joins two, and return the rest: one that begins
     /// with a stretch of more than `SHORT` bytes, or is empty.
     #[inline]
-    fn merge_stretches<'a>(
-        &mut self,
-        merges: &Merges,
-        mut bytes: &'a [u8],
-        ids: &mut Vec<u32>,
-    ) -> &'a [u8] {
+    fn merge_stretches<'a>(&mut self, merges: &Merges, mut bytes: &'a [u8], ids: &mut Vec<u32>) -> &'a [u8] {
         while let Some(length) = self.load(merges, bytes) {
             while self.step(merges) {}
             self.append_to(ids);

@@ -1,5 +1,6 @@
 //! Ids to bytes and text, as Python sees it.
 
+use std::mem::MaybeUninit;
 use std::os::raw::c_char;
 use std::sync::Arc;
 
@@ -9,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
 
 use super::PyWatch;
-use super::ids::{id_from, ids_from};
-use crate::decode::decode;
+use super::ids::{Ids, id_from, ids_from};
+use crate::decode::{decode, decoded_length};
 use crate::encode::Encoder;
+use crate::error::Result;
 use crate::tokens::Tokens;
 use crate::watch::{Pulse, Unwatched};
 
@@ -19,22 +21,46 @@ use crate::watch::{Pulse, Unwatched};
 const SHORT: usize = 1 << 13;
 
 /// The joined bytes of all ids.
-pub fn bytes_of(py: Python<'_>, tokens: &Tokens, ids: &[u32]) -> PyResult<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if ids.len() < SHORT {
-        decode(tokens, ids, &mut bytes, &mut Pulse::of(&mut Unwatched))?;
-    } else {
-        py.detach(|| decode(tokens, ids, &mut bytes, &mut Pulse::of(&mut PyWatch { progress: None })))?;
+pub fn bytes_of<'py>(py: Python<'py>, tokens: &Tokens, ids: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+    let length = watched(py, ids.len(), |pulse| decoded_length(tokens, ids, pulse))?;
+    // SAFETY: without bytes to copy the object is left unwritten; it is a new reference, or null with an exception
+    // set.
+    let object: Bound<PyBytes> = unsafe {
+        let object = ffi::PyBytes_FromStringAndSize(std::ptr::null(), as_size(length)?);
+        Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked()
+    };
+    // SAFETY: the object has so many bytes, and nobody else refers to it.
+    let room = unsafe {
+        let start = ffi::PyBytes_AsString(object.as_ptr()).cast::<MaybeUninit<u8>>();
+        std::slice::from_raw_parts_mut(start, length)
+    };
+    if watched(py, ids.len(), |pulse| decode(tokens, ids, room, pulse))? != length {
+        return Err(PyValueError::new_err("the ids were changed while they were decoded"));
     }
-    Ok(bytes)
+    Ok(object)
+}
+
+/// Run what takes long without the GIL, and with Ctrl-C in mind.
+fn watched<T: Send>(
+    py: Python<'_>,
+    ids: usize,
+    work: impl FnOnce(&mut Pulse) -> Result<T> + Send,
+) -> PyResult<T> {
+    if ids < SHORT {
+        return Ok(work(&mut Pulse::of(&mut Unwatched))?);
+    }
+    Ok(py.detach(|| work(&mut Pulse::of(&mut PyWatch { progress: None })))?)
+}
+
+fn as_size(length: usize) -> PyResult<isize> {
+    isize::try_from(length).map_err(|_| PyOverflowError::new_err("the text is too long"))
 }
 
 /// Decode UTF-8 with one of Python's error handlers.
 pub fn text_of<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     let handler = std::ffi::CString::new(errors)
         .map_err(|_| PyValueError::new_err("errors: the name of an error handler has no null characters"))?;
-    let length =
-        isize::try_from(bytes.len()).map_err(|_| PyOverflowError::new_err("the text is too long"))?;
+    let length = as_size(bytes.len())?;
     // SAFETY: the pointer and length are those of a slice that outlives the call, the handler ends in a null byte,
     // and the result is a new reference to a str, or null with an exception set.
     unsafe {
@@ -56,14 +82,14 @@ impl DecodeStream {
     /// Take one id, or several.
     fn push<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        let ids = if ids.is_instance_of::<PyInt>() { vec![id_from(ids)?] } else { ids_from(ids)? };
-        let bytes = bytes_of(py, self.encoder.tokens(), &ids)?;
-        self.decode(py, &bytes, false)
+        let ids =
+            if ids.is_instance_of::<PyInt>() { Ids::Copied(vec![id_from(ids)?]) } else { ids_from(ids)? };
+        self.decode(bytes_of(py, self.encoder.tokens(), &ids)?, false)
     }
 
     /// Give what is left; an unfinished character is handled as the error handler says. A new text may then begin.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = self.decode(py, b"", true);
+        let text = self.decode(PyBytes::new(py, b""), true);
         self.decoder.call_method0(py, "reset")?;
         text
     }
@@ -77,7 +103,7 @@ impl DecodeStream {
         Ok(Self { encoder, decoder: decoder.unbind() })
     }
 
-    fn decode<'py>(&self, py: Python<'py>, bytes: &[u8], last: bool) -> PyResult<Bound<'py, PyAny>> {
-        self.decoder.bind(py).call_method1("decode", (PyBytes::new(py, bytes), last))
+    fn decode<'py>(&self, bytes: Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {
+        self.decoder.bind(bytes.py()).call_method1("decode", (&bytes, last))
     }
 }

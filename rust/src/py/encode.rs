@@ -179,11 +179,11 @@ impl Encoder {
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        text_of(ids.py(), &bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)?, errors)
+        text_of(ids.py(), self.decode_bytes(ids)?.as_bytes(), errors)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(ids.py(), &bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)?))
+        bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)
     }
 
     #[pyo3(signature = (batch, errors="strict"))]

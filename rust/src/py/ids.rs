@@ -1,6 +1,8 @@
 //! Ids as Python has them: lists, arrays and other iterables in, lists and arrays out.
 
-use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use std::ops::Deref;
+
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -31,10 +33,42 @@ impl Integers {
     }
 }
 
-/// Copy ids out of a list, an array of integers, or any iterable of integers.
+/// Ids that a caller gave: borrowed where they lie in memory as the engine has them, else copied.
+///
+/// What another thread writes into a borrowed array meanwhile may be read or not; an id is checked when it is used.
+pub enum Ids<'py> {
+    Borrowed(PyReadonlyArray1<'py, u32>),
+    Copied(Vec<u32>),
+}
+
+impl Deref for Ids<'_> {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Borrowed(array) => array.as_slice().unwrap_or_default(),
+            Self::Copied(ids) => ids,
+        }
+    }
+}
+
+/// The ids of a list, an array of integers, or any iterable of integers.
 ///
 /// An integer that is no id anywhere (negative, or beyond 32 bits) is a `KeyError`, as an unknown id is.
-pub fn ids_from(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+pub fn ids_from<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
+    if let Some(plain) = plain_array(ids) {
+        return Ok(Ids::Borrowed(plain));
+    }
+    copied(ids).map(Ids::Copied)
+}
+
+/// An array that has ids as the engine does, one behind the other.
+fn plain_array<'py>(ids: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, u32>> {
+    let array = ids.cast::<PyArray1<u32>>().ok()?.try_readonly().ok()?;
+    array.as_slice().is_ok().then_some(array)
+}
+
+fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if let Ok(array) = ids.cast::<PyUntypedArray>() {
         return ids_from_array(array);
     }
@@ -72,8 +106,7 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
     if array.ndim() != 1 {
         return Err(PyTypeError::new_err(format!("ids: the array has {} dimensions, not one", array.ndim())));
     }
-    let ids = copy_plain(array)
-        .or_else(|| copy::<u32>(array))
+    let ids = copy::<u32>(array)
         .or_else(|| copy::<u16>(array))
         .or_else(|| copy::<i64>(array))
         .or_else(|| copy::<i32>(array))
@@ -90,12 +123,6 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
             Err(PyTypeError::new_err(format!("ids must be integers, not {kind}")))
         }
     })
-}
-
-/// The ids of an array that has them as the engine does, one behind the other: nothing to convert.
-fn copy_plain(array: &Bound<'_, PyUntypedArray>) -> Option<PyResult<Vec<u32>>> {
-    let readonly = array.cast::<PyArray1<u32>>().ok()?.try_readonly().ok()?;
-    readonly.as_slice().ok().map(|ids| Ok(ids.to_vec()))
 }
 
 /// The elements of an array of this type as ids; nothing if it is of another type.
