@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -193,6 +194,18 @@ def test_inspect_shows_how_a_token_is_built(folder: Path) -> None:
 # Completion ----------------------------------------------------------------------------------------------
 
 
+COMPLETED = [
+    ("bpetite ins", "inspect"),
+    ("bpetite --vers", "--version"),
+    ("bpetite train --vo", "--vocab-size"),
+    ("bpetite train --dialect cs", "cs336"),
+    ("bpetite encode --model x --special er", "error"),
+    ("bpetite completion f", "fish"),
+    ("bpetite inspect corp", "corpus.txt"),
+]
+"""What is typed, and the one word that a shell then makes of the last."""
+
+
 def completed(folder: Path, line: str) -> list[str]:
     """What bash offers for a line."""
     words = line.split(" ")
@@ -206,11 +219,71 @@ def completed(folder: Path, line: str) -> list[str]:
 
 
 def test_bash_completes_commands_options_and_values(folder: Path) -> None:
-    assert completed(folder, "bpetite ins") == ["inspect"]
-    assert completed(folder, "bpetite train --vo") == ["--vocab-size"]
-    assert completed(folder, "bpetite train --dialect cs") == ["cs336"]
+    for line, word in COMPLETED[:-1]:
+        assert completed(folder, line) == [word]
     assert completed(folder, "bpetite encode --model x --special ") == ["parse", "text", "error"]
-    assert completed(folder, "bpetite completion f") == ["fish"]
+    assert completed(folder, "bpetite inspect corp") == []  # and then bash itself completes files
+    assert script(COMMANDS, "bash").endswith("complete -o default -F _bpetite bpetite\n")
+
+
+def typed_in_zsh(folder: Path, home: Path, lines: list[str]) -> list[str]:
+    """What zsh makes of lines when the tab key is struck, without any set-up of its own."""
+    (home / "completion.zsh").write_text(script(COMMANDS, "zsh"))
+    master, slave = pty.openpty()
+    environment = {**os.environ, "TERM": "dumb", "HOME": str(home), "ZDOTDIR": str(home)}
+    zsh = subprocess.Popen(
+        ["zsh", "-f", "-i"], cwd=folder, stdin=slave, stdout=slave, stderr=slave, env=environment
+    )
+    os.close(slave)
+
+    def until(end: bytes) -> bytes:
+        written = b""
+        while not written.endswith(end):
+            assert select.select([master], [], [], 30)[0], written
+            written += os.read(master, 1)
+        return written
+
+    found = []
+    setup = (
+        f"source {shlex.quote(str(home))}/completion.zsh; unsetopt zle_bracketed_paste; PS1=; "
+        "told() { print -r - '<'$BUFFER'>'; BUFFER= }; zle -N told; bindkey '^X' told; print rea''dy\n"
+    )
+    try:
+        os.write(master, setup.encode())
+        until(b"ready\r\n")
+        for line in lines:
+            os.write(master, f"{line}\t\x18".encode())
+            until(b"<")
+            found.append(until(b">")[:-1].decode())
+    finally:
+        zsh.kill()
+        zsh.wait()
+        os.close(master)
+    return found
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_completes_what_bash_does(folder: Path, tmp_path: Path) -> None:
+    lines = typed_in_zsh(folder, tmp_path, [line for line, _ in COMPLETED])
+    expected = [f"{line.rpartition(' ')[0]} {word}" for line, word in COMPLETED]
+    assert [line.rstrip() for line in lines] == expected
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_completes_what_bash_does(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "completion.fish").write_text(script(COMMANDS, "fish"))
+    for line, word in COMPLETED:
+        program = f"source {tmp_path}/completion.fish; complete -C {shlex.quote(line)}"
+        done = subprocess.run(
+            ["fish", "--no-config", "-c", program],
+            cwd=folder,
+            env={**os.environ, "HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr == ""
+        assert [offered.split("\t")[0] for offered in done.stdout.splitlines()] == [word]
 
 
 def test_every_shell_gets_a_script(folder: Path) -> None:

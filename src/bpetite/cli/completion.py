@@ -24,12 +24,19 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command.set_defaults(run=lambda options: script(commands.choices, options.shell).encode("utf-8"))
 
 
+_ZSH = """\
+(( $+functions[compdef] )) || { autoload -U compinit && compinit -i; }
+autoload -U +X bashcompinit && bashcompinit
+"""
+"""zsh runs bash's script, once its own completion, which a short .zshrc may have left out, is there."""
+
+
 def script(parsers: dict[str, argparse.ArgumentParser], shell: str) -> str:
     """Return a shell's script, made from what the commands declare."""
     if shell == "fish":
         return "\n".join(_fish_lines(parsers)) + "\n"
     bash = "\n".join(_bash_lines(parsers)) + "\n"
-    return bash if shell == "bash" else f"autoload -U +X bashcompinit && bashcompinit\n{bash}"
+    return bash if shell == "bash" else f"{_ZSH}{bash}"
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -71,17 +78,18 @@ def _bash_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
 
 
 def _fish_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+    for flag in ("help", "version"):
+        yield f"complete -c bpetite -f -n __fish_use_subcommand -l {flag}"
     for name, parser in parsers.items():
         about = (parser.description or "").split(". ")[0].rstrip(".")
         yield f"complete -c bpetite -f -n __fish_use_subcommand -a {name} -d {shlex.quote(about)}"
+        of_command = f"complete -c bpetite -n '__fish_seen_subcommand_from {name}'"
         for action in _options(parser):
-            longs = [flag[2:] for flag in action.option_strings if flag.startswith("--")]
-            if not longs:
-                continue
             words = f" -x -a {shlex.quote(' '.join(map(str, action.choices)))}" if action.choices else ""
             takes = " -r" if action.nargs != 0 and not words else ""
             about = shlex.quote((action.help or "").split(" (default")[0])
-            yield (
-                f"complete -c bpetite -n '__fish_seen_subcommand_from {name}' "
-                f"-l {longs[0]}{takes}{words} -d {about}"
-            )
+            long = next((flag for flag in action.option_strings if flag.startswith("--")), None)
+            if long is not None:
+                yield f"{of_command} -l {long[2:]}{takes}{words} -d {about}"
+            elif words:
+                yield f"{of_command}{words}"
