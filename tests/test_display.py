@@ -1,5 +1,6 @@
 """Tokens that are looked at: in a notebook, in a terminal, in plain text."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -76,11 +77,15 @@ def test_a_terminal_gets_colours_and_no_control_characters_of_the_text() -> None
     assert "<1b>" in painted
     assert painted.count("\x1b[0m") == painted.count("\x1b[") / 2
     assert plain(TOKENIZER.show("a\x07").tokens).endswith("<07>")
+    colours = r"\x1b\[[0-9;]*m"
+    assert re.sub(colours, "", coloured(TOKENIZER.show("a\n\nb").tokens)) == "a↵\n↵\nb"
+    assert not re.search(rf"{colours}{colours}", coloured(TOKENIZER.show("\n").tokens))
 
 
 def test_what_cannot_be_seen_is_spelled_out() -> None:
     assert visible("\u202eé\u2028\xa0\ufeff".encode()) == "<U+202E>é<U+2028> <U+FEFF>"
     assert visible(b"\xe6\x97") == "<e6><97>"
+    assert visible(b"a\xc3") + visible(b"\xa9b\x80") == "a<c3><a9>b<80>"
     assert visible(b"\n\t\r") == "\n\t<0d>"
 
 

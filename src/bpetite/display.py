@@ -31,14 +31,10 @@ class ShownToken:
 def visible(token: bytes) -> str:
     """Return a token's text with whatever cannot be seen spelled out; a piece of a character as its bytes.
 
-    >>> visible(b"tab\\tnul\\x00"), visible("日".encode()[:2]), visible("\\u202e".encode())
-    ('tab\\tnul<00>', '<e6><97>', '<U+202E>')
+    >>> visible(b"tab\\tnul\\x00"), visible("a日".encode()[:3]), visible("\\u202e".encode())
+    ('tab\\tnul<00>', 'a<e6><97>', '<U+202E>')
     """
-    try:
-        text = token.decode("utf-8")
-    except UnicodeDecodeError:
-        return "".join(f"<{byte:02x}>" for byte in token)
-    return "".join(_visible_character(character) for character in text)
+    return "".join(map(_visible_character, token.decode("utf-8", errors="surrogateescape")))
 
 
 def _visible_character(character: str) -> str:
@@ -47,6 +43,8 @@ def _visible_character(character: str) -> str:
     if unicodedata.category(character) == "Zs":
         return " "
     code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that no character has
+        return f"<{code - 0xDC00:02x}>"
     return f"<{code:02x}>" if code < 0x80 else f"<U+{code:04X}>"
 
 
@@ -65,13 +63,10 @@ def coloured(tokens: Iterable[ShownToken]) -> str:
     for place, shown in enumerate(tokens):
         background = _TERMINAL_BACKGROUNDS[place % len(_TERMINAL_BACKGROUNDS)]
         colour = _TERMINAL_SPECIAL if shown.special else f"\x1b[38;5;16;48;5;{background}m"
-        lines = [f"{colour}{line}{_TERMINAL_RESET}" if line else "" for line in _lines(shown.token)]
-        painted.append("\n".join(lines))
+        *ended, last = visible(shown.token).split("\n")
+        lines = [*(f"{line}↵" for line in ended), last]
+        painted.append("\n".join(f"{colour}{line}{_TERMINAL_RESET}" if line else "" for line in lines))
     return "".join(painted)
-
-
-def _lines(token: bytes) -> list[str]:
-    return visible(token).split("\n")
 
 
 class ShownText:
