@@ -18,6 +18,7 @@ from bpetite.corpus import Options, Reading, cluster, documents
 from bpetite.corpus.cuts import Cut, cutter
 from bpetite.corpus.division import divide
 from bpetite.corpus.sources import Input
+from bpetite.counts import Progress
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
 
@@ -79,19 +80,25 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+def percentages() -> tuple[list[int], Progress]:
+    """A list, and what adds to it how far a call is."""
+    told: list[int] = []
+    return told, lambda stage, done, total: told.append(done * 100 // total)
+
+
 @pytest.mark.parametrize("task_bytes", [5000, 1 << 28])
 def test_counts_are_those_of_one_machine(
     nodes: Cluster, folder: Path, tmp_path: Path, task_bytes: int
 ) -> None:
     for paths in ([f"{folder}/in"], [f"{folder}/in/a.jsonl:1.5", f"{folder}/in/b.txt"]):
         local = corpus.count(paths, reading=READING, dialect="tiktoken")
-        told: list[int] = []
+        told, progress = percentages()
         spread = cluster.count(
             paths,
             reading=READING,
             dialect="tiktoken",
             task_bytes=task_bytes,
-            progress=lambda stage, done, total: told.append(done * 100 // total),  # noqa: B023 - called now
+            progress=progress,
         )
         local.save(tmp_path / "local", overwrite=True)
         spread.save(tmp_path / "spread", overwrite=True)

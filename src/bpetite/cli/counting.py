@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from bpetite import corpus
 from bpetite.cli.options import (
@@ -74,33 +75,27 @@ def run_count(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
     refuse_existing(options)
     with BytesProgress("counting", quiet=options.quiet) as progress:
-        if options.cluster is None:
-            counts = corpus.count(
-                options.input,
-                pattern=options.pattern or "gpt2",
-                dialect=options.dialect,
-                special_tokens=options.special_token,
-                reading=reading_of(options),
-                num_threads=options.num_threads,
-                memory_limit=options.memory_limit,
-                progress=progress,
-            )
-        else:
-            from bpetite.corpus import cluster
-
-            counts = cluster.count(
-                options.input,
-                address=options.cluster,
-                pattern=options.pattern or "gpt2",
-                dialect=options.dialect,
-                special_tokens=options.special_token,
-                reading=reading_of(options),
-                memory_limit=options.memory_limit,
-                progress=progress,
-            )
+        counts = _count_with(options)(
+            options.input,
+            pattern=options.pattern or "gpt2",
+            dialect=options.dialect,
+            special_tokens=options.special_token,
+            reading=reading_of(options),
+            memory_limit=options.memory_limit,
+            progress=progress,
+        )
         counts.save(options.output, overwrite=options.force)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
+
+
+def _count_with(options: argparse.Namespace) -> Callable[..., Counts]:
+    """Return what counts: this machine, or a cluster."""
+    if options.cluster is None:
+        return partial(corpus.count, num_threads=options.num_threads)
+    from bpetite.corpus import cluster
+
+    return partial(cluster.count, address=options.cluster)
 
 
 def run_merge(options: argparse.Namespace) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -20,6 +21,9 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 EVERY = 100
 """A plain line is written at every hundredth merge."""
@@ -39,20 +43,16 @@ class _RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
-class TrainingProgress:
-    """Called with `(stage, done, total)` while training runs; used as a context manager around it."""
+class _Shown:
+    """Bars on a terminal, one for each stage, while a block runs; and lines, unless they are unwanted."""
 
-    def __init__(self, planned: int, *, quiet: bool = False) -> None:
-        self._planned = planned
+    def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
         self._quiet = quiet
-        self._merges_told = 0
         self._live = not quiet and sys.stderr.isatty()
         self._bars = Progress(
             TextColumn("{task.description:>9}"),
             BarColumn(),
-            TextColumn("{task.percentage:3.0f}%"),
-            _RateColumn(),
-            TimeElapsedColumn(),
+            *columns,
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
@@ -60,9 +60,8 @@ class TrainingProgress:
         )
         self._tasks: dict[str, TaskID] = {}
 
-    def __enter__(self) -> TrainingProgress:
+    def __enter__(self) -> Self:
         self._bars.start()
-        self._say(f"Training started: planned={self._planned}")
         return self
 
     def __exit__(
@@ -73,12 +72,35 @@ class TrainingProgress:
     ) -> None:
         self._bars.stop()
 
+    def _draw(self, stage: str, done: int, total: int) -> None:
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total or None)
+        self._bars.update(self._tasks[stage], completed=done, total=total or None)
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            print(line, file=sys.stderr, flush=True)
+
+
+class TrainingProgress(_Shown):
+    """Called with `(stage, done, total)` while training runs; used as a context manager around it."""
+
+    def __init__(self, planned: int, *, quiet: bool = False) -> None:
+        super().__init__(
+            TextColumn("{task.percentage:3.0f}%"), _RateColumn(), TimeElapsedColumn(), quiet=quiet
+        )
+        self._planned = planned
+        self._merges_told = 0
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._say(f"Training started: planned={self._planned}")
+        return self
+
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
         if self._live:
-            if stage not in self._tasks:
-                self._tasks[stage] = self._bars.add_task(stage, total=total or None)
-            self._bars.update(self._tasks[stage], completed=done, total=total or None)
+            self._draw(stage, done, total)
         elif stage == "merging":
             self._tell_merges(done)
 
@@ -94,52 +116,22 @@ class TrainingProgress:
             self._merges_told += EVERY
             self._say(f"Training merges: completed={self._merges_told} planned={self._planned}")
 
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            print(line, file=sys.stderr, flush=True)
 
-
-class BytesProgress:
+class BytesProgress(_Shown):
     """Called with `(stage, done, total)` in bytes while a corpus is read; a context manager around it.
 
     A terminal gets a bar with bytes, speed and time left; a file gets a line every ten seconds.
     """
 
     def __init__(self, verb: str, *, quiet: bool = False) -> None:
+        super().__init__(DownloadColumn(), TransferSpeedColumn(), quiet=quiet)
         self._verb = verb
-        self._quiet = quiet
-        self._live = not quiet and sys.stderr.isatty()
-        self._bars = Progress(
-            TextColumn("{task.description:>9}"),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not self._live,
-        )
-        self._task: TaskID | None = None
         self._started = self._told = time.monotonic()
-
-    def __enter__(self) -> BytesProgress:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far the reading has come."""
         if self._live:
-            if self._task is None:
-                self._task = self._bars.add_task(self._verb, total=total or None)
-            self._bars.update(self._task, completed=done, total=total or None)
+            self._draw(self._verb, done, total)
         elif not self._quiet and time.monotonic() - self._told >= EVERY_SECONDS:
             self._told = time.monotonic()
             speed = done / (self._told - self._started)
@@ -155,7 +147,3 @@ class BytesProgress:
             f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
             f" ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
         )
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            print(line, file=sys.stderr, flush=True)
