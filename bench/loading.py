@@ -1,15 +1,21 @@
 """GPT-2's two files and text files in, a comparison with tiktoken and the time of loading out.
 
-    python -m bench.gpt2_files vocab.json merges.txt corpus.txt ...
+    python -m bench.loading vocab.json merges.txt corpus.txt ...
+
+Also times a tiktoken file of 200,000 tokens, made here, whose merges are to be recovered.
 
 Every document (texts between `<|endoftext|>`) must get the ids that tiktoken gives with the same vocabulary.
 """
 
 from __future__ import annotations
 
+import base64
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain, islice, product
 from pathlib import Path
 
 import tiktoken
@@ -18,6 +24,7 @@ from bpetite import END_OF_TEXT_TOKEN, Tokenizer
 from bpetite.formats.difficult import first_difference
 
 RUNS = 5
+LARGE = 200_000
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,13 +33,11 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     vocab, merges, *corpora = arguments
-    times = []
-    for _ in range(RUNS):
-        started = time.process_time()
-        tokenizer = Tokenizer.from_gpt2(vocab, merges)
-        times.append(time.process_time() - started)
-    median = sorted(times)[RUNS // 2]
-    print(f"{tokenizer}: loaded in {median:.3f} s of processor time (median of {RUNS})")
+    tokenizer = timed(partial(Tokenizer.from_gpt2, vocab, merges))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "large.tiktoken")
+        path.write_bytes(large_ranks())
+        timed(partial(Tokenizer.from_tiktoken, path, pattern="gpt2"))
     encoding = peer(tokenizer)
     different = 0
     for corpus in corpora:
@@ -41,6 +46,24 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{corpus}: {len(documents):,} documents, {difference or 'the same ids as tiktoken'}")
         different += difference is not None
     return 1 if different else 0
+
+
+def timed(load: Callable[[], Tokenizer]) -> Tokenizer:
+    """Load a few times, print the median of the processor times, and return the tokenizer."""
+    times = []
+    for _ in range(RUNS):
+        started = time.process_time()
+        tokenizer = load()
+        times.append(time.process_time() - started)
+    print(f"{tokenizer}: loaded in {sorted(times)[RUNS // 2]:.3f} s of processor time (median of {RUNS})")
+    return tokenizer
+
+
+def large_ranks() -> bytes:
+    """Return a tiktoken file: all strings of one and two bytes, and as many of three as there is room for."""
+    strings = chain.from_iterable(product(range(256), repeat=length) for length in (1, 2, 3))
+    tokens = map(bytes, islice(strings, LARGE))
+    return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))
 
 
 def peer(tokenizer: Tokenizer) -> tiktoken.Encoding:
