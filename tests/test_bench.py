@@ -10,7 +10,7 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 sys.path.insert(0, str(PROJECT))
 
-from bench.section import table, write_section  # noqa: E402  # a folder that is not installed
+from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 
 TRAINING = table(
     ["32,000 tokens", "tiny, 1 MB"],
@@ -43,6 +43,13 @@ def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
     assert shown[:2] == [short, ENCODING]
     marked = re.compile("<!-- Benchmarks: begin -->.*<!-- Benchmarks: end -->", re.DOTALL)
     assert marked.sub("", readme.read_text("utf-8")) == marked.sub("", before)
+
+
+def test_the_readme_holds_what_the_page_holds_now(project: Path) -> None:
+    """Where it does not, `python -m bench.section` fills it anew."""
+    before = (project / "README.md").read_text("utf-8")
+    write_summary(project)
+    assert (project / "README.md").read_text("utf-8") == before
 
 
 def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> None:
