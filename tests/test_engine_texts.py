@@ -19,6 +19,21 @@ def test_splitting_is_that_of_bytes(buffer: bytes, separator: bytes) -> None:
     assert list(JoinedTexts.split(buffer, separator)) == buffer.split(separator)
 
 
+@given(content=letters, separator=letters.filter(bool), place=st.integers(0, 40))
+def test_splitting_may_begin_in_what_was_left_over(content: bytes, separator: bytes, place: int) -> None:
+    before, buffer = content[:place], content[place:]
+    if separator in before:
+        before, buffer = b"", content
+    texts = JoinedTexts.split(buffer, separator, before)
+    whole = content.split(separator)
+    assert list(texts) == whole
+    assert len(texts) == len(whole)
+    for start in range(len(whole) + 1):
+        assert list(texts[start:]) == whole[start:]
+        assert list(texts[:start]) == whole[:start]
+        assert list(texts[1:][:start]) == whole[1:][:start]
+
+
 @given(texts=st.lists(st.binary(max_size=5)), start=st.integers(-9, 9), stop=st.integers(-9, 9))
 def test_texts_are_taken_as_from_a_list(texts: list[bytes], start: int, stop: int) -> None:
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
@@ -81,7 +96,8 @@ def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None
 )
 def test_each_must_be_text_by_itself(texts: list[bytes], message: str) -> None:
     joined = JoinedTexts(b"".join(texts), np.cumsum([0, *map(len, texts)], dtype=np.int64))
-    for many in (joined, texts):
+    split = JoinedTexts.split(b"|".join(texts)[1:], b"|", texts[0][:1])
+    for many in (joined, split, texts):
         with pytest.raises(ValueError, match=f"text {message}"):
             trained_encoder().encode_batch_to_numpy(many)
         with pytest.raises(ValueError, match=f"document {message}"):

@@ -215,8 +215,8 @@ class JoinedTexts(Sequence[bytes]):
         """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
 
     @staticmethod
-    def split(buffer: bytes, separator: bytes) -> JoinedTexts:
-        """Return what `buffer.split(separator)` gives."""
+    def split(buffer: bytes, separator: bytes, before: bytes | None = None) -> JoinedTexts:
+        """Return what `(before + buffer).split(separator)` gives if there is no separator in `before`."""
 
     def __len__(self) -> int: ...
     @overload

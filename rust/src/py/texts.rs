@@ -49,8 +49,10 @@ impl OwnedText {
 /// Texts that stand in one `bytes` object: they are found in it without a copy or an object of their own for each.
 #[pyclass(module = "bpetite._engine", frozen, sequence)]
 pub struct JoinedTexts {
+    /// A text that comes first and begins outside of the buffer.
+    first: Option<Vec<u8>>,
     buffer: PyBackedBytes,
-    /// Where each text is; all of them lie in the buffer.
+    /// Where the others are, in order; all of them lie in the buffer.
     places: Vec<Range<usize>>,
 }
 
@@ -64,25 +66,32 @@ impl JoinedTexts {
         let offsets = offsets
             .filter(|offsets| offsets.is_sorted() && offsets.last().is_none_or(|&end| end <= buffer.len()))
             .ok_or_else(|| PyValueError::new_err("offsets must ascend within the buffer"))?;
-        Ok(Self { buffer, places: offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect() })
+        let places = offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect();
+        Ok(Self { first: None, buffer, places })
     }
 
-    /// What `buffer.split(separator)` gives.
+    /// What `(before + buffer).split(separator)` gives if there is no separator in `before`.
     #[staticmethod]
-    fn split(py: Python<'_>, buffer: PyBackedBytes, separator: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (buffer, separator, before=None))]
+    fn split(
+        py: Python<'_>,
+        buffer: PyBackedBytes,
+        separator: &[u8],
+        before: Option<PyBackedBytes>,
+    ) -> PyResult<Self> {
         if separator.is_empty() {
             return Err(PyValueError::new_err("separator must not be empty"));
         }
-        let places = py.detach(|| {
-            let mut start = 0;
-            let ends = memmem::find_iter(&buffer, separator).chain(std::iter::once(buffer.len()));
-            ends.map(|end| std::mem::replace(&mut start, end + separator.len())..end).collect()
+        let before = before.as_deref().unwrap_or_default();
+        let (first, places) = py.detach(|| {
+            let (first, from) = first_text(before, &buffer, separator);
+            (first, from.map_or_else(Vec::new, |from| places(&buffer, from, separator)))
         });
-        Ok(Self { buffer, places })
+        Ok(Self { first: Some(first), buffer, places })
     }
 
     fn __len__(&self) -> usize {
-        self.places.len()
+        self.places.len() + usize::from(self.first.is_some())
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -91,38 +100,73 @@ impl JoinedTexts {
             return Ok(Bound::new(py, self.slice(py, slice)?)?.into_any());
         }
         let index: isize = index.extract()?;
-        let from_front = if index < 0 { index + self.places.len() as isize } else { index };
-        let place = usize::try_from(from_front).ok().and_then(|index| self.places.get(index));
-        let place = place.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
-        Ok(PyBytes::new(py, &self.buffer[place.clone()]).into_any())
+        let from_front = if index < 0 { index + self.__len__() as isize } else { index };
+        let text = usize::try_from(from_front).ok().and_then(|index| self.texts().nth(index));
+        let text = text.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
+        Ok(PyBytes::new(py, text).into_any())
     }
 }
 
 impl JoinedTexts {
     fn slice(&self, py: Python<'_>, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
-        let chosen = slice.indices(self.places.len() as isize)?;
+        let chosen = slice.indices(self.__len__() as isize)?;
         if chosen.step != 1 {
             return Err(PyValueError::new_err("texts are taken in one stretch"));
         }
-        let start = chosen.start as usize;
-        let places = self.places[start..start + chosen.slicelength].to_vec();
-        Ok(Self { buffer: self.buffer.clone_ref(py), places })
+        let (start, end) = (chosen.start as usize, chosen.start as usize + chosen.slicelength);
+        let before = usize::from(self.first.is_some());
+        let places = self.places[start.saturating_sub(before)..end.saturating_sub(before)].to_vec();
+        let first = self.first.clone().filter(|_| start == 0 && end > 0);
+        Ok(Self { first, buffer: self.buffer.clone_ref(py), places })
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
-        self.places.iter().map(|place| &self.buffer[place.clone()])
+        self.first.as_deref().into_iter().chain(self.places.iter().map(|place| &self.buffer[place.clone()]))
     }
 
-    /// The texts as the engine takes them: the buffer is checked at once, and each by itself where that fails.
+    /// The texts as the engine takes them: those in the buffer are checked at once, and each by itself where that
+    /// fails.
     fn checked(&self) -> Result<Vec<&str>> {
-        let whole = simdutf8::basic::from_utf8(&self.buffer).ok();
-        let text = |(number, place): (usize, &Range<usize>)| match whole.and_then(|it| it.get(place.clone()))
-        {
-            Some(text) => Ok(text),
-            None => checked(&self.buffer[place.clone()], || format!("text {number}")),
-        };
-        self.places.iter().enumerate().map(text).collect()
+        let start = self.places.first().map_or(0, |place| place.start);
+        let end = self.places.last().map_or(0, |place| place.end);
+        let whole = simdutf8::basic::from_utf8(&self.buffer[start..end]).ok();
+        let mut texts = Vec::with_capacity(self.__len__());
+        if let Some(first) = &self.first {
+            texts.push(checked(first, || "text 0".to_owned())?);
+        }
+        for place in &self.places {
+            let text = whole.and_then(|whole| whole.get(place.start - start..place.end - start));
+            texts.push(match text {
+                Some(text) => text,
+                None => checked(&self.buffer[place.clone()], || format!("text {}", texts.len()))?,
+            });
+        }
+        Ok(texts)
     }
+}
+
+/// The first text of `before` and `buffer` together, and where in the buffer the one behind it begins.
+fn first_text(before: &[u8], buffer: &[u8], separator: &[u8]) -> (Vec<u8>, Option<usize>) {
+    // A separator may begin in the one and end in the other.
+    let reach = separator.len() - 1;
+    let tail = &before[before.len().saturating_sub(reach)..];
+    let seam = [tail, &buffer[..reach.min(buffer.len())]].concat();
+    if let Some(found) = memmem::find(&seam, separator) {
+        let first = &before[..before.len() - tail.len() + found];
+        return (first.to_vec(), Some(found + separator.len() - tail.len()));
+    }
+    let found = memmem::find(buffer, separator);
+    let first = [before, &buffer[..found.unwrap_or(buffer.len())]].concat();
+    (first, found.map(|found| found + separator.len()))
+}
+
+/// Where the texts of a buffer are from a place on.
+fn places(buffer: &[u8], from: usize, separator: &[u8]) -> Vec<Range<usize>> {
+    let mut start = from;
+    let ends = memmem::find_iter(&buffer[from..], separator).map(|end| from + end);
+    ends.chain(std::iter::once(buffer.len()))
+        .map(|end| std::mem::replace(&mut start, end + separator.len())..end)
+        .collect()
 }
 
 /// Texts that stay alive while the GIL is released.

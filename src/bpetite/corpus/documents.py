@@ -235,8 +235,8 @@ class _Gathered:
         return batch
 
 
-_ROWS = 1 << 12
-"""How many rows of Parquet are read at a time: they may hold long texts."""
+_ROWS = 1 << 16
+"""How many rows of Parquet are read at a time at most."""
 
 
 def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
@@ -246,11 +246,14 @@ def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator
     gathered = _Gathered(raw.name, reading.invalid)
     rest, goes_on = b"", False
     while block := read(max(BLOCK, len(rest))):
-        rest += block
-        if separator is not None and separator in rest:
-            texts = JoinedTexts.split(rest, separator)
-            rest, goes_on = texts[-1], False
-            gathered.add_joined(texts[:-1])
+        if separator is None:
+            rest += block
+        else:
+            texts = JoinedTexts.split(block, separator, rest)
+            rest = texts[-1]
+            if len(texts) > 1:
+                goes_on = False
+                gathered.add_joined(texts[:-1])
             if gathered.full:
                 yield gathered.take(raw.size)
         if cut is not None and len(rest) >= 2 * BLOCK and (place := cut(rest)):
@@ -334,34 +337,51 @@ def _parquet_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
         column = _text_column(arrow, raw.name, file.schema_arrow, name)
         waiting, size = [], 0
         for number in range(file.num_row_groups):
-            for rows in file.iter_batches(_ROWS, row_groups=[number], columns=[column]):
+            step = _rows_at_a_time(file.metadata.row_group(number), column)
+            for rows in file.iter_batches(step, row_groups=[number], columns=[column]):
                 waiting.append(_as_binary(arrow, rows.column(0)))
                 size += waiting[-1].nbytes
                 if size >= BLOCK:
-                    _add_column(gathered, arrow.concat_arrays(waiting), name)
+                    _add_columns(gathered, waiting, name)
                     yield gathered.take(raw.expected * (number + 1) // file.num_row_groups)
                     waiting, size = [], 0
         if waiting:
-            _add_column(gathered, arrow.concat_arrays(waiting), name)
+            _add_columns(gathered, waiting, name)
         yield gathered.take(raw.expected)
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
 
 
-def _add_column(gathered: _Gathered, texts: Any, name: str) -> None:
-    """Take the texts of a column of binary strings with 64-bit offsets, of which a null is none."""
-    if texts.null_count == 0:
-        _, offsets, buffer = texts.buffers()
-        bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        first, size = int(bounds[0]), int(bounds[-1] - bounds[0])
-        content = buffer.slice(first, size).to_pybytes() if size else b""
-        gathered.add_joined(JoinedTexts(content, bounds - first))
+def _rows_at_a_time(group: Any, column: str) -> int:
+    """Return how many rows of a row group are about a quarter of a batch."""
+    chunks = map(group.column, range(group.num_columns))
+    size = sum(int(chunk.total_uncompressed_size) for chunk in chunks if chunk.path_in_schema == column)
+    return max(1, min(_ROWS, BLOCK * int(group.num_rows) // (4 * max(size, 1))))
+
+
+def _add_columns(gathered: _Gathered, columns: list[Any], name: str) -> None:
+    """Take the texts of columns of binary strings with 64-bit offsets, of which a null is none."""
+    if not any(column.null_count for column in columns):
+        gathered.add_joined(_joined(columns))
         return
-    for text in texts.to_pylist():
+    for text in (text for column in columns for text in column.to_pylist()):
         if text is None:
             gathered.lack(f"row {gathered.number + 1}: column {name!r} is null")
         else:
             gathered.add(text)
+
+
+def _joined(columns: list[Any]) -> JoinedTexts:
+    contents, offsets, size = [], [np.zeros(1, np.int64)], 0
+    for column in columns:
+        _, bounds, content = column.buffers()
+        ends = np.frombuffer(bounds, np.int64)[column.offset : column.offset + len(column) + 1]
+        first, last = int(ends[0]), int(ends[-1])
+        if last > first:
+            contents.append(content.slice(first, last - first))
+        offsets.append(ends[1:] + (size - first))
+        size += last - first
+    return JoinedTexts(b"".join(contents), np.concatenate(offsets))
 
 
 def _as_binary(arrow: Any, column: Any) -> Any:
