@@ -30,6 +30,7 @@ from bpetite.corpus.shards import (
     read_ids,
     read_offsets,
 )
+from disks import mount, read_only, small_disk
 
 END = "<|endoftext|>"
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(60)]
@@ -495,6 +496,26 @@ def test_a_disk_without_room_is_an_error_and_later_goes_on(
     assert contents(tmp_path / "out") == contents(whole)
 
 
+def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    arguments, whole = large
+    disk = tmp_path / "disk"
+    run = ["encode-corpus", *arguments, "--output", str(disk / "out"), "--resume"]
+    size = sum(path.stat().st_size for path in whole.iterdir())
+    with small_disk(disk, size // 2) as mounted:
+        limited = command(*run) if mounted else [sys.executable, "-c", LIMITED, str(size // 20), *run]
+        done = subprocess.run(limited, capture_output=True, check=False, text=True)
+        assert done.returncode == 1
+        assert ("No space left on device" if mounted else "File too large") in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not list((disk / "out").glob(".shard-*"))
+        assert not (disk / "out" / "manifest.json").exists()
+        assert not mounted or mount("-o", f"remount,size={4 * size}", disk)
+        subprocess.run(command(*run), check=True)
+        assert contents(disk / "out") == contents(whole)
+
+
 @pytest.mark.parametrize("method", ["write", "finish"])
 def test_whichever_write_fails_no_later_shard_is_called_whole(
     tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
@@ -526,18 +547,35 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
         assert contents(out) == whole
 
 
-def test_a_folder_that_may_not_be_written_to_is_an_error(large: tuple[list[str], Path]) -> None:
+def test_a_folder_that_may_not_be_written_to_is_an_error(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
     arguments, _ = large
-    for folder in ("/proc/out", "/dev/null/out"):
-        done = subprocess.run(
-            command("encode-corpus", *arguments, "--output", folder),
-            capture_output=True,
-            check=False,
-            text=True,
+    with read_only(tmp_path / "mine") as mine:
+        for folder in (f"{mine}/out", "/proc/out", "/dev/null/out"):
+            done = subprocess.run(
+                command("encode-corpus", *arguments, "--output", folder),
+                capture_output=True,
+                check=False,
+                text=True,
+            )
+            assert done.returncode == 1
+            assert folder in done.stderr
+            assert "Traceback" not in done.stderr
+
+
+def test_a_run_goes_on_in_a_folder_that_was_read_only_for_a_while(
+    large: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    arguments, whole = large
+    with read_only(tmp_path / "out") as folder:
+        refused = subprocess.run(
+            command("encode-corpus", *arguments, "--output", folder), capture_output=True, check=False
         )
-        assert done.returncode == 1
-        assert folder in done.stderr
-        assert "Traceback" not in done.stderr
+        assert refused.returncode == 1
+    (tmp_path / "out").chmod(0o755)
+    subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
+    assert contents(tmp_path / "out") == contents(whole)
 
 
 # Verifying -------------------------------------------------------------------------------------------------

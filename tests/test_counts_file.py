@@ -6,7 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -174,6 +176,31 @@ def test_rows_written_by_others_are_read(counts: Counts, tmp_path: Path) -> None
         count=table["count"].cast(pyarrow.int64()),
     )
     assert list(Counts.load(tmp_path / "c.parquet").items()) == list(counts.items())
+
+
+def test_duckdb_and_polars_read_what_is_written_and_write_what_is_read(
+    counts: Counts, tmp_path: Path
+) -> None:
+    counts.save(tmp_path / "c.parquet")
+    metadata = pyarrow.parquet.read_schema(tmp_path / "c.parquet").metadata[b"bpetite"].decode()
+
+    table = polars.read_parquet(tmp_path / "c.parquet")
+    assert table.rows() == list(counts.items())
+    table.write_parquet(tmp_path / "polars.parquet", metadata={"bpetite": metadata})
+
+    ours, theirs = tmp_path / "c.parquet", tmp_path / "duckdb.parquet"
+    query = duckdb.execute(f"SELECT pretoken, count FROM '{ours}'")
+    assert query.fetchall() == list(counts.items())
+    quoted = metadata.replace("'", "''")
+    duckdb.execute(
+        f"COPY (SELECT pretoken, count FROM '{ours}' ORDER BY pretoken) TO '{theirs}'"
+        f" (FORMAT parquet, KV_METADATA {{bpetite: '{quoted}'}})"
+    )
+    for path in (tmp_path / "polars.parquet", theirs):
+        loaded = Counts.load(path)
+        assert list(loaded.items()) == list(counts.items())
+        loaded.save(path, overwrite=True)
+        assert path.read_bytes() == ours.read_bytes()
 
 
 def test_counts_by_other_rules_do_not_add_up(counts: Counts) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
+from disks import read_only, small_disk
 
 CORPUS = "".join(
     f"the {a}{b} cat sat on mat {b}{a}{b}, naïve cafés\n" for a in "abcdefgh" for b in "ijklmnop"
@@ -127,15 +128,24 @@ def test_a_disk_without_room_is_an_error_and_leaves_nothing(
     assert (done.returncode, done.stdout) == (1, b"")
     assert f"{tmp_path / 'out'}: File too large".encode() in done.stderr
     assert names(tmp_path) == []
+    with small_disk(tmp_path / "disk", 4096) as mounted:
+        if mounted:
+            (tmp_path / "disk" / "full").write_bytes(bytes(4096))
+            done = run(folder, *WRITERS[writer], str(tmp_path / "disk" / "out"))
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert f"{tmp_path / 'disk' / 'out'}: No space left on device".encode() in done.stderr
+            assert names(tmp_path / "disk") == ["full"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is where even root can create nothing")
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_folder_that_takes_no_files_is_an_error(folder: Path, writer: str) -> None:
-    done = run(folder, *WRITERS[writer], "/proc/out.json")
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"/proc/out.json: " in done.stderr
-    assert b"Traceback" not in done.stderr
+def test_a_folder_that_takes_no_files_is_an_error(folder: Path, tmp_path: Path, writer: str) -> None:
+    with read_only(tmp_path / "mine") as mine:
+        for output in (f"{mine}/out.json", "/proc/out.json"):
+            done = run(folder, *WRITERS[writer], output)
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert f"{output}: ".encode() in done.stderr
+            assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("writer", WRITERS)

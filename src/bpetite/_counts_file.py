@@ -159,7 +159,7 @@ def _rules(path: Path, file: Any) -> Rules:
     """Read and check the metadata and the columns."""
     arrow, _ = _arrow()
     schema = file.schema_arrow
-    stored = (schema.metadata or {}).get(METADATA_KEY)
+    stored = (file.metadata.metadata or {}).get(METADATA_KEY)
     if stored is None:
         _refuse(path, "no counts file: there is no metadata 'bpetite'")
     if schema.names != ["pretoken", "count"]:

@@ -35,7 +35,7 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
             raise
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     finally:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # it has its name, or the folder takes no changes
             temporary.unlink()
     sync_folder(target.parent)
 

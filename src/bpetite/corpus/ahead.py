@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def read_ahead(items: Iterator[T], depth: int = 2) -> Generator[T, None, None]:
+def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
     """Yield the items, made in a thread of their own while the caller works on those before."""
     made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     left = threading.Event()

@@ -55,7 +55,7 @@ Width = Literal["uint16", "uint32"]
 Told = Callable[[str, int, int], object]
 
 SHARD_SIZE = 100_000_000
-_WAITING = 3
+_WAITING = 1
 """How many batches of ids may wait to be written."""
 
 
