@@ -3,11 +3,14 @@
 import itertools
 import multiprocessing
 import random
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import tiktoken
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,14 +121,37 @@ def test_any_merge_list_encodes_as_specified(seed: int) -> None:
     for _ in range(rng.randint(0, 60)):
         pair = (rng.choice(made), rng.choice(made))
         token = vocab[pair[0]] + vocab[pair[1]]
-        if pair not in merges and token not in vocab.values() and len(token) <= 40:
+        if pair in merges or len(token) > 40:
+            continue
+        if token not in vocab.values():
             made.append(len(vocab))
             vocab[len(vocab)] = token
-            merges.append(pair)
+        elif rng.random() < 0.5:
+            continue
+        merges.append(pair)  # often one more that makes a token of an earlier one
     encoder = encoder_of(vocab, merges, {}, PATTERNS["none"])
     for _ in range(40):
         text = "".join(rng.choices("abcd", k=rng.choice([3, 30, 300])))
         assert encoder.encode(text) == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"])
+
+
+def test_a_token_that_two_merges_make_is_merged_as_tokenizers_does() -> None:
+    vocab = {value: bytes([value]) for value in range(256)}
+    vocab |= {256: b"ba", 257: b"ab", 258: b"aba", 259: b"abaa"}
+    merges = [(98, 97), (97, 98), (257, 97), (258, 97), (97, 256)]  # ba, ab, ab+a, aba+a, a+ba
+    theirs = tokenizers.Tokenizer(
+        tokenizers.models.BPE(
+            vocab={token.decode("latin-1"): token_id for token_id, token in vocab.items()},
+            merges=[(vocab[a].decode("latin-1"), vocab[b].decode("latin-1")) for a, b in merges],
+        )
+    )
+    ours = encoder_of(vocab, merges, {}, PATTERNS["none"])
+    # After the first a+ba there is aba+a, which has the lower rank: the second a+ba is never merged.
+    assert ours.encode("abaaba") == [259, 256]
+    for letters in itertools.product("ab", repeat=10):
+        text = "".join(letters)
+        expected = theirs.encode(text).ids
+        assert ours.encode(text) == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"]) == expected
 
 
 def test_ids_may_have_gaps_and_base_ids_any_order() -> None:
@@ -396,6 +422,64 @@ def test_threads_may_share_an_encoder() -> None:
     expected = [trained_encoder().encode(text) for text in batches]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(encoder.encode, batches)) == expected
+
+
+ENDLESS = """
+import hashlib, sys
+from bpetite import Tokenizer
+
+def megabytes():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmRSS"))
+
+tokenizer = Tokenizer.train("some text to learn from " * 100, 300)
+def words(part):
+    return " ".join(hashlib.sha256(b"%d %d" % (part, word)).hexdigest() for word in range(30_000))
+tokenizer.count(words(0), num_threads=1)
+before = megabytes()
+for part in range(1, 80):
+    tokenizer.count(words(part), num_threads=1)
+print(megabytes() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
+    command = [sys.executable, "-c", ENDLESS]
+    grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+    assert int(grown) <= 128 + 24  # what docs/encoding.md states, and what allocators keep
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from bpetite import Tokenizer
+
+tokenizer = Tokenizer.train("some text to learn from " * 100, 300)
+text = "some text to learn from " * 4_000_000
+ids = tokenizer.encode_to_numpy(text) if sys.argv[1] == "decode" else None
+batches = {
+    "encode": lambda: tokenizer.encode_batch_to_numpy([text] * 200),
+    "long pretokens": lambda: tokenizer.count_batch(["a" * 50_000_000] * 200),
+    "decode": lambda: tokenizer.decode_batch([ids] * 10_000),
+}
+def interrupt():
+    global sent
+    sent = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.3, interrupt).start()
+try:
+    batches[sys.argv[1]]()
+except KeyboardInterrupt:
+    print(time.monotonic() - sent)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself Ctrl-C there")
+@pytest.mark.parametrize("work", ["encode", "long pretokens", "decode"])
+def test_an_interrupt_stops_the_work_within_a_second(work: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, work]
+    seconds = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    assert float(seconds) < 1
 
 
 def _encode_in_child(text: str) -> list[int]:

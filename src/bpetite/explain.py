@@ -7,7 +7,6 @@ is encoded by the engine.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -72,17 +71,20 @@ class Explainer:
         return self._rank_of.get(pair)
 
     def steps(self, pretoken: bytes) -> list[Step]:
-        """Replay the merges of a pretoken: always the lowest rank present, at every place from left to right.
+        """Replay the merges of a pretoken: always the lowest rank present, of equal ones the leftmost.
 
-        (A vocabulary whose `whole_pretoken_first` is set may give a pretoken one id without any of them.)
+        Merges of one rank that follow one another are one step. (A vocabulary whose `whole_pretoken_first` is set
+        may give a pretoken one id without any of them.)
         """
         ids = self.start(pretoken)
-        steps = []
-        while ranks := [self._rank_of[pair] for pair in pairwise(ids) if pair in self._rank_of]:
-            rank = min(ranks)
-            pair, made = self.vocabulary.merges[rank], self.vocabulary.merge_ids[rank]
-            ids = _merged(ids, pair, made)
-            steps.append(Step(rank, pair, made, ids))
+        steps: list[Step] = []
+        while present := [(self._rank_of[p], i) for i, p in enumerate(pairwise(ids)) if p in self._rank_of]:
+            rank, i = min(present)
+            made = self.vocabulary.merge_ids[rank]
+            ids = (*ids[:i], made, *ids[i + 2 :])
+            if steps and steps[-1].rank == rank:
+                steps.pop()
+            steps.append(Step(rank, self.vocabulary.merges[rank], made, ids))
         return steps
 
     @cached_property
@@ -120,17 +122,3 @@ class Explainer:
                 found[part.token_id] = part
                 waiting.extend(reversed(part.pair or ()))
         return list(found.values())
-
-
-def _merged(ids: Sequence[int], pair: Pair, made: int) -> tuple[int, ...]:
-    """Replace a pair in one non-overlapping pass from left to right."""
-    result: list[int] = []
-    place = 0
-    while place < len(ids):
-        if tuple(ids[place : place + 2]) == pair:
-            result.append(made)
-            place += 2
-        else:
-            result.append(ids[place])
-            place += 1
-    return tuple(result)

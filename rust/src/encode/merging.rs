@@ -27,6 +27,8 @@ use crate::watch::Pulse;
 /// The longest pretoken that is merged with ranks side by side; its positions fit beside a rank in 32 bits.
 pub const SHORT: usize = 1 << (32 - RANK_BITS);
 const NO_PAIR: u32 = u32::MAX;
+/// How many bytes of stretches are merged between two beats of the pulse.
+const BEAT: usize = 1 << 16;
 /// How many heap steps pass between two looks at the pulse.
 const HEAP_STEPS: usize = 1 << 16;
 
@@ -65,15 +67,17 @@ pub fn merge(
     pulse: &mut Pulse,
 ) -> Result<()> {
     let mut rest = pretoken;
-    loop {
-        rest = scratch.row.merge_stretches(merges, rest, ids);
-        if rest.is_empty() {
-            return Ok(());
-        }
+    while !rest.is_empty() {
+        let left = scratch.row.merge_stretches(merges, rest, ids);
+        pulse.beat(rest.len() - left.len())?;
+        rest = left;
         let length = joined_length(merges, rest);
-        merge_long(merges, tokens, &rest[..length], ids, scratch, pulse)?;
-        rest = &rest[length..];
+        if length > SHORT {
+            merge_long(merges, tokens, &rest[..length], ids, scratch, pulse)?;
+            rest = &rest[length..];
+        }
     }
+    Ok(())
 }
 
 /// How many bytes there are up to the first place where no merge joins two.
@@ -122,11 +126,14 @@ impl Default for Row {
 }
 
 impl Row {
-    /// Append the ids of stretches of bytes between which no merge joins two, and return the rest: one that begins
-    /// with a stretch of more than `SHORT` bytes, or is empty.
+    /// Append the ids of stretches of bytes between which no merge joins two, up to one of more than `SHORT` bytes or
+    /// until enough is done to look at the pulse; return the rest.
     #[inline]
     fn merge_stretches<'a>(&mut self, merges: &Merges, mut bytes: &'a [u8], ids: &mut Vec<u32>) -> &'a [u8] {
-        while let Some(length) = self.load(merges, bytes) {
+        let enough = bytes.len().saturating_sub(BEAT);
+        while bytes.len() > enough
+            && let Some(length) = self.load(merges, bytes)
+        {
             while self.step(merges) {}
             self.append_to(ids);
             bytes = &bytes[length..];

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::watch::{Pulse, Watch};
 
 /// About how many bytes of text make a job, and how many make it worth while to start threads.
-const JOB: usize = 1 << 18;
+/// (In tests every text is cut wherever it may be.)
+const JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
 
 /// The ids of several texts in one row; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 pub struct Encoded<T> {
@@ -65,7 +66,7 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
-        let parts = self.parts(texts, special, threads)?;
+        let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
         let Done { sink, ends } = self.run(&parts, special, threads, watch)?;
         let mut offsets = vec![0; texts.len() + 1];
         for (part, &end) in parts.iter().zip(&ends) {
@@ -82,7 +83,7 @@ impl Encoder {
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
-        let parts = self.parts(texts, special, threads)?;
+        let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
         let done: Done<Count> = self.run(&parts, special, threads, watch)?;
         let mut counts = vec![0; texts.len()];
         let mut before = 0;
@@ -99,6 +100,7 @@ impl Encoder {
         texts: &[&'t str],
         special: Special,
         threads: Option<usize>,
+        pulse: &mut Pulse,
     ) -> Result<Vec<Part<'t>>> {
         let mut parts = Vec::with_capacity(texts.len());
         for (text, &content) in texts.iter().enumerate() {
@@ -107,8 +109,10 @@ impl Encoder {
                 continue;
             }
             for segment in self.special_tokens.split(content, special) {
-                let cut = self.cut(segment?);
-                parts.extend(cut.map(|segment| Part { text, content: Content::Parsed(segment) }));
+                for segment in self.cut(segment?) {
+                    parts.push(Part { text, content: Content::Parsed(segment) });
+                    pulse.beat(JOB)?;
+                }
             }
         }
         Ok(parts)
@@ -275,5 +279,78 @@ impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
         let mut row = gathered.row;
         row.sink.finish();
         Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Definition, Encoder, Special};
+    use crate::watch::Unwatched;
+
+    const PATTERNS: [&str; 3] = [
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        r"\S+|\s+",
+        r"[a-z]+|[^a-z]",
+    ];
+
+    fn encoder(pattern: &str) -> Encoder {
+        let bytes: Vec<[u8; 1]> = (0..=255).map(|byte| [byte]).collect();
+        let mut tokens: Vec<(u32, &[u8])> = (0..).zip(bytes.iter().map(|byte| &byte[..])).collect();
+        tokens.extend([
+            (256, &b"ab"[..]),
+            (257, b"abab"),
+            (258, b" ab"),
+            (259, "é".as_bytes()),
+            (260, b"  "),
+        ]);
+        let [e, acute] = [0, 1].map(|place| u32::from("é".as_bytes()[place]));
+        let merges = [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
+        let special_tokens = [("<s>".to_owned(), 261), ("ab<s>".to_owned(), 262)];
+        let definition = Definition {
+            pattern,
+            tokens: &tokens,
+            merges: &merges,
+            special_tokens: &special_tokens,
+            whole_pretoken_first: false,
+        };
+        Encoder::new(&definition).unwrap()
+    }
+
+    /// The same numbers every time.
+    fn random(state: &mut u64) -> usize {
+        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*state >> 33) as usize
+    }
+
+    #[test]
+    fn texts_cut_wherever_they_may_be_have_the_ids_of_whole_ones() {
+        let pieces =
+            ["ab", " ", "  ", "\n", "é", "中", "'s", "'", "l", "1", "!", "<s>", "ab<s>", "\u{3000}", "x"];
+        let mut state = 1;
+        for pattern in PATTERNS {
+            let encoder = encoder(pattern);
+            for _ in 0..300 {
+                let texts: Vec<String> = (0..random(&mut state) % 4)
+                    .map(|_| {
+                        let pieces =
+                            (0..random(&mut state) % 60).map(|_| pieces[random(&mut state) % pieces.len()]);
+                        pieces.collect()
+                    })
+                    .collect();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                for special in [Special::Parse, Special::Text] {
+                    let encode = |threads| {
+                        encoder.encode_all::<u32>(&texts, special, Some(threads), &mut Unwatched).unwrap()
+                    };
+                    let (whole, cut) = (encode(1), encode(3));
+                    assert_eq!(cut.ids, whole.ids, "{texts:?}");
+                    assert_eq!(cut.offsets, whole.offsets, "{texts:?}");
+                    let counts = encoder.count_all(&texts, special, Some(3), &mut Unwatched).unwrap();
+                    let numbers: Vec<u64> =
+                        whole.offsets.windows(2).map(|bounds| bounds[1] - bounds[0]).collect();
+                    assert_eq!(counts, numbers);
+                }
+            }
+        }
     }
 }
