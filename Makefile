@@ -56,6 +56,8 @@ bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.
 
 bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(VENV)/prerelease 'tokenizers==1.0.0rc3'
 	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
 
 fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number)

@@ -1,8 +1,9 @@
 """Corpora and a vocabulary in; the encoding section of `docs/benchmarks.md` out.
 
-First checks that every contender gives tiktoken's ids, then times all of them in the same run, rounds
-interleaved: the first pass of a fresh encoder, later passes, short and hostile strings, decoding. Rates
-are of the processor time of the process (medians), so that other programs disturb them little.
+First checks which contenders give tiktoken's ids, then times all of them in the same run, rounds
+interleaved: the first pass of a fresh encoder, later passes, short and hostile strings, decoding, memory.
+Rates on one thread are of the processor time of the process, pinned to one processor; all are medians.
+The two fast contenders encode the whole corpora, all of them the first few megabytes.
 
     python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N]
 
@@ -14,18 +15,22 @@ from __future__ import annotations
 
 import argparse
 import base64
+import importlib
 import json
 import lzma
 import os
 import random
+import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from types import ModuleType
 
 import gigatoken
 import numpy as np
@@ -45,7 +50,12 @@ from bpetite.vocabulary import Vocabulary
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
 CHECKED = 2_000_000
 """How many characters of each corpus are compared with tiktoken's ids."""
-LATER_PASSES = 3
+ROUNDS = 5
+LATER_PASSES = 2
+SAMPLE = 4_000_000
+"""How many characters of each corpus the slow contenders encode as well."""
+PRERELEASE = Path(__file__).parent.parent / ".venv" / "prerelease"
+"""Where `make bench-encode` puts the pre-release of tokenizers, apart from the release."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,6 @@ class Contender:
     encode_all: Callable[[Sequence[str]], object]
     encode: Callable[[str], Iterable[int]]
     decode: Callable[..., object]
-    takes_lists: bool = True
 
 
 # The contenders, each made afresh from the same vocabulary.
@@ -64,9 +73,7 @@ class Contender:
 def bpetite_contender(vocabulary: Vocabulary, threads: int) -> Contender:
     """Arrays out, as the issue of speed is put for large texts; lists for single ones."""
     ours = Tokenizer(vocabulary)
-    return Contender(
-        partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode, takes_lists=False
-    )
+    return Contender(partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode)
 
 
 def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
@@ -77,9 +84,7 @@ def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
         theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
             file.name, "gpt2", dict(vocabulary.special_tokens)
         )
-    return Contender(
-        partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode, takes_lists=False
-    )
+    return Contender(partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode)
 
 
 def splintr_contender(vocabulary: Vocabulary, threads: int) -> Contender:
@@ -98,6 +103,37 @@ def tokenizers_contender(vocabulary: Vocabulary, threads: int) -> Contender:
         lambda text: theirs.encode(text, add_special_tokens=False).ids,
         partial(theirs.decode, skip_special_tokens=False),
     )
+
+
+def tokenizers_prerelease_contender(vocabulary: Vocabulary, threads: int) -> Contender:
+    """The version to come, which has an interface of its own."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(_tokenizer_json(vocabulary))
+        file.flush()
+        theirs = _prerelease().Tokenizer.from_file(file.name)
+    return Contender(
+        partial(theirs.encode_batch, add_special_tokens=False),
+        lambda text: theirs.encode(text, add_special_tokens=False).ids,
+        theirs.decode,
+    )
+
+
+def _prerelease() -> ModuleType:
+    """Import the pre-release of tokenizers beside the release."""
+    of_release = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_tokenizers(name)}
+    sys.path.insert(0, str(PRERELEASE))
+    try:
+        return importlib.import_module("tokenizers")
+    finally:
+        sys.path.pop(0)
+        for name in list(sys.modules):
+            if _is_tokenizers(name):
+                del sys.modules[name]
+        sys.modules.update(of_release)
+
+
+def _is_tokenizers(module: str) -> bool:
+    return module.partition(".")[0] == "tokenizers"
 
 
 def tokie_contender(vocabulary: Vocabulary, threads: int) -> Contender:
@@ -138,8 +174,9 @@ MAKERS: Mapping[str, Callable[[Vocabulary, int], Contender]] = {
     "tokie": tokie_contender,
     "tiktoken": tiktoken_contender,
 }
-THREADED = ("bpetite", "gigatoken")
-DECODED = ("bpetite", "gigatoken", "tiktoken")
+if PRERELEASE.exists():
+    MAKERS = {**MAKERS, "tokenizers 1.0 rc": tokenizers_prerelease_contender}
+FAST = ("bpetite", "gigatoken")
 
 
 def _each(encode: Callable[[str], object], texts: Sequence[str]) -> list[object]:
@@ -190,6 +227,20 @@ def wall(call: Callable[[], object]) -> float:
     return taken
 
 
+@contextmanager
+def pinned(threads: int) -> Iterator[None]:
+    """Keep one thread on one processor, where the system can."""
+    if threads > 1 or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def rates(
     vocabulary: Vocabulary, names: Sequence[str], texts: Sequence[str], threads: int
 ) -> dict[str, tuple[float, float]]:
@@ -198,12 +249,38 @@ def rates(
     clock = seconds if threads == 1 else wall
     firsts: dict[str, list[float]] = {name: [] for name in names}
     laters: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(LATER_PASSES):
-        for name in names:
-            contender = MAKERS[name](vocabulary, threads)
-            firsts[name].append(clock(lambda encode=contender.encode_all: encode(texts)))  # type: ignore[misc]
-            laters[name].append(clock(lambda encode=contender.encode_all: encode(texts)))  # type: ignore[misc]
+    with pinned(threads):
+        for _ in range(ROUNDS):
+            for name in names:
+                encode = partial(MAKERS[name](vocabulary, threads).encode_all, texts)
+                firsts[name].append(clock(encode))
+                laters[name] += [clock(encode) for _ in range(LATER_PASSES)]
     return {name: (size / median(firsts[name]), size / median(laters[name])) for name in names}
+
+
+def peak_memory(vocabulary: Vocabulary, name: str, texts: Sequence[str]) -> int | None:
+    """Bytes that an encoder and one pass over texts need at most, measured in a child (on Linux only)."""
+    if not Path("/proc/self/clear_refs").exists():
+        return None
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        before = _kilobytes("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")
+        result = MAKERS[name](vocabulary, 1).encode_all(texts)
+        os.write(writer, str(1024 * (_kilobytes("VmHWM") - before)).encode())
+        del result
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        grown = int(pipe.read() or 0)
+    os.waitpid(child, 0)
+    return grown
+
+
+def _kilobytes(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def microseconds(contender: Contender, text: str) -> float:
@@ -248,33 +325,61 @@ def check(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> None:
                 raise SystemExit("bpetite's ids are not tiktoken's")
 
 
-def rate_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]], threads: int) -> str:
-    """MB/s, first pass / later ones."""
-    names = list(MAKERS) if threads == 1 else list(THREADED)
+def rate_table(
+    vocabulary: Vocabulary, names: Sequence[str], corpora: Mapping[str, Sequence[str]], threads: int
+) -> str:
+    """MB/s, first pass / later ones; of the first one beside ours also how many times as fast we are."""
     columns = [rates(vocabulary, names, texts, threads) for texts in corpora.values()]
     rows = [
         [name, *(f"{column[name][0]:.0f} / {column[name][1]:.0f}" for column in columns)] for name in names
     ]
+    ours, theirs = names[:2]
+    ratios = [
+        " / ".join(f"**{our / their:.2f}x**" for our, their in zip(column[ours], column[theirs], strict=True))
+        for column in columns
+    ]
+    rows.insert(2, [f"{ours} : {theirs}", *ratios])
     return table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *corpora], rows)
 
 
-def decoding_rate(contender: Contender, ids: NDArray[np.uint32], text: str) -> str:
-    """MB/s of decoding, from an array where one is taken."""
-    given = ids.tolist() if contender.takes_lists else ids
-    return (
-        f"{len(text.encode()) / 1e6 / min(seconds(partial(contender.decode, given)) for _ in range(5)):.0f}"
-    )
+def memory_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> str:
+    """Peak MB of an encoder and its first pass, ids included."""
+    rows = []
+    for name in FAST:
+        peaks = [peak_memory(vocabulary, name, texts) for texts in corpora.values()]
+        rows.append([name, *("–" if peak is None else f"{peak / 1e6:.0f}" for peak in peaks)])
+    return table(["peak MB, first pass", *corpora], rows)
+
+
+def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> str:
+    """MB/s of decoding an array of ids, or a list where only that is taken."""
+    ours = Tokenizer(vocabulary)
+    gigatoken, tiktoken = (MAKERS[name](vocabulary, 1) for name in ("gigatoken", "tiktoken"))
+    ways: dict[str, Callable[[NDArray[np.uint32]], object]] = {
+        "bpetite, bytes": ours.decode_bytes,
+        "bpetite, text": ours.decode,
+        "gigatoken, bytes": gigatoken.decode,
+        "tiktoken, text": lambda ids: tiktoken.decode(ids.tolist()),
+    }
+    columns = []
+    with pinned(1):
+        for texts in corpora.values():
+            text = END_OF_TEXT_TOKEN.join(texts)
+            ids, size = ours.encode_to_numpy(text), len(text.encode()) / 1e6
+            times = {name: [seconds(partial(way, ids)) for _ in range(ROUNDS)] for name, way in ways.items()}
+            columns.append({name: size / median(taken) for name, taken in times.items()})
+    rows = [[name, *(f"{column[name]:.0f}" for column in columns)] for name in ways]
+    return table(["decoding, MB/s", *corpora], rows)
 
 
 def latency_table(vocabulary: Vocabulary, text: str) -> str:
-    """Microseconds for strings of 20, 80 and 1,000 characters, and MB/s of decoding."""
+    """Microseconds for strings of 20, 80 and 1,000 characters."""
     rows = []
-    ids = Tokenizer(vocabulary).encode_to_numpy(text)
     for name, maker in MAKERS.items():
         contender = maker(vocabulary, 1)
         cells = [f"{microseconds(contender, text[:length]):.2f}" for length in (20, 80, 1000)]
-        rows.append([name, *cells, decoding_rate(contender, ids, text) if name in DECODED else "–"])
-    return table(["`encode`, µs", "20 characters", "80", "1,000", "`decode`, MB/s"], rows)
+        rows.append([name, *cells])
+    return table(["`encode`, µs", "20 characters", "80", "1,000"], rows)
 
 
 def hostile_table(vocabulary: Vocabulary) -> str:
@@ -287,6 +392,19 @@ def hostile_table(vocabulary: Vocabulary) -> str:
         timed.append(seconds(partial(theirs.encode_all, [part])))
         rows.append([name, *(f"{second:.3f}" for second in timed)])
     return table(["seconds", "bpetite, 1 MB", "bpetite, 8 MB", "gigatoken, 1 MB"], rows)
+
+
+def beginnings(corpora: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The first documents of each corpus, up to a size that slow contenders can encode."""
+    parts: dict[str, Sequence[str]] = {}
+    for corpus, texts in corpora.items():
+        length = 0
+        for count, text in enumerate(texts, 1):
+            length += len(text)
+            if length >= SAMPLE or count == len(texts):
+                parts[corpus] = texts[:count]
+                break
+    return parts
 
 
 def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
@@ -323,18 +441,24 @@ def main() -> None:
     )
     parser.add_argument("--corpora", type=Path)
     parser.add_argument("--gpt2", type=Path)
-    parser.add_argument("--megabytes", type=int, default=16)
+    parser.add_argument("--megabytes", type=int, default=100)
     arguments = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     corpora = read_corpora(arguments.corpora, arguments.megabytes)
     vocabulary = read_vocabulary(arguments.gpt2, corpora)
     check(vocabulary, corpora)
+    sizes = ", ".join(f"{name} {sum(map(len, texts)) / 1e6:.0f}" for name, texts in corpora.items())
     parts = [
-        f"`make bench-encode` on {machine()}; {versions(PEERS)}. {arguments.megabytes} million characters of "
-        "each corpus, cut into its documents; first pass of a fresh encoder / later passes. One thread: "
-        "processor time; two: time on the wall.",
-        rate_table(vocabulary, corpora, 1),
-        rate_table(vocabulary, corpora, 2),
+        f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
+        f"millions of characters: {sizes}; cut into their documents. First pass of a fresh encoder / later "
+        f"passes, medians of {ROUNDS} interleaved rounds. One thread, pinned: processor time; two: time on "
+        "the wall.",
+        rate_table(vocabulary, FAST, corpora, 1),
+        rate_table(vocabulary, FAST, corpora, 2),
+        memory_table(vocabulary, corpora),
+        f"All contenders, on the first {SAMPLE // 1_000_000} million characters of each corpus:",
+        rate_table(vocabulary, list(MAKERS), beginnings(corpora), 1),
+        decoding_table(vocabulary, beginnings(corpora)),
         latency_table(vocabulary, END_OF_TEXT_TOKEN.join(next(iter(corpora.values())))[:1_000_000]),
         hostile_table(vocabulary),
     ]

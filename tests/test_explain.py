@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocabulary
-from bpetite._encoder import encode
+from bpetite._encoder import _apply_merge, encode
 from bpetite.explain import Explainer
 from encoders import CORPUS
 
@@ -32,19 +32,8 @@ def test_every_step_is_the_lowest_rank_applied_everywhere() -> None:
         ranks = [EXPLAINER.rank_of(pair) for pair in pairwise(before)]
         assert step.rank == min(rank for rank in ranks if rank is not None)
         assert TOKENIZER.merges[step.rank] == step.pair
-        before = merged_everywhere(before, step.pair, step.made)
+        before = _apply_merge(before, step.pair, step.made)
         assert before == list(step.ids)
-
-
-def merged_everywhere(ids: list[int], pair: tuple[int, int], made: int) -> list[int]:
-    """Replace a pair in one pass from left to right."""
-    result: list[int] = []
-    for token_id in ids:
-        if result and (result[-1], token_id) == pair:
-            result[-1] = made
-        else:
-            result.append(token_id)
-    return result
 
 
 def test_the_parts_of_every_token_spell_it() -> None:

@@ -46,8 +46,8 @@ def _encode_ordinary(
 ) -> Iterator[int]:
     """Encode text in which no special token is looked for.
 
-    The pair of the lowest rank is merged, of equal ones the leftmost, until there is none. (Merging all pairs of a
-    rank in one pass is the same, unless a later merge makes a token that an earlier one made too: foreign
+    The pair of the lowest rank is merged, of equal ones the leftmost, until there is none. (A pass over all
+    pairs of that rank is the same, unless a later merge makes a token that an earlier one made too. Foreign
     vocabularies have such merges, and their own tools take one pair at a time.)
     """
     id_of_byte = _base_ids(vocab, special_tokens)
@@ -55,10 +55,29 @@ def _encode_ordinary(
     rank_of = {pair: rank for rank, pair in enumerate(merges)}
     for pretoken in pretokenize(text, pattern):
         ids = [id_of_byte[byte] for byte in pretoken]
-        while present := [(rank_of[pair], i) for i, pair in enumerate(pairwise(ids)) if pair in rank_of]:
-            rank, i = min(present)
-            ids[i : i + 2] = [id_of_merge[rank]]
+        while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
+            rank = min(present)
+            ids = _apply_merge(ids, merges[rank], id_of_merge[rank], most=1)
         yield from ids
+
+
+def _apply_merge(ids: list[int], pair: Pair, new_id: int, most: int | None = None) -> list[int]:
+    """Replace a pair in one non-overlapping pass from left to right, `most` times at most.
+
+    >>> _apply_merge([97, 98, 97, 98], (97, 98), 256)
+    [256, 256]
+    """
+    result: list[int] = []
+    i = replaced = 0
+    while i < len(ids):
+        if ids[i : i + 2] == list(pair) and replaced != most:
+            result.append(new_id)
+            replaced += 1
+            i += 2
+        else:
+            result.append(ids[i])
+            i += 1
+    return result
 
 
 def merge_ids(

@@ -73,8 +73,8 @@ class Explainer:
     def steps(self, pretoken: bytes) -> list[Step]:
         """Replay the merges of a pretoken: always the lowest rank present, of equal ones the leftmost.
 
-        Merges of one rank that follow one another are one step. (A vocabulary whose `whole_pretoken_first` is set
-        may give a pretoken one id without any of them.)
+        Merges of one rank that follow one another are one step. (A vocabulary whose `whole_pretoken_first`
+        is set may give a pretoken one id without any of them.)
         """
         ids = self.start(pretoken)
         steps: list[Step] = []
