@@ -88,6 +88,7 @@ $(VENV)/.created:
 
 $(BUILT): $(VENV)/.created $(SOURCES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m compileall -q src/bpetite
 	@touch $@
 
 $(TESTED): $(BUILT) pyproject.toml

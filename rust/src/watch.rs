@@ -53,21 +53,21 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const BYTES_PER_LOOK: usize = 1 << 18;
 
 /// The pulse of a call that works through bytes: the calling thread reports now and then, every other thread
-/// looks whether it has been told to stop.
+/// looks whether it has been told to stop. The clock is first looked at when a good deal is done.
 pub struct Pulse<'a> {
     beats_for: Beats<'a>,
     bytes: usize,
 }
 
 enum Beats<'a> {
-    Watch { watch: &'a mut dyn Watch, last: Instant },
+    Watch { watch: &'a mut dyn Watch, last: Option<Instant> },
     Stop(&'a AtomicBool),
 }
 
 impl<'a> Pulse<'a> {
     /// The pulse of the calling thread.
     pub fn of(watch: &'a mut dyn Watch) -> Self {
-        Self { beats_for: Beats::Watch { watch, last: Instant::now() }, bytes: 0 }
+        Self { beats_for: Beats::Watch { watch, last: None }, bytes: 0 }
     }
 
     /// The pulse of a thread that `stop` ends.
@@ -87,8 +87,12 @@ impl<'a> Pulse<'a> {
     pub fn check(&mut self) -> Result<()> {
         self.bytes = 0;
         match &mut self.beats_for {
-            Beats::Watch { watch, last } if last.elapsed() >= INTERVAL => {
-                *last = Instant::now();
+            Beats::Watch { watch, last } => {
+                let now = Instant::now();
+                if now.duration_since(*last.get_or_insert(now)) < INTERVAL {
+                    return Ok(());
+                }
+                *last = Some(now);
                 watch.report(Stage::Encoding, 0, 0)
             }
             Beats::Stop(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),

@@ -8,11 +8,10 @@ the same bytes.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, cast
 
@@ -26,7 +25,7 @@ from bpetite._constants import (
 from bpetite._files import write_whole
 from bpetite._json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary, collector_paused
 
 Path = str | os.PathLike[str]
 
@@ -93,7 +92,7 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary: the same vocabulary is the same bytes."""
-    with _collector_paused():
+    with collector_paused():
         document = _to_schema_1(vocabulary) if _fits_schema_1(vocabulary) else _to_schema_2(vocabulary)
         written = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return written.encode("utf-8")
@@ -105,7 +104,7 @@ def load_vocabulary(path: Path) -> Vocabulary:
     A missing required key is a `KeyError`, anything else that is wrong a `ValueError`; both name the file and
     the field.
     """
-    with open(path, "rb") as file, _collector_paused():
+    with open(path, "rb") as file, collector_paused():
         return vocabulary_of(file.read(), path)
 
 
@@ -116,18 +115,6 @@ def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     if document["schema_version"] == SCHEMA_VERSION:
         return _from_schema_1(path, document)
     return _from_schema_2(path, document)
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Hold cycle collection: an artifact is many small lists, none in a cycle, and all would be searched."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 # Reading JSON ------------------------------------------------------------------------------------------

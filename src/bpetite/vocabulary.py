@@ -15,10 +15,10 @@ A merge's *rank* is its place in the order; its token's *id* is another thing, k
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import gc
 import json
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import lt
@@ -36,6 +36,18 @@ LARGEST_ID = 2**32 - 2
 
 MOST_TOKEN_BYTES = 2**28
 """What merges may spell in all: a small file of merges must not be able to ask for all memory."""
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Hold cycle collection: a vocabulary is many small objects, none in a cycle; all would be searched."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 @dataclass(frozen=True)
@@ -116,11 +128,19 @@ class Vocabulary:
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).tokens[257]
         b'ab'
         """
-        tokens = dialect.base_vocabulary(len(special_tokens))
-        pairs = _add_merges(tokens, list(tokens), dialect.first_merge_id(len(special_tokens)), merges)
-        specials = dialect.special_token_ids(special_tokens, len(tokens))
         _check_distinct("special token", special_tokens)
-        return Vocabulary(tokens, pairs, specials, pattern, dialect, trained_with=trained_with or {})
+        with collector_paused():
+            tokens = dialect.base_vocabulary(len(special_tokens))
+            made = _add_merges(tokens, list(tokens), dialect.first_merge_id(len(special_tokens)), merges)
+            return Vocabulary(
+                tokens,
+                list(made),
+                dialect.special_token_ids(special_tokens, len(tokens)),
+                pattern,
+                dialect,
+                trained_with=trained_with or {},
+                merge_ids=list(made.values()),
+            )
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are those of the symbols so far.
@@ -164,6 +184,8 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
+        import hashlib  # It brings OpenSSL, of which most runs have no need.
+
         content: dict[str, object] = {
             "merges": self.merges,
             "pattern": self.pattern,
@@ -203,20 +225,21 @@ class Vocabulary:
 
 def _add_merges(
     tokens: dict[int, bytes], ids: list[int], next_id: int, rows: Iterable[tuple[int, int, int]]
-) -> list[Pair]:
-    """Add to `tokens` what rows of left, right and resulting symbol make; return the pairs of ids.
+) -> dict[Pair, int]:
+    """Add to `tokens` what rows of left, right and resulting symbol make; return the pairs of ids
+    with what they make.
 
     `ids` are those of the symbols so far. With shared tokens a pair may come back in a later row: its first
     place is its rank.
     """
-    pairs: dict[Pair, None] = {}
+    made: dict[Pair, int] = {}
     for left, right, result in rows:
         if result == len(ids):
             ids.append(next_id)
             tokens[next_id] = tokens[ids[left]] + tokens[ids[right]]
             next_id += 1
-        pairs[ids[left], ids[right]] = None
-    return list(pairs)
+        made.setdefault((ids[left], ids[right]), ids[result])
+    return made
 
 
 def _check_ids(ids: Sequence[int]) -> None:

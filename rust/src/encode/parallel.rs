@@ -143,7 +143,8 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Done<S>> {
         let total: usize = parts.iter().map(|part| part.content.bytes()).sum();
-        let number = threads.unwrap_or_else(all_threads).min(total / JOB);
+        // The system is only asked how many there are where it matters: it takes its time to answer.
+        let number = if total < 2 * JOB { 1 } else { threads.unwrap_or_else(all_threads).min(total / JOB) };
         if number <= 1 {
             let mut done = Done::<S>::default();
             self.encode_parts(parts, special, &mut done, &mut Work::default(), &mut Pulse::of(watch))?;

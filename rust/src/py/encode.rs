@@ -190,6 +190,7 @@ impl Encoder {
     fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyList>> {
         let texts = PyList::empty(batch.py());
         for ids in batch.try_iter()? {
+            batch.py().check_signals()?;
             texts.append(self.decode(&ids?, errors)?)?;
         }
         Ok(texts)

@@ -15,7 +15,6 @@ from bpetite._json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
 from bpetite.formats.gpt2 import Spellings, from_printable, to_printable
 from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.oniguruma import check_reads_alike, covers_all_text, from_oniguruma, to_oniguruma
 from bpetite.formats.pairs import vocabulary_of_pairs
 from bpetite.formats.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS
@@ -260,10 +259,12 @@ class _Reader:
         if set(source) != {"Regex"}:
             self._refuse(f"{place}.pattern must be a Regex")
         written = self._string(source["Regex"], f"{place}.pattern.Regex")
-        pattern = from_oniguruma(written)
+        from bpetite.formats import oniguruma  # Its regex module takes as long to import as all the rest.
+
+        pattern = oniguruma.from_oniguruma(written)
         if pattern not in PATTERNS.values():
             try:
-                check_reads_alike(written)
+                oniguruma.check_reads_alike(written)
             except ValueError as reason:
                 self._refuse(f"{place}.pattern: {reason}")
         behavior, invert = split.get("behavior"), self._flag(split, f"{place}.invert", False)
@@ -273,7 +274,7 @@ class _Reader:
             self._refuse(
                 f"{place}.behavior {behavior!r:.80} (invert: {invert}) does not keep matches as they are"
             )
-        if not covers_all_text(pattern):
+        if not oniguruma.covers_all_text(pattern):
             self._refuse(
                 f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
             )
@@ -403,6 +404,8 @@ def _written_pre_tokenizer(pattern: str) -> Json:
         return _byte_level(use_regex=True)
     if pattern == PATTERNS["none"]:
         return _byte_level(use_regex=False)
+    from bpetite.formats.oniguruma import to_oniguruma
+
     splits = [
         {"type": "Split", "pattern": {"Regex": to_oniguruma(step)}, "behavior": "Isolated", "invert": False}
         for step in sequence_of(pattern)
