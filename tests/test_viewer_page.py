@@ -400,7 +400,7 @@ def test_differences_from_a_model_that_normalizes_are_those_of_the_text_as_typed
             page.locator(".tokens").nth(number).locator(".differs").all_text_contents() for number in (0, 1)
         ]
         page.locator(".tokens").nth(1).locator(".token").first.click()
-        assert "of the normalized text" in page.locator("#token-details").inner_text()
+        page.locator("#token-details", has_text="of the normalized text").wait_for()
     with (
         running(("composing", composing), ("composing too", composing)) as viewer,
         watched_page(browser, viewer) as page,

@@ -12,6 +12,10 @@ const ALIGNMENT: usize = 64;
 /// The size of a large page; slices of that size or more begin at a multiple of it where the system has such pages.
 const LARGE: usize = 2 << 20;
 
+/// Larger slices get small pages.
+#[cfg(target_os = "linux")]
+const MOST_IN_LARGE_PAGES: usize = 16 << 20;
+
 /// Types of which zero bytes are a value.
 ///
 /// # Safety
@@ -104,7 +108,11 @@ impl Mapping {
             return None;
         }
         let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
-        ask_for_large_pages(start.cast(), wanted);
+        // The largest are filled in no order and over a long time: a large page would be cleared for each of the first
+        // few values, and in virtual machines fresh ones are dear.
+        if wanted <= MOST_IN_LARGE_PAGES {
+            ask_for_large_pages(start.cast(), wanted);
+        }
         Some(Self { start: NonNull::new(start.cast())?, all: NonNull::new(all)?, bytes })
     }
 }
