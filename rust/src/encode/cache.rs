@@ -300,10 +300,8 @@ impl Table {
     /// Write words and ids one after the other into the arena; their place, if there is room.
     fn store(&self, words: impl Iterator<Item = u32> + Clone, ids: &[u32]) -> Option<usize> {
         let count = words.clone().count() + ids.len();
-        // As many as are read at once.
-        let room = count.next_multiple_of(INLINE);
-        let place = self.used.fetch_add(room, Ordering::Relaxed);
-        let cells = self.arena.get(place..place.checked_add(room)?)?;
+        let place = self.used.fetch_add(count, Ordering::Relaxed);
+        let cells = self.arena.get(place..place.checked_add(count)?)?;
         for (cell, word) in cells.iter().zip(words.chain(ids.iter().copied())) {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
             unsafe { *cell.get() = word };

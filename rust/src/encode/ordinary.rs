@@ -101,8 +101,8 @@ struct Row {
 /// The most ids that are copied as they are found.
 const FEW: usize = 16;
 
-/// Room for a block of which every pretoken has that many, and for as many ids beside them.
-const ROW: usize = BLOCK * FEW + BLOCK;
+/// Room for a block of which every pretoken has that many.
+const ROW: usize = BLOCK * FEW;
 
 impl Default for Row {
     fn default() -> Self {
