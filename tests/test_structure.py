@@ -31,7 +31,16 @@ LAYERS = [
 """From the top down: a module imports from its own layer or from lower ones."""
 
 SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder"}
-ENGINE_USERS = {"counts", "training", "tokenizer", "symbols", "formats", "normalization", "corpus"}
+ENGINE_USERS = {
+    "counts",
+    "training",
+    "vocabulary",
+    "tokenizer",
+    "symbols",
+    "formats",
+    "normalization",
+    "corpus",
+}
 
 
 def part(module: str) -> str:

@@ -1,9 +1,13 @@
 """What a vocabulary is, and everything that it refuses to be."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
@@ -88,3 +92,71 @@ def test_the_fingerprint_follows_the_content() -> None:
     other = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<|x|>": 258})
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert one.fingerprint == "1fc73fd887274e09f07f97af43f9177713f5d153251f263fd082f0f1774b6636"
+
+
+def rows_of(*rows: tuple[int, int, int]) -> NDArray[np.uint32]:
+    return np.array(rows, np.uint32).reshape(-1, 3)
+
+
+def outcome(make: Callable[[], Vocabulary]) -> Vocabulary | str:
+    try:
+        return make()
+    except ValueError as refused:
+        return str(refused)
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(94, 103) | st.integers(254, 262)] * 3), max_size=8),
+    st.booleans(),
+    st.sampled_from([{}, {"x": 257}, {"x": 1000}]),
+)
+@example([(97, 98, 256), (256, 99, 257), (97, 98, 258)], True, {})
+@example([(97, 98, 256), (98, 99, 257), (256, 99, 258), (97, 257, 258)], True, {})
+@example([(97, 98, 2**32 - 2), (98, 99, 2**32 - 1)], False, {})
+def test_merges_as_rows_are_taken_and_refused_as_merges_as_objects_are(
+    rows: list[tuple[int, int, int]], in_order: bool, specials: dict[str, int]
+) -> None:
+    if in_order:  # most ids drawn are refused; these seldom are
+        rows = [(left, right, 256 + rank) for rank, (left, right, _) in enumerate(rows)]
+    base = outcome(lambda: Vocabulary(BASE, (), specials))
+    assert isinstance(base, Vocabulary)
+    found = outcome(lambda: base.with_merges(rows_of(*rows)))
+    expected = outcome(
+        lambda: Vocabulary(BASE, [row[:2] for row in rows], specials, merge_ids=[row[2] for row in rows])
+    )
+    assert found == expected
+    if isinstance(found, Vocabulary) and isinstance(expected, Vocabulary):
+        assert found.fingerprint == expected.fingerprint
+        assert found.base_ids == expected.base_ids
+        for name in ("ids", "tokens", "ends", "merges"):
+            assert np.array_equal(getattr(found.arrays, name), getattr(expected.arrays, name))
+
+
+def test_rows_of_merges_become_objects_of_the_same_kinds_once_and_later() -> None:
+    vocabulary = Vocabulary(BASE, ()).with_merges(rows_of((97, 98, 256), (256, 99, 257)))
+    assert not {"tokens", "merges", "merge_ids"} & set(vars(vocabulary))
+    assert vocabulary.mergeable_vocab_size == 258
+    assert vocabulary.merges == ((97, 98), (256, 99))
+    assert vocabulary.merge_ids == (256, 257)
+    assert vocabulary.merges is vocabulary.merges
+    assert list(vocabulary.tokens.items())[254:] == [*list(BASE.items())[254:], (256, b"ab"), (257, b"abc")]
+    with pytest.raises(TypeError):
+        vocabulary.tokens[0] = b"x"  # type: ignore[index]  # the point of the test
+    with pytest.raises(ValueError, match="read-only"):
+        vocabulary.arrays.merges[0] = 0
+    with pytest.raises(AttributeError, match="tokkens"):
+        vocabulary.tokkens  # type: ignore[attr-defined]  # noqa: B018  # the point of the test
+
+
+def test_the_rows_given_may_be_changed_afterwards() -> None:
+    rows = rows_of((97, 98, 256))
+    vocabulary = Vocabulary(BASE, ()).with_merges(rows)
+    rows[0] = 0
+    assert vocabulary.merges == ((97, 98),)
+
+
+def test_a_pair_that_comes_back_keeps_its_first_rank() -> None:
+    rows = [(97, 97, 256), (97, 256, 257), (256, 97, 257), (97, 97, 256), (257, 98, 258)]
+    made = Vocabulary.from_merges(rows, Dialect.named("tiktoken"), [])
+    assert made.merges == ((97, 97), (97, 256), (256, 97), (257, 98))
+    assert made.merge_ids == (256, 257, 257, 258)

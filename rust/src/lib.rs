@@ -12,6 +12,7 @@ pub mod merge;
 mod prefetch;
 pub mod pretokenize;
 pub mod recover;
+pub mod spell;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;

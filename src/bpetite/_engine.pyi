@@ -19,6 +19,7 @@ __all__ = [
     "pretokenize",
     "recover_merges",
     "safe_cut",
+    "spell_merges",
     "train_merges",
     "train_symbol_merges",
 ]
@@ -223,6 +224,16 @@ class JoinedTexts(Sequence[bytes]):
     def __getitem__(self, index: int, /) -> bytes: ...
     @overload
     def __getitem__(self, index: slice, /) -> JoinedTexts: ...
+
+def spell_merges(
+    base_ids: Sequence[int], merges: NDArray[np.uint32], most: int
+) -> tuple[NDArray[np.uint32], bytes, NDArray[np.uint64]] | None:
+    """Spell the tokens of bytes and merges (rows of left, right and resulting id).
+
+    Returns their ids in ascending order, their joined bytes, and where each ends; or `None` where a pair is
+    merged twice, a parent is not made before, an id has two spellings, merges spell more than `most` bytes,
+    or ids are far apart.
+    """
 
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.

@@ -15,6 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
     END_OF_TEXT_TOKEN,
@@ -159,6 +162,18 @@ def _integers(path: Path, field: str, value: object, largest: int, length: int |
     return value
 
 
+def _integer_array(
+    path: Path, field: str, value: object, largest: int, length: int | None = None
+) -> NDArray[np.uint32]:
+    """Check a list of integers between 0 and `largest`."""
+    if isinstance(value, list) and set(map(type, value)) <= {int} and length in (None, len(value)):
+        with contextlib.suppress(OverflowError):
+            numbers = np.fromiter(value, np.int64, len(value))
+            if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() <= largest):
+                return numbers.astype(np.uint32)
+    return np.array(_integers(path, field, value, largest, length), np.uint32)
+
+
 def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
     """Read ids that stand as the keys of an object; each must be written in the one canonical way."""
     for key in keys:
@@ -276,25 +291,30 @@ def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[i
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
-    derived = {*vocabulary.base_ids, *vocabulary.merge_ids}
+    merges = vocabulary.arrays.merges
+    merge_ids = merges[:, 2].tolist()
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
         "base_ids": vocabulary.base_ids,
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": vocabulary.merge_ids,
-        "merges": list(chain.from_iterable(vocabulary.merges)),
+        "merge_ids": merge_ids,
+        "merges": merges[:, :2].ravel().tolist(),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
         "schema_version": 2,
         "special_tokens": dict(vocabulary.special_tokens),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
-        "unmerged": {
-            str(token_id): list(token)
-            for token_id, token in vocabulary.tokens.items()
-            if token_id not in derived
-        },
+        "unmerged": _to_unmerged(vocabulary, {*vocabulary.base_ids, *merge_ids}),
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
+    }
+
+
+def _to_unmerged(vocabulary: Vocabulary, derived: set[int]) -> Json:
+    if len(derived) == vocabulary.mergeable_vocab_size:
+        return {}
+    return {
+        str(token_id): list(token) for token_id, token in vocabulary.tokens.items() if token_id not in derived
     }
 
 
@@ -322,12 +342,12 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     if len(set(base_ids)) != BASE_VOCAB_SIZE:
         refuse(path, "base_ids: an id stands twice")
     merges = _schema_2_merges(path, document)
-    merge_ids = _integers(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
-    unmerged = _unmerged(path, document, {*base_ids, *merge_ids})
+    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
+    unmerged = _unmerged(path, document, base_ids, merge_ids)
     try:
-        return Vocabulary(
+        vocabulary = Vocabulary(
             {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged},
-            merges,
+            (),
             specials,
             document["pattern"],
             _schema_2_dialect(path, document),
@@ -335,8 +355,8 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
             normalization=document["normalization"],
             added_tokens=added_tokens,
             trained_with=trained_with,
-            merge_ids=merge_ids,
         )
+        return vocabulary.with_merges(np.column_stack([merges, merge_ids]))
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
@@ -350,17 +370,22 @@ def _schema_2_dialect(path: Path, document: Json) -> Dialect:
     return Dialect(**axes)
 
 
-def _schema_2_merges(path: Path, document: Json) -> list[Pair]:
-    flat = _integers(path, "merges", document["merges"], LARGEST_ID)
+def _schema_2_merges(path: Path, document: Json) -> NDArray[np.uint32]:
+    flat = _integer_array(path, "merges", document["merges"], LARGEST_ID)
     if len(flat) % 2:
         refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
-    return list(zip(flat[::2], flat[1::2], strict=True))
+    return flat.reshape(-1, 2)
 
 
-def _unmerged(path: Path, document: Json, taken: set[int]) -> dict[int, bytes]:
+def _unmerged(
+    path: Path, document: Json, base_ids: Sequence[int], merge_ids: NDArray[np.uint32]
+) -> dict[int, bytes]:
     """Read the tokens that are neither bytes nor made by a merge."""
     unmerged = _object(path, document, "unmerged")
-    tokens = {}
+    tokens: dict[int, bytes] = {}
+    if not unmerged:
+        return tokens
+    taken = {*base_ids, *merge_ids.tolist()}
     for token_id, token in zip(_ids(path, "unmerged", unmerged), unmerged.values(), strict=True):
         if token_id in taken:
             refuse(path, f"unmerged: id {token_id} is a byte's or made by a merge")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -572,16 +571,13 @@ def _from_artifact(artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
-    tokens, count = vocabulary.tokens, len(vocabulary.merges)
-    merges = np.empty((count, 3), np.uint32)
-    merges[:, :2] = np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32, 2 * count).reshape(-1, 2)
-    merges[:, 2] = vocabulary.merge_ids
+    arrays = vocabulary.arrays
     encoder = Encoder(
         pattern=vocabulary.pattern,
-        tokens=b"".join(tokens.values()),
-        ends=np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64),
-        ids=np.fromiter(tokens, np.uint32, len(tokens)),
-        merges=merges,
+        tokens=arrays.tokens,
+        ends=arrays.ends,
+        ids=arrays.ids,
+        merges=arrays.merges,
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
     )

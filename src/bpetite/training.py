@@ -53,7 +53,7 @@ def train_vocabulary(
     trained_with = {} if min_count == 1 else {"min_count": min_count}
     if max_token_length is not None:
         trained_with["max_token_length"] = max_token_length
-    return Vocabulary.from_merges(rows.tolist(), rules, specials, counts.pattern, trained_with)
+    return Vocabulary.from_merges(rows, rules, specials, counts.pattern, trained_with)
 
 
 def extend_vocabulary(

@@ -19,13 +19,18 @@ import gc
 import json
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import chain, pairwise
 from operator import lt
 from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN
+from bpetite._engine import spell_merges
 from bpetite.dialect import Dialect
 
 Pair = tuple[int, int]
@@ -48,6 +53,43 @@ def collector_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The tokens and merges of a vocabulary as the engine takes them, without an object for each."""
+
+    ids: NDArray[np.uint32]
+    """The ids of all tokens but the special ones, in their order."""
+
+    tokens: bytes
+    """The bytes of these tokens, one behind the other."""
+
+    ends: NDArray[np.uint64]
+    """Where each of them ends."""
+
+    merges: NDArray[np.uint32]
+    """Rows of left, right and resulting id, in the order of rank."""
+
+    def __post_init__(self) -> None:
+        for array in (self.ids, self.ends, self.merges):
+            array.setflags(write=False)
+
+    def to_tokens(self) -> Mapping[int, bytes]:
+        """Return the bytes of every token, by id."""
+        pieces = (self.tokens[start:end] for start, end in pairwise([0, *self.ends.tolist()]))
+        return MappingProxyType(dict(zip(self.ids.tolist(), pieces, strict=True)))
+
+    def to_pairs(self) -> tuple[Pair, ...]:
+        """Return the pair of every merge."""
+        return tuple(zip(self.merges[:, 0].tolist(), self.merges[:, 1].tolist(), strict=True))
+
+    def to_merge_ids(self) -> tuple[int, ...]:
+        """Return the id of every merge's token."""
+        return tuple(self.merges[:, 2].tolist())
+
+
+_MADE_LATER = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
 
 
 @dataclass(frozen=True)
@@ -89,7 +131,7 @@ class Vocabulary:
     trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: Sequence[int] = ()
+    merge_ids: Sequence[int] = field(default_factory=tuple)
     """The id of every merge's token; found by its bytes where it is not given."""
 
     def __post_init__(self) -> None:
@@ -113,9 +155,33 @@ class Vocabulary:
         ):
             object.__setattr__(self, name, value)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Make the objects of tokens or merges that came as arrays, when they are first asked for."""
+            if name not in _MADE_LATER or "arrays" not in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            with collector_paused():
+                return self.__dict__.setdefault(name, _MADE_LATER[name](self.arrays))
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """Tokens and merges as the engine takes them."""
+        count = len(self.merges)
+        merges = np.empty((count, 3), np.uint32)
+        merges[:, :2] = np.fromiter(chain.from_iterable(self.merges), np.uint32, 2 * count).reshape(-1, 2)
+        merges[:, 2] = self.merge_ids
+        lengths = np.fromiter(map(len, self.tokens.values()), np.uint64, len(self.tokens))
+        return Arrays(
+            np.fromiter(self.tokens, np.uint32, len(self.tokens)),
+            b"".join(self.tokens.values()),
+            np.cumsum(lengths, dtype=np.uint64),
+            merges,
+        )
+
     @staticmethod
     def from_merges(
-        merges: Iterable[tuple[int, int, int]],
+        merges: Iterable[tuple[int, int, int]] | NDArray[np.uint32],
         dialect: Dialect,
         special_tokens: Sequence[str],
         pattern: str = PRETOKENIZER_PATTERN,
@@ -129,18 +195,38 @@ class Vocabulary:
         b'ab'
         """
         _check_distinct("special token", special_tokens)
-        with collector_paused():
-            tokens = dialect.base_vocabulary(len(special_tokens))
-            made = _add_merges(tokens, list(tokens), dialect.first_merge_id(len(special_tokens)), merges)
-            return Vocabulary(
-                tokens,
-                list(made),
-                dialect.special_token_ids(special_tokens, len(tokens)),
-                pattern,
-                dialect,
-                trained_with=trained_with or {},
-                merge_ids=list(made.values()),
-            )
+        symbols = np.array(merges if isinstance(merges, np.ndarray) else list(merges), np.uint32)
+        symbols = symbols.reshape(-1, 3)
+        base = dialect.base_vocabulary(len(special_tokens))
+        first = dialect.first_merge_id(len(special_tokens))
+        made = max(int(symbols[:, 2].max(initial=0)) + 1 - BASE_VOCAB_SIZE, 0)
+        ids = np.array([*base, *range(first, first + made)], np.uint32)
+        specials = dialect.special_token_ids(special_tokens, len(ids))
+        unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
+        return unmerged.with_merges(_first_of_each_pair(ids[symbols]))
+
+    def with_merges(self, rows: NDArray[np.uint32]) -> Vocabulary:
+        """Add merges to a vocabulary that has none, as rows of left, right and resulting id.
+
+        The engine spells their tokens; objects of Python are made of them only when they are asked for.
+
+        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).with_merges(
+        ...     np.array([[97, 98, 256]], np.uint32)
+        ... ).tokens[256]
+        b'ab'
+        """
+        spelled = None
+        if len(self.tokens) == BASE_VOCAB_SIZE:
+            spelled = spell_merges(self.base_ids, rows, MOST_TOKEN_BYTES)
+        if spelled is None or np.isin(spelled[0], list(self.special_tokens.values())).any():
+            # What is wrong, if anything, is looked for and told token by token.
+            return replace(self, merges=rows[:, :2].tolist(), merge_ids=rows[:, 2].tolist())
+        vocabulary = object.__new__(Vocabulary)
+        kept = {given.name: getattr(self, given.name) for given in fields(self)}
+        vocabulary.__dict__.update(kept, base_ids=self.base_ids, arrays=Arrays(*spelled, rows.copy()))
+        for name in _MADE_LATER:
+            del vocabulary.__dict__[name]
+        return vocabulary
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are those of the symbols so far.
@@ -162,12 +248,12 @@ class Vocabulary:
     @property
     def mergeable_vocab_size(self) -> int:
         """How many tokens there are, special ones left out."""
-        return len(self.tokens)
+        return len(self.arrays.ids)
 
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        return len(self.tokens) + len(self.special_tokens)
+        return len(self.arrays.ids) + len(self.special_tokens)
 
     @cached_property
     def id_of(self) -> Mapping[bytes, int]:
@@ -221,6 +307,14 @@ class Vocabulary:
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             specials = self.dialect.special_token_ids(list(specials), len(tokens))
         return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
+
+
+def _first_of_each_pair(rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Leave out rows whose pair was merged before: a token that is made again may bring its pairs back."""
+    if np.all(rows[1:, 2] > rows[:-1, 2]):
+        return rows
+    _, firsts = np.unique(rows[:, 0].astype(np.uint64) << 32 | rows[:, 1], return_index=True)
+    return cast("NDArray[np.uint32]", rows[np.sort(firsts)])
 
 
 def _add_merges(

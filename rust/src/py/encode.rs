@@ -386,7 +386,7 @@ fn cut_tokens(
     Ok(cut)
 }
 
-fn merge_rows(merges: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<[u32; 3]>> {
+pub fn merge_rows(merges: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<[u32; 3]>> {
     let merges = merges.as_array();
     if merges.ncols() != 3 {
         return Err(PyValueError::new_err(format!("merges: rows have {} numbers, not 3", merges.ncols())));

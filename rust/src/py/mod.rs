@@ -14,6 +14,7 @@ mod ids;
 mod merge;
 mod pretokenize;
 mod recover;
+mod spell;
 mod texts;
 
 /// The hot loops of bpetite.
@@ -22,6 +23,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(spell::spell_merges, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;
     module.add_class::<encode::Encoder>()?;

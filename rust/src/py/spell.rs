@@ -1,0 +1,26 @@
+//! `spell_merges`: base ids and merges in, arrays of all tokens out.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::encode::merge_rows;
+use crate::spell;
+
+type Arrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>);
+
+/// Spells what merges make: all ids, the joined bytes of their tokens, and where each ends.
+#[pyfunction]
+pub fn spell_merges<'py>(
+    py: Python<'py>,
+    base_ids: [u32; 256],
+    merges: PyReadonlyArray2<'py, u32>,
+    most: usize,
+) -> PyResult<Option<Arrays<'py>>> {
+    let merges = merge_rows(&merges)?;
+    let spelled = py.detach(|| spell::spell_merges(&base_ids, &merges, most));
+    Ok(spelled.map(|spelled| {
+        let joined = PyBytes::new(py, &spelled.joined);
+        (spelled.ids.into_pyarray(py), joined, spelled.ends.into_pyarray(py))
+    }))
+}

@@ -1,0 +1,149 @@
+//! Merges in, the bytes of all tokens out, for vocabularies that are as they should be.
+
+use std::ops::Range;
+
+/// The tokens of a vocabulary, one behind the other in the order of their ids.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Spelled {
+    pub ids: Vec<u32>,
+    pub joined: Vec<u8>,
+    pub ends: Vec<u64>,
+}
+
+/// Ids below so many times the number of tokens are places in a row of tokens; others are not spelled here.
+const SPREAD: usize = 8;
+
+/// Spell what every merge (left id, right id, resulting id) makes; `base` has the id of every byte.
+///
+/// `None` where a pair is merged twice, a parent is not made before, an id has two spellings, all together are more
+/// than `most` bytes, or ids are far apart: the caller then looks for what is wrong, if anything is.
+pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Option<Spelled> {
+    let spread = SPREAD * (base.len() + merges.len());
+    let ids = || base.iter().copied().chain(merges.iter().map(|&[_, _, id]| id));
+    let largest = ids().max().map(|id| id as usize).filter(|&id| id < spread)?;
+    if !are_distinct(merges) {
+        return None;
+    }
+    let mut tokens = Tokens { bytes: Vec::new(), places: vec![Place::default(); largest + 1] };
+    for (byte, &id) in (0..=255).zip(base) {
+        tokens.add_byte(id, byte)?;
+    }
+    for &[left, right, id] in merges {
+        tokens.join(left, right, id, most.saturating_add(base.len()))?;
+    }
+    Some(tokens.in_order())
+}
+
+/// Whether no pair is merged twice.
+fn are_distinct(merges: &[[u32; 3]]) -> bool {
+    let mut pairs: Vec<u64> =
+        merges.iter().map(|&[left, right, _]| u64::from(left) << 32 | u64::from(right)).collect();
+    pairs.sort_unstable();
+    pairs.windows(2).all(|two| two[0] != two[1])
+}
+
+/// Where the bytes of a token are; nowhere and of no length where there is no such token.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    start: u32,
+    length: u32,
+}
+
+/// Tokens in the order in which they are made.
+struct Tokens {
+    bytes: Vec<u8>,
+    /// By id.
+    places: Vec<Place>,
+}
+
+impl Tokens {
+    fn add_byte(&mut self, id: u32, byte: u8) -> Option<()> {
+        let place = self.places.get_mut(id as usize).filter(|place| place.length == 0)?;
+        *place = Place { start: u32::try_from(self.bytes.len()).ok()?, length: 1 };
+        self.bytes.push(byte);
+        Some(())
+    }
+
+    fn join(&mut self, left: u32, right: u32, id: u32, most: usize) -> Option<()> {
+        let parents = [self.range(left)?, self.range(right)?];
+        let start = self.bytes.len();
+        let length = parents[0].len() + parents[1].len();
+        if length > most.checked_sub(start)? {
+            return None;
+        }
+        self.bytes.try_reserve(length).ok()?;
+        for parent in parents {
+            self.bytes.extend_from_within(parent);
+        }
+        if let Some(known) = self.range(id) {
+            return (self.bytes[known] == self.bytes[start..]).then_some(());
+        }
+        *self.places.get_mut(id as usize)? =
+            Place { start: u32::try_from(start).ok()?, length: u32::try_from(length).ok()? };
+        Some(())
+    }
+
+    /// Where the bytes of a token are, if there is one of that id.
+    fn range(&self, id: u32) -> Option<Range<usize>> {
+        let place = self.places.get(id as usize).filter(|place| place.length > 0)?;
+        let start = place.start as usize;
+        Some(start..start + place.length as usize)
+    }
+
+    fn in_order(self) -> Spelled {
+        let mut spelled = Spelled::default();
+        for id in 0..self.places.len() as u32 {
+            if let Some(range) = self.range(id) {
+                spelled.joined.extend_from_slice(&self.bytes[range]);
+                spelled.ids.push(id);
+                spelled.ends.push(spelled.joined.len() as u64);
+            }
+        }
+        spelled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes() -> [u32; 256] {
+        std::array::from_fn(|byte| byte as u32)
+    }
+
+    #[test]
+    fn tokens_are_spelled_in_the_order_of_their_ids() {
+        let mut base = bytes();
+        base.reverse();
+        let (a, b) = (base[usize::from(b'a')], base[usize::from(b'b')]);
+        let spelled = spell_merges(&base, &[[a, b, 301], [301, a, 300]], 5).unwrap();
+        assert_eq!(spelled.ids[255..], [255, 300, 301]);
+        assert_eq!(spelled.joined[254..], *b"\x01\x00abaab");
+        assert_eq!(spelled.ends[255..], [256, 259, 261]);
+    }
+
+    #[test]
+    fn two_merges_may_make_the_same_token() {
+        let merges = [[97, 97, 256], [256, 97, 257], [97, 256, 257]];
+        assert_eq!(spell_merges(&bytes(), &merges, 100).unwrap().ids.len(), 258);
+    }
+
+    #[test]
+    fn what_is_wrong_is_not_spelled() {
+        let wrong: [&[[u32; 3]]; 7] = [
+            &[[97, 98, 256], [97, 98, 257]],
+            &[[97, 256, 257], [97, 98, 256]],
+            &[[97, 98, 256], [98, 99, 256]],
+            &[[97, 98, 99]],
+            &[[97, 98, 1 << 20]],
+            &[[1 << 20, 98, 256]],
+            &[[97, 98, 256], [256, 98, 257]],
+        ];
+        for merges in wrong {
+            assert_eq!(spell_merges(&bytes(), merges, 4), None, "{merges:?}");
+        }
+        let mut twice = bytes();
+        twice[7] = 8;
+        assert_eq!(spell_merges(&twice, &[], 4), None);
+    }
+}
