@@ -1,6 +1,7 @@
 //! Lists of positions, each in one piece of a common array; what a list leaves behind is used again.
 
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// A stretch of the arena.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +40,16 @@ impl Arena {
             .map_err(|_| Error::Memory(format!("no memory for the positions of {places} pairs")))?;
         self.positions.resize(places, 0);
         Ok(())
+    }
+
+    /// The positions of a list.
+    pub fn positions(&self, list: List) -> &[u32] {
+        &self.positions[list.range()]
+    }
+
+    /// Tells that a list will soon be read.
+    pub fn prefetch(&self, list: List) {
+        prefetch(&self.positions, list.start as usize);
     }
 
     pub fn positions_mut(&mut self, list: List) -> &mut [u32] {

@@ -1,5 +1,7 @@
 //! The words' pairs, counted afresh: which pairs occur at least so often, and where.
 
+use std::cmp::Reverse;
+
 use super::Rules;
 use super::crew::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
@@ -40,6 +42,9 @@ pub struct Plan<'a> {
     /// them equally frequent.
     pub threshold: Option<u64>,
     pub room: u64,
+    /// As long as so many pairs reach it, the threshold may be higher than wished for, but not above `most`.
+    pub most: u64,
+    pub enough: usize,
     /// Up to so many codes, every pair has a counter of its own.
     pub dense: usize,
     /// How fast a threshold that no pair reaches falls.
@@ -89,11 +94,15 @@ impl Census {
     /// of a part a pair stands.
     fn follow(
         mut found: Vec<Found>,
-        threshold: u64,
+        mut threshold: u64,
         (parts, standing): (usize, usize),
         number: impl Fn(usize, u64) -> u32,
         plan: &Plan<'_>,
     ) -> Option<Self> {
+        if found.len() > plan.enough {
+            let (_, last, _) = found.select_nth_unstable_by_key(plan.enough, |pair| Reverse(pair.count));
+            threshold = threshold.max(last.count.min(plan.most));
+        }
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
             return None;

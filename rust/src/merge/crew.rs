@@ -100,8 +100,8 @@ impl<S: Slot> Crew<S> {
     }
 
     /// All parts, between rounds.
-    pub fn parts(&self) -> Vec<MutexGuard<'_, Part<S>>> {
-        self.parts.iter().map(lock).collect()
+    pub fn parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part<S>>> {
+        self.parts.iter().map(lock)
     }
 
     /// Merges in all parts at the same time.

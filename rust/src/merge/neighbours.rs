@@ -31,12 +31,19 @@ impl Neighbours {
     /// Adds occurrences whose words' counts sum up to `weight`.
     pub fn add(&mut self, code: Code, weight: u64, number: u32) {
         let tally = &mut self.tallies[code as usize];
-        if tally.number == 0 {
+        if tally.weight == 0 {
             self.touched.push(code);
         }
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
         tally.weight += weight;
         tally.number += number;
+    }
+
+    /// Adds the weights of others, but not their numbers.
+    pub fn add_weights(&mut self, others: &Self) {
+        for &code in &others.touched {
+            self.add(code, others.get(code).weight, 0);
+        }
     }
 
     /// The tokens in use.

@@ -73,6 +73,12 @@ impl PairTable {
         prefetch(&self.pairs, (hash(key) >> self.shift) as usize);
     }
 
+    /// Tells that the pair and its list will soon be asked for.
+    pub fn prefetch_with_list(&self, key: u64) {
+        self.prefetch(key);
+        prefetch(&self.lists, (hash(key) >> self.shift) as usize);
+    }
+
     pub fn find(&self, key: u64) -> Option<Place> {
         let at = self.place(key);
         (self.pairs[at].key != 0).then_some(Place(at))

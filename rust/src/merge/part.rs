@@ -29,6 +29,17 @@ pub enum Side {
     After,
 }
 
+/// What is needed of a list, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub enum Need {
+    /// Where its positions are.
+    List,
+    /// The first positions.
+    Positions,
+    /// The slots at the first positions.
+    Slots,
+}
+
 /// An occurrence that was merged: where, and what stood on both sides.
 #[derive(Clone, Copy)]
 struct Event {
@@ -55,6 +66,8 @@ pub struct Part<S> {
 
 /// How many positions ahead slots are asked for.
 const AHEAD: usize = 32;
+/// How many of them are asked for before the merges that come first.
+const FEW: usize = 8;
 /// Positions that may be added before a recount, however few pairs stand in the words.
 const SPARE: usize = 1 << 10;
 
@@ -75,6 +88,21 @@ impl<S: Slot> Part<S> {
     /// How many positions a list has, of which some may no longer hold.
     pub fn list_len(&self, list: u32) -> usize {
         self.lists[list as usize].len as usize
+    }
+
+    /// Tells that something of a list will soon be needed.
+    pub fn prefetch(&self, list: u32, need: Need) {
+        match (need, self.lists.get(list as usize)) {
+            (Need::List, _) => prefetch(&self.lists, list as usize),
+            (Need::Positions, Some(&list)) => self.arena.prefetch(list),
+            (Need::Slots, Some(&list)) => self.prefetch_first(self.arena.positions(list), FEW),
+            (_, None) => {}
+        }
+    }
+
+    /// Tells that the slots of the first positions will soon be looked at.
+    fn prefetch_first(&self, positions: &[u32], number: usize) {
+        positions.iter().take(number).for_each(|&at| self.slots.prefetch(at as usize));
     }
 
     /// Whether so many positions were added that a recount pays.
@@ -103,6 +131,7 @@ impl<S: Slot> Part<S> {
         if !positions.is_sorted() {
             positions.sort_unstable();
         }
+        positions.iter().take(AHEAD).for_each(|&at| self.slots.prefetch(at as usize));
         let mut group = Group::default();
         for (nth, &at) in positions.iter().enumerate() {
             if let Some(&later) = positions.get(nth + AHEAD) {

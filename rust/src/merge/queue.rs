@@ -1,8 +1,12 @@
-//! Pairs with counts in, the best pair out: a heap under the dialect's total order.
+//! Pairs with counts in, the best pair out, under the dialect's total order.
+//!
+//! Frequent pairs lie in a heap. The rare ones, of which there are far more, lie in buckets, one for each count, in
+//! no order. When the turn of a count comes, its pairs are brought up to date and sorted many at a time: what comes
+//! next is then known in advance, and its memory can be asked for.
 
 use std::cmp::Ordering;
 
-use super::pairs::codes_of;
+use super::pairs::{PairTable, codes_of};
 use super::tokens::{Code, Tokens};
 
 /// Which of the pairs with the highest count is merged.
@@ -19,68 +23,127 @@ pub enum TieBreak {
 /// A pair as the queue knows it. Its count may have fallen since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
+    pub key: u64,
     pub count: u64,
-    pub left: Code,
-    pub right: Code,
-}
-
-impl Candidate {
-    pub fn new(key: u64, count: u64) -> Self {
-        let (left, right) = codes_of(key);
-        Self { count, left, right }
-    }
 }
 
 impl TieBreak {
-    /// Whether `a` is merged before `b`: a total order on distinct pairs.
-    fn prefers(self, tokens: &Tokens, a: &Candidate, b: &Candidate) -> bool {
-        if a.count != b.count {
-            return a.count > b.count;
+    /// Of two pairs that occur equally often, the lesser is merged first: a total order on distinct pairs.
+    fn compare(self, tokens: &Tokens, a: u64, b: u64) -> Ordering {
+        if self == Self::SmallestIds {
+            return a.cmp(&b);
         }
-        let by_ids = (a.left, a.right).cmp(&(b.left, b.right));
         let by_bytes = |a: Code, b: Code| {
             if a == b { Ordering::Equal } else { tokens.bytes(a).cmp(&tokens.bytes(b)) }
         };
-        let order = match self {
-            Self::SmallestIds => by_ids,
-            Self::SmallestBytes => {
-                by_bytes(a.left, b.left).then_with(|| by_bytes(a.right, b.right)).then(by_ids)
-            }
-            Self::LargestBytes => {
-                by_bytes(b.left, a.left).then_with(|| by_bytes(b.right, a.right)).then(by_ids)
-            }
-        };
+        let (left, right) = (codes_of(a), codes_of(b));
+        let order = by_bytes(left.0, right.0).then_with(|| by_bytes(left.1, right.1));
+        let order = if self == Self::LargestBytes { order.reverse() } else { order };
+        order.then(a.cmp(&b))
+    }
+
+    /// Whether `a` is merged before `b`.
+    fn prefers(self, tokens: &Tokens, a: &Candidate, b: &Candidate) -> bool {
+        let order = b.count.cmp(&a.count).then_with(|| self.compare(tokens, a.key, b.key));
         order == Ordering::Less
     }
 }
 
-/// The candidates, best first; four children to a node, so that a level is one cache line.
+/// The candidates.
 pub struct Queue {
     rule: TieBreak,
+    /// Those that occur `floor` times or more, but for those in `sorted` and in the bucket of `floor`.
     heap: Vec<Candidate>,
+    /// Pairs that occur `floor` times, the best last.
+    sorted: Vec<u64>,
+    /// No pair in a bucket occurs more often.
+    floor: usize,
+    /// Pairs by how often they occur. Those that occur `floor` times all come behind those in `sorted`.
+    buckets: Vec<Vec<u64>>,
+    /// So many pairs of a bucket are sorted at a time, or an eighth of them.
+    at_a_time: usize,
 }
 
+/// Children of a node of the heap.
 const CHILDREN: usize = 4;
+/// How many pairs ahead counts are asked for.
+const AHEAD: usize = 16;
 
 impl Queue {
-    pub fn new(rule: TieBreak) -> Self {
-        Self { rule, heap: Vec::new() }
+    /// An empty queue with a bucket for each count below `buckets`.
+    pub fn new(rule: TieBreak, buckets: usize, at_a_time: usize) -> Self {
+        let (heap, sorted, floor) = (Vec::new(), Vec::new(), buckets);
+        Self { rule, heap, sorted, floor, buckets: vec![Vec::new(); buckets], at_a_time }
     }
 
-    /// Replaces all candidates.
-    pub fn fill(&mut self, tokens: &Tokens, candidates: impl Iterator<Item = Candidate>) {
-        self.heap.clear();
-        self.heap.extend(candidates);
-        for at in (0..self.heap.len().div_ceil(CHILDREN)).rev() {
-            self.sink(tokens, at);
+    /// Removes all candidates.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.rule, self.buckets.len(), self.at_a_time);
+    }
+
+    /// Adds a candidate.
+    pub fn push(&mut self, tokens: &Tokens, candidate: Candidate) {
+        match self.buckets[..self.floor].get_mut(usize::try_from(candidate.count).unwrap_or(usize::MAX)) {
+            Some(bucket) => bucket.push(candidate.key),
+            None => self.push_frequent(tokens, candidate),
         }
     }
 
-    pub fn best(&self) -> Option<Candidate> {
-        self.heap.first().copied()
+    /// Takes the best candidate out. On the way, candidates whose pairs have become rarer are put where they belong,
+    /// and left out if they occur less often than `threshold`.
+    pub fn pop(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) -> Option<Candidate> {
+        while self.sorted.is_empty() {
+            match self.buckets.get_mut(self.floor) {
+                Some(bucket) if !bucket.is_empty() => self.sort_some(tokens, pairs, threshold),
+                _ if !self.heap.is_empty() => break,
+                _ => self.floor = self.floor.checked_sub(1)?,
+            }
+        }
+        let sorted = self.sorted.last().map(|&key| Candidate { key, count: self.floor as u64 });
+        match (sorted, self.heap.first()) {
+            (Some(best), None) => {
+                self.sorted.pop();
+                Some(best)
+            }
+            (Some(best), Some(other)) if self.rule.prefers(tokens, &best, other) => {
+                self.sorted.pop();
+                Some(best)
+            }
+            _ => self.pop_frequent(tokens),
+        }
     }
 
-    pub fn push(&mut self, tokens: &Tokens, candidate: Candidate) {
+    /// The candidate that comes so many places behind the best, if nothing better is pushed before.
+    pub fn ahead(&self, places: usize) -> Option<u64> {
+        self.sorted.len().checked_sub(places + 1).map(|at| self.sorted[at])
+    }
+
+    /// Moves the best pairs of the bucket of `floor` to `sorted`.
+    fn sort_some(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) {
+        let rule = self.rule;
+        let bucket = &mut self.buckets[self.floor];
+        let some = bucket.len() - self.at_a_time.max(bucket.len() / 8).min(bucket.len());
+        let worst_first = |a: &u64, b: &u64| rule.compare(tokens, *b, *a);
+        if some > 0 {
+            bucket.select_nth_unstable_by(some, worst_first);
+        }
+        let best = bucket.split_off(some);
+        let floor = self.floor as u64;
+        for (nth, &key) in best.iter().enumerate() {
+            if let Some(&later) = best.get(nth + AHEAD) {
+                pairs.prefetch(later);
+            }
+            let count = pairs.find(key).map_or(0, |place| pairs.count(place));
+            if count == floor {
+                self.sorted.push(key);
+            } else if count >= threshold {
+                self.push(tokens, Candidate { key, count });
+            }
+        }
+        self.sorted.sort_unstable_by(worst_first);
+    }
+
+    fn push_frequent(&mut self, tokens: &Tokens, candidate: Candidate) {
         self.heap.push(candidate);
         let mut at = self.heap.len() - 1;
         while at > 0 {
@@ -94,24 +157,10 @@ impl Queue {
         self.heap[at] = candidate;
     }
 
-    /// Gives the best candidate the count that it has now.
-    pub fn set_best(&mut self, tokens: &Tokens, count: u64) {
-        if let Some(best) = self.heap.first_mut() {
-            best.count = count;
-            self.sink(tokens, 0);
-        }
-    }
-
-    pub fn remove_best(&mut self, tokens: &Tokens) {
-        let last = self.heap.pop();
-        if let (Some(last), Some(best)) = (last, self.heap.first_mut()) {
-            *best = last;
-            self.sink(tokens, 0);
-        }
-    }
-
-    fn sink(&mut self, tokens: &Tokens, mut at: usize) {
-        let Some(&sinking) = self.heap.get(at) else { return };
+    fn pop_frequent(&mut self, tokens: &Tokens) -> Option<Candidate> {
+        let last = self.heap.pop()?;
+        let Some(&best) = self.heap.first() else { return Some(last) };
+        let mut at = 0;
         loop {
             let first = at * CHILDREN + 1;
             let children = first..(first + CHILDREN).min(self.heap.len());
@@ -119,13 +168,14 @@ impl Queue {
                 if self.rule.prefers(tokens, &self.heap[child], &self.heap[best]) { child } else { best }
             });
             match preferred {
-                Some(child) if self.rule.prefers(tokens, &self.heap[child], &sinking) => {
+                Some(child) if self.rule.prefers(tokens, &self.heap[child], &last) => {
                     self.heap[at] = self.heap[child];
                     at = child;
                 }
                 _ => break,
             }
         }
-        self.heap[at] = sinking;
+        self.heap[at] = last;
+        Some(best)
     }
 }

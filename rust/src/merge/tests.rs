@@ -13,15 +13,70 @@ const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieB
 
 /// Paces that recount often or never, with little room for positions or much, in small and wide slots.
 const PACES: [Pace; 3] = [
-    Pace { parts: 1, slack: 1, divisor: 2, dense: 0, growth: 0, together: 0, wide: false },
-    Pace { parts: 1, slack: 1 << 40, divisor: 2, dense: 320, growth: 100, together: 0, wide: true },
-    Pace { parts: 1, slack: 4, divisor: 2, dense: 320, growth: 30, together: 0, wide: false },
+    Pace {
+        parts: 1,
+        slack: 1,
+        divisor: 2,
+        dense: 0,
+        growth: 0,
+        together: 0,
+        buckets: 0,
+        at_a_time: 1,
+        enough: 0,
+        wide: false,
+    },
+    Pace {
+        parts: 1,
+        slack: 1 << 40,
+        divisor: 2,
+        dense: 320,
+        growth: 100,
+        together: 0,
+        buckets: 1 << 10,
+        at_a_time: 1 << 10,
+        enough: 4,
+        wide: true,
+    },
+    Pace {
+        parts: 1,
+        slack: 4,
+        divisor: 2,
+        dense: 320,
+        growth: 30,
+        together: 0,
+        buckets: 4,
+        at_a_time: 1,
+        enough: 1,
+        wide: false,
+    },
 ];
 
 /// The same with threads, for all merges or some.
 const THREADED: [Pace; 2] = [
-    Pace { parts: 3, slack: 0, divisor: 2, dense: 0, growth: 0, together: 2, wide: true },
-    Pace { parts: 2, slack: 1 << 40, divisor: 8, dense: 0, growth: 100, together: 0, wide: false },
+    Pace {
+        parts: 3,
+        slack: 0,
+        divisor: 2,
+        dense: 0,
+        growth: 0,
+        together: 2,
+        buckets: 3,
+        at_a_time: 2,
+        enough: 0,
+        wide: true,
+    },
+    Pace {
+        parts: 2,
+        slack: 1 << 40,
+        divisor: 8,
+        dense: 0,
+        growth: 100,
+        together: 0,
+        buckets: 8,
+        at_a_time: 1,
+        enough: 2,
+        wide: false,
+    },
 ];
 
 fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {

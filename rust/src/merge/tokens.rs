@@ -1,6 +1,7 @@
 //! The tokens of a training run: their bytes, their lengths, and which one spells given bytes.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 
@@ -16,12 +17,14 @@ pub const FIRST: Code = 2;
 
 /// All tokens, indexed by code.
 pub struct Tokens {
-    bytes: Option<Vec<u8>>,
+    /// The bytes of all tokens, one behind the other, where they are kept.
+    bytes: Vec<u8>,
+    keeps_bytes: bool,
     ends: Vec<usize>,
     prefixes: Vec<u64>,
     lengths: Vec<u64>,
     spans: Vec<u32>,
-    by_bytes: Option<HashMap<Box<[u8]>, Code>>,
+    by_bytes: Option<Codes>,
 }
 
 impl Tokens {
@@ -33,12 +36,13 @@ impl Tokens {
         shared: bool,
     ) -> Result<Self> {
         let mut tokens = Self {
-            bytes: (keep_bytes || shared).then(Vec::new),
+            bytes: Vec::new(),
+            keeps_bytes: keep_bytes || shared,
             ends: vec![0; FIRST as usize],
             prefixes: vec![0; FIRST as usize],
             lengths: vec![0; FIRST as usize],
             spans: vec![1; FIRST as usize],
-            by_bytes: shared.then(HashMap::new),
+            by_bytes: shared.then(Codes::default),
         };
         // A token's span must follow from its bytes when merges of different spans may make the same token;
         // symbols of one length guarantee that with one slot each, others need a slot for every byte.
@@ -49,7 +53,13 @@ impl Tokens {
                 return Err(Error::Value("symbols: an empty symbol cannot be merged".to_string()));
             }
             let span = if !shared || uniform { 1 } else { symbol.len() };
-            tokens.push(symbol, symbol.len() as u64, span as u64)?;
+            if tokens.keeps_bytes {
+                tokens.reserve(symbol.len())?;
+                tokens.bytes.extend_from_slice(symbol);
+            }
+            // Among equal symbols, the first is what merges result in.
+            let hash = tokens.hash(symbol).filter(|&hash| tokens.find(hash, symbol).is_none());
+            tokens.push(symbol.len() as u64, span as u64, hash)?;
         }
         Ok(tokens)
     }
@@ -76,43 +86,107 @@ impl Tokens {
 
     /// The token's bytes, and the first eight of them as a number that sorts alike (padded with zeros).
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
-        let start = self.ends[code as usize - 1];
-        let bytes = self.bytes.as_deref().map_or(&[][..], |all| &all[start..self.ends[code as usize]]);
-        (self.prefixes[code as usize], bytes)
+        (self.prefixes[code as usize], &self.bytes[self.range(code)])
+    }
+
+    fn range(&self, code: Code) -> Range<usize> {
+        self.ends[code as usize - 1]..self.ends[code as usize]
     }
 
     /// The code of what a merge results in, and whether it is a new token.
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
-        let joined = [self.bytes(left).1, self.bytes(right).1].concat();
-        if let Some(&code) = self.by_bytes.as_ref().and_then(|known| known.get(joined.as_slice())) {
-            return Ok((code, false));
+        let start = self.bytes.len();
+        self.reserve(self.range(left).len() + self.range(right).len())?;
+        for part in [left, right] {
+            self.bytes.extend_from_within(self.range(part));
+        }
+        let joined = &self.bytes[start..];
+        let hash = self.hash(joined);
+        if let Some(known) = hash.and_then(|hash| self.find(hash, joined)) {
+            self.bytes.truncate(start);
+            return Ok((known, false));
         }
         let length = self.length(left).saturating_add(self.length(right));
         let span = u64::from(self.span(left)) + u64::from(self.span(right));
-        Ok((self.push(&joined, length, span)?, true))
+        Ok((self.push(length, span, hash)?, true))
     }
 
-    fn push(&mut self, bytes: &[u8], length: u64, span: u64) -> Result<Code> {
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        self.bytes
+            .try_reserve(bytes)
+            .map_err(|_| Error::Memory("no memory for the bytes of the tokens".to_string()))
+    }
+
+    /// The hash by which a token is found that has these bytes, where tokens are shared.
+    fn hash(&self, bytes: &[u8]) -> Option<u32> {
+        self.by_bytes.as_ref().map(|codes| codes.hasher.hash_one(bytes) as u32)
+    }
+
+    /// The shared token that has these bytes.
+    fn find(&self, hash: u32, bytes: &[u8]) -> Option<Code> {
+        self.by_bytes.as_ref()?.with_hash(hash).find(|&code| self.bytes(code).1 == bytes)
+    }
+
+    /// Makes a token of the bytes behind those of the last one; with a hash, merges may result in it.
+    fn push(&mut self, length: u64, span: u64, hash: Option<u32>) -> Result<Code> {
         let too_many = || Error::Memory("more tokens than 32-bit numbers can tell apart".to_string());
         let code = Code::try_from(self.spans.len()).map_err(|_| too_many())?;
         self.spans.push(u32::try_from(span).map_err(|_| too_many())?);
         self.lengths.push(length);
-        if let Some(all) = &mut self.bytes {
-            all.try_reserve(bytes.len())
-                .map_err(|_| Error::Memory("no memory for the bytes of the tokens".to_string()))?;
-            all.extend_from_slice(bytes);
-            let mut prefix = [0; 8];
-            let known = bytes.len().min(8);
-            prefix[..known].copy_from_slice(&bytes[..known]);
-            self.prefixes.push(u64::from_be_bytes(prefix));
-            self.ends.push(all.len());
-        } else {
-            self.prefixes.push(0);
-            self.ends.push(0);
-        }
-        if let Some(known) = &mut self.by_bytes {
-            known.entry(bytes.into()).or_insert(code);
+        let bytes = &self.bytes[self.ends[code as usize - 1]..];
+        let mut prefix = [0; 8];
+        let known = bytes.len().min(8);
+        prefix[..known].copy_from_slice(&bytes[..known]);
+        self.prefixes.push(u64::from_be_bytes(prefix));
+        self.ends.push(self.bytes.len());
+        if let (Some(codes), Some(hash)) = (&mut self.by_bytes, hash) {
+            codes.add(hash, code);
         }
         Ok(code)
+    }
+}
+
+/// From the hash of some bytes to the codes of tokens that may have them: a table with open addressing.
+#[derive(Default)]
+struct Codes {
+    hasher: RandomState,
+    /// Hashes and codes; code 0 where there is none.
+    entries: Vec<(u32, Code)>,
+    len: usize,
+}
+
+/// The fewest entries of a table.
+const SMALLEST: usize = 1 << 10;
+
+impl Codes {
+    fn add(&mut self, hash: u32, code: Code) {
+        if 2 * self.len >= self.entries.len() {
+            let larger = vec![(0, 0); (2 * self.entries.len()).max(SMALLEST)];
+            for (hash, code) in std::mem::replace(&mut self.entries, larger) {
+                if code != 0 {
+                    self.put(hash, code);
+                }
+            }
+        }
+        self.put(hash, code);
+        self.len += 1;
+    }
+
+    fn put(&mut self, hash: u32, code: Code) {
+        if let Some(place) = self.places(hash).find(|&place| self.entries[place].1 == 0) {
+            self.entries[place] = (hash, code);
+        }
+    }
+
+    /// The codes that were added with this hash.
+    fn with_hash(&self, hash: u32) -> impl Iterator<Item = Code> {
+        let entries = self.places(hash).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
+        entries.filter(move |&(other, _)| other == hash).map(|(_, code)| code)
+    }
+
+    /// All places of the table, beginning with that where a hash belongs.
+    fn places(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
+        let size = self.entries.len();
+        (0..size).map(move |step| (hash as usize + step) & (size - 1))
     }
 }

@@ -5,8 +5,8 @@ use std::sync::MutexGuard;
 use super::census::{Census, Plan};
 use super::crew::{Crew, on_each};
 use super::neighbours::{Neighbours, Tally};
-use super::pairs::{PairTable, UNLISTED, add, key_of};
-use super::part::{Part, Side, Task};
+use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
+use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
 use super::pulse::Pulse;
 use super::queue::{Candidate, Queue, TieBreak};
@@ -51,15 +51,35 @@ pub(super) struct Pace {
     pub growth: usize,
     /// Merges with at least so many positions are made by all threads.
     pub together: usize,
+    /// Pairs rarer than this lie in buckets.
+    pub buckets: usize,
+    /// So many of them are sorted at a time.
+    pub at_a_time: usize,
+    /// A recount need not follow more pairs than this for each merge that is left to make.
+    pub enough: usize,
     /// Use 32-bit slots even for few tokens.
     pub wide: bool,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { parts: 1, slack: 64, divisor: 8, dense: 320, growth: 100, together: 2048, wide: false }
+        Self {
+            parts: 1,
+            slack: 64,
+            divisor: 8,
+            dense: 320,
+            growth: 100,
+            together: 2048,
+            buckets: 1024,
+            at_a_time: 4096,
+            enough: 4,
+            wide: false,
+        }
     }
 }
+
+/// So many merges lie between two steps of asking for a merge's memory.
+const STEP: usize = 4;
 
 /// More slots in one part could need more positions than 32 bits can number.
 const MOST_SLOTS: u64 = 1 << 30;
@@ -109,7 +129,7 @@ pub(super) fn train_at_pace<'a, W: Words>(
     Ok(merges)
 }
 
-/// All parts, held by the calling thread.
+/// All parts, held by the calling thread. The first one's tallies are the sums of all.
 type Parts<'a, 'g, S> = &'a mut [MutexGuard<'g, Part<S>>];
 
 /// Why pairs are counted again.
@@ -128,6 +148,8 @@ enum Reason {
 
 struct Trainer<'r, S> {
     crew: &'r Crew<S>,
+    /// All parts, except while helpers work on them.
+    parts: Vec<MutexGuard<'r, Part<S>>>,
     rules: &'r Rules,
     pace: Pace,
     tokens: Tokens,
@@ -140,9 +162,6 @@ struct Trainer<'r, S> {
     queue: Queue,
     /// How many lists of positions there are.
     lists: u32,
-    /// What stood beside the pair that is being merged, in all parts.
-    before: Neighbours,
-    after: Neighbours,
 }
 
 impl<'r, S: Slot> Trainer<'r, S> {
@@ -167,6 +186,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         crew.together(|| {
             let trainer = Trainer {
                 crew: &crew,
+                parts: crew.parts().collect(),
                 rules,
                 pace,
                 base_tokens: tokens.len(),
@@ -174,10 +194,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 merges: Vec::new(),
                 threshold: u64::MAX,
                 pairs: PairTable::with_capacity(0),
-                queue: Queue::new(rules.tie_break),
+                queue: Queue::new(rules.tie_break, pace.buckets, pace.at_a_time),
                 lists: 0,
-                before: Neighbours::default(),
-                after: Neighbours::default(),
             };
             trainer.learn(pulse)
         })
@@ -185,28 +203,43 @@ impl<'r, S: Slot> Trainer<'r, S> {
 
     fn learn(mut self, pulse: &mut Pulse<'_>) -> Result<Vec<Merge>> {
         while self.remaining() != Some(0) {
-            let Some(best) = self.queue.best() else {
+            let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
                 if self.threshold == 1 || !self.recount(reason, pulse)? {
                     break;
                 }
                 continue;
             };
-            let place = self.pairs.find(key_of(best.left, best.right));
+            self.look_ahead();
+            let place = self.pairs.find(best.key);
             let (count, list) =
                 place.map_or((0, UNLISTED), |place| (self.pairs.count(place), self.pairs.list(place)));
             if count < self.threshold {
-                self.queue.remove_best(&self.tokens);
-            } else if count != best.count {
-                self.queue.set_best(&self.tokens, count);
+                continue;
+            }
+            if count != best.count {
+                self.queue.push(&self.tokens, Candidate { count, ..best });
             } else if list == UNLISTED {
                 self.recount(Reason::Unsure, pulse)?;
             } else {
-                self.queue.remove_best(&self.tokens);
-                self.merge(best.left, best.right, list, pulse)?;
+                let (left, right) = codes_of(best.key);
+                self.merge(left, right, list, pulse)?;
             }
         }
         Ok(self.merges)
+    }
+
+    /// Asks for the memory of merges that will come soon, each time for what the last time has brought into reach.
+    fn look_ahead(&self) {
+        if let Some(key) = self.queue.ahead(4 * STEP) {
+            self.pairs.prefetch_with_list(key);
+        }
+        for (steps, need) in [(3, Need::List), (2, Need::Positions), (1, Need::Slots)] {
+            let place = self.queue.ahead(steps * STEP).and_then(|key| self.pairs.find(key));
+            if let Some(list) = place.map(|place| self.pairs.list(place)) {
+                self.parts.iter().for_each(|part| part.prefetch(list, need));
+            }
+        }
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -218,16 +251,16 @@ impl<'r, S: Slot> Trainer<'r, S> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        let mut parts = self.crew.parts();
+        let mut parts = std::mem::take(&mut self.parts);
         let positions: usize = parts.iter().map(|part| part.list_len(list)).sum();
         if parts.len() > 1 && positions >= self.pace.together {
-            drop(parts);
+            parts.clear();
             self.crew.merge(task);
-            parts = self.crew.parts();
+            parts.extend(self.crew.parts());
         } else {
             parts.iter_mut().for_each(|part| part.merge(task));
         }
-        self.gather(&parts, left, right);
+        self.gather(&mut parts, task);
         if let Some(place) = self.pairs.find(key_of(left, right)) {
             *self.pairs.count_mut(place) = 0;
         }
@@ -239,30 +272,34 @@ impl<'r, S: Slot> Trainer<'r, S> {
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
         pulse.merged(self.merges.len());
         pulse.work(positions + 1)?;
-        if parts.iter().any(|part| part.is_full()) {
-            drop(parts);
+        self.parts = parts;
+        if self.parts.iter().any(|part| part.is_full()) {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
     }
 
-    /// Sums up what the parts tallied.
-    fn gather(&mut self, parts: &[MutexGuard<'_, Part<S>>], left: Code, right: Code) {
-        self.before.clear();
-        self.after.clear();
-        self.before.widen(self.tokens.len());
-        self.after.widen(self.tokens.len());
-        for part in parts {
-            for &before in part.before.touched() {
-                let tally = part.before.get(before);
-                self.pairs.prefetch(key_of(before, left));
-                self.before.add(before, tally.weight, tally.number);
+    /// Sums up what the parts tallied, and asks for the pairs that will be looked up.
+    fn gather(&self, parts: Parts<'_, '_, S>, task: Task) {
+        let Some((first, others)) = parts.split_first_mut() else { return };
+        for part in others {
+            for side in [Side::Before, Side::After] {
+                first.beside(side).add_weights(part.beside(side));
             }
-            for &after in part.after.touched() {
-                let tally = part.after.get(after);
-                self.pairs.prefetch(key_of(right, after));
-                self.after.add(after, tally.weight, tally.number);
+        }
+        let ask = |old: u64, new: u64, weight: u64| {
+            self.pairs.prefetch(old);
+            if weight >= self.threshold {
+                self.pairs.prefetch(new);
             }
+        };
+        for &before in first.before.touched() {
+            let weight = first.before.get(before).weight;
+            ask(key_of(before, task.left), key_of(before, task.joined), weight);
+        }
+        for &after in first.after.touched() {
+            let weight = first.after.get(after).weight;
+            ask(key_of(task.right, after), key_of(task.joined, after), weight);
         }
     }
 
@@ -270,9 +307,9 @@ impl<'r, S: Slot> Trainer<'r, S> {
     fn settle_new(&mut self, parts: Parts<'_, '_, S>, task: Task) {
         let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
-        let repeated = self.before.get(joined).weight;
-        for nth in 0..self.before.touched().len() {
-            let (before, tally) = neighbour(&self.before, nth);
+        let repeated = parts[0].before.get(joined).weight;
+        for nth in 0..parts[0].before.touched().len() {
+            let (before, tally) = neighbour(&parts[0].before, nth);
             if before == BOUNDARY {
                 continue;
             }
@@ -283,8 +320,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 list_beside(parts, Side::Before, before, list);
             }
         }
-        for nth in 0..self.after.touched().len() {
-            let (after, tally) = neighbour(&self.after, nth);
+        for nth in 0..parts[0].after.touched().len() {
+            let (after, tally) = neighbour(&parts[0].after, nth);
             if after == BOUNDARY {
                 continue;
             }
@@ -308,7 +345,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         let list = self.lists;
         *self.pairs.list_mut(place) = list;
         self.add_list(parts);
-        self.queue.push(&self.tokens, Candidate { count, left, right });
+        self.queue.push(&self.tokens, Candidate { key: key_of(left, right), count });
         Some(list)
     }
 
@@ -316,8 +353,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
     fn settle_known(&mut self, parts: Parts<'_, '_, S>, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Risen counts come first, so that none falls below zero on the way.
-        for nth in 0..self.before.touched().len() {
-            let (before, tally) = neighbour(&self.before, nth);
+        for nth in 0..parts[0].before.touched().len() {
+            let (before, tally) = neighbour(&parts[0].before, nth);
             if before == BOUNDARY || before == joined {
                 continue;
             }
@@ -325,8 +362,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 list_beside(parts, Side::Before, before, list);
             }
         }
-        for nth in 0..self.after.touched().len() {
-            let (after, tally) = neighbour(&self.after, nth);
+        for nth in 0..parts[0].after.touched().len() {
+            let (after, tally) = neighbour(&parts[0].after, nth);
             if after == BOUNDARY || after == joined {
                 continue;
             }
@@ -335,14 +372,14 @@ impl<'r, S: Slot> Trainer<'r, S> {
             }
         }
         self.raise_doubled(parts, joined)?;
-        for nth in 0..self.before.touched().len() {
-            let (before, tally) = neighbour(&self.before, nth);
+        for nth in 0..parts[0].before.touched().len() {
+            let (before, tally) = neighbour(&parts[0].before, nth);
             if (before, left) != (left, right) {
                 self.lower(before, left, tally.weight);
             }
         }
-        for nth in 0..self.after.touched().len() {
-            let (after, tally) = neighbour(&self.after, nth);
+        for nth in 0..parts[0].after.touched().len() {
+            let (after, tally) = neighbour(&parts[0].after, nth);
             if (right, after) != (left, right) {
                 self.lower(right, after, tally.weight);
             }
@@ -355,8 +392,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
 
     /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
     fn raise_doubled(&mut self, parts: Parts<'_, '_, S>, joined: Code) -> Result<()> {
-        let mut weight = self.before.get(joined).weight;
-        add(&mut weight, self.after.get(joined).weight)?;
+        let mut weight = parts[0].before.get(joined).weight;
+        add(&mut weight, parts[0].after.get(joined).weight)?;
         if weight == 0 {
             return Ok(());
         }
@@ -404,7 +441,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
             add(count, weight)?;
         }
         if *count >= self.threshold {
-            self.queue.push(&self.tokens, Candidate { count: *count, left, right });
+            self.queue.push(&self.tokens, Candidate { key, count: *count });
         }
         Ok((list != UNLISTED).then_some(list))
     }
@@ -423,38 +460,48 @@ impl<'r, S: Slot> Trainer<'r, S> {
 
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
-        let mut guards = self.crew.parts();
+        let mut guards = std::mem::take(&mut self.parts);
         let mut parts: Vec<&mut Part<S>> = guards.iter_mut().map(|guard| &mut **guard).collect();
         if reason != Reason::Start {
             on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
         }
         self.pairs = PairTable::with_capacity(0);
         let divisor = self.pace.divisor.max(2);
-        let threshold = match reason {
-            Reason::Start => None,
-            Reason::Exhausted | Reason::Unsure => Some((self.threshold / divisor).max(1)),
-            Reason::Full => Some(self.threshold),
+        let (threshold, most) = match reason {
+            Reason::Start => (None, 1),
+            Reason::Exhausted | Reason::Unsure => {
+                (Some((self.threshold / divisor).max(1)), self.threshold / 2)
+            }
+            Reason::Full => (Some(self.threshold), self.threshold),
         };
+        let enough = self.remaining().map(|merges| merges.saturating_mul(self.pace.enough as u64));
         let room = self.remaining().map_or(u64::MAX, |merges| merges.saturating_mul(self.pace.slack));
         let plan = Plan {
             tokens: &self.tokens,
             rules: self.rules,
             threshold,
+            most,
+            enough: enough.map_or(usize::MAX, |pairs| pairs as usize),
             room,
             dense: self.pace.dense,
             divisor,
         };
         let Some(census) = Census::take(&mut parts, &plan, pulse)? else {
-            self.queue.fill(&self.tokens, std::iter::empty());
+            self.parts = guards;
+            self.queue.clear();
             self.threshold = 1;
             return Ok(false);
         };
         let growth = census.standing / 100 * self.pace.growth / self.pace.parts;
         census.list(&mut parts, growth, pulse)?;
+        self.parts = guards;
         self.threshold = census.threshold;
         self.lists = census.followed.len() as u32;
         self.pairs = census.followed;
-        self.queue.fill(&self.tokens, self.pairs.iter().map(|(key, count, _)| Candidate::new(key, count)));
+        self.queue.clear();
+        for (key, count, _) in self.pairs.iter() {
+            self.queue.push(&self.tokens, Candidate { key, count });
+        }
         Ok(true)
     }
 }
