@@ -21,7 +21,7 @@ from bpetite import Counts, Tokenizer
 from fuzz import texts, vocabularies
 
 GROWTH = 160 * 2**20
-"""What the shared tokenizer\'s cache (up to 128 MiB) and the allocator may take on after the beginning."""
+"""What the shared tokenizer's cache (up to 128 MiB) and the allocator may take on after the beginning."""
 
 
 def main() -> int:
@@ -42,12 +42,14 @@ def main() -> int:
             rounds += 1
             gc.collect()
             measured.append((time.monotonic() - began, _resident()))
-    first, last = _mean(measured, 0.1, 0.2), _mean(measured, 0.9, 1.0)
-    print(f"{rounds:,} rounds of 16 pieces of work in {options.seconds:.0f} s")
-    print(
-        f"resident: {first / 2**20:.1f} MB in the second tenth of the time, {last / 2**20:.1f} MB in the last"
-    )
-    return 0 if last - first < GROWTH else 1
+    worked = time.process_time()
+    print(f"{rounds:,} rounds of 16 pieces in {measured[-1][0]:,.0f} s ({worked:,.0f} s of processor time)")
+    tenths = [_mean(measured, tenth / 10, (tenth + 1) / 10) for tenth in range(10)]
+    print("MB resident in each tenth of the time:", *(f"{memory / 2**20:.0f}" for memory in tenths))
+    del shared
+    gc.collect()
+    print(f"MB resident without the tokenizer: {_resident() / 2**20:.0f}")
+    return 0 if tenths[-1] - tenths[1] < GROWTH else 1
 
 
 def _work(rng: Random, shared: Tokenizer, folder: Path) -> None:

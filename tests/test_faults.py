@@ -46,6 +46,10 @@ from bpetite.cli import main
 if fault == "threads":
     import threading
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+if fault == "memory":
+    import numpy, pyarrow.parquet
+    used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
 main(sys.argv[3:])
 """
 """Runs the command with a signal when a file is written but has no name yet, or with little of something."""
@@ -207,6 +211,44 @@ def test_without_memory_for_threads_training_ends_well_or_with_an_error(
     assert b"Traceback" not in done.stderr
     assert done.returncode in (0, 1)
     assert names(tmp_path) == (["out"] if done.returncode == 0 else [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_without_memory_a_command_ends_with_an_error_and_leaves_nothing(
+    folder: Path, tmp_path: Path, writer: str
+) -> None:
+    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
+    ends = []
+    for megabytes in (4, 30, 40, 60, 100, 200, 1000):
+        done = faulty(folder, "memory", megabytes * 2**20, *WRITERS[writer], str(tmp_path / "out"))
+        ends.append(done.returncode)
+        if done.returncode == 0:
+            assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+            (tmp_path / "out").unlink()
+        else:
+            assert (done.returncode, done.stdout) == (1, b""), done.stderr
+            assert done.stderr.splitlines()[-1].startswith(f"bpetite {WRITERS[writer][0]}: ".encode())
+            assert b"Traceback" not in done.stderr
+        assert names(tmp_path) == ["whole"]
+    assert (ends[0], ends[-1]) == (1, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.parametrize("command", ["encode", "encode-corpus"])
+def test_without_memory_for_ids_none_are_told(folder: Path, tmp_path: Path, command: str) -> None:
+    large, out = tmp_path / "large.txt", tmp_path / "out"
+    large.write_text(CORPUS * 300, "utf-8")
+    ends = []
+    for megabytes in (4, 30, 40, 60, 100, 200, 2000):
+        given = [command, "--model", "tok.json", "--input", str(large)]
+        given += ["--resume", "--output", str(out)] if command == "encode-corpus" else []
+        done = faulty(folder, "memory", megabytes * 2**20, *given)
+        ends.append(done.returncode)
+        assert done.returncode in (0, 1), done.stderr
+        assert (done.returncode == 1) <= (done.stdout == b"" and not (out / "manifest.json").exists())
+        assert b"Traceback" not in done.stderr
+    assert (ends[0], ends[-1]) == (1, 0), done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::memory;
+
 /// The tokens of a vocabulary, one behind the other in the order of their ids.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Spelled {
@@ -10,14 +12,18 @@ pub struct Spelled {
     pub ends: Vec<u64>,
 }
 
+/// What a merge takes besides its token's bytes: a pair, a row of places, an id and an end.
+const FOR_EACH_MERGE: usize = 128;
+
 /// Ids below so many times the number of tokens are places in a row of tokens; others are not spelled here.
 const SPREAD: usize = 8;
 
 /// Spell what every merge (left id, right id, resulting id) makes; `base` has the id of every byte.
 ///
 /// `None` where a pair is merged twice, a parent is not made before, an id has two spellings, all together are more
-/// than `most` bytes, or ids are far apart: the caller then looks for what is wrong, if anything is.
+/// than `most` bytes or than there is memory for, or ids are far apart: the caller then looks for what is wrong, if anything is.
 pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Option<Spelled> {
+    memory::ensure(merges.len() * FOR_EACH_MERGE).ok()?;
     let spread = SPREAD * (base.len() + merges.len());
     let ids = || base.iter().copied().chain(merges.iter().map(|&[_, _, id]| id));
     let largest = ids().max().map(|id| id as usize).filter(|&id| id < spread)?;
@@ -31,6 +37,7 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
     for &[left, right, id] in merges {
         tokens.join(left, right, id, most.saturating_add(base.len()))?;
     }
+    memory::ensure(2 * tokens.bytes.len()).ok()?;
     Some(tokens.in_order())
 }
 

@@ -10,6 +10,7 @@ use super::boundary::Cutter;
 use super::key::{Key, LONGEST, Short, hash_bytes};
 use super::shard::{SHARDS, Shard, shard_of};
 use crate::error::Result;
+use crate::memory;
 use crate::pretokenize::Batch;
 
 /// How many slots the thread's own table has; with 24 bytes each it fills a part of a level-two cache.
@@ -151,7 +152,7 @@ impl<'a> Counter<'a> {
         let hash = hash_bytes(pretoken);
         let shard = shard_of(hash);
         let gathered = &mut self.long[shard];
-        gathered.bytes.extend_from_slice(pretoken);
+        memory::extend(&mut gathered.bytes, pretoken)?;
         gathered.entries.push((hash, gathered.bytes.len()));
         if gathered.bytes.len() >= GATHERED_BYTES {
             self.hand_over_long(shard)?;

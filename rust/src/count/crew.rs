@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::counter::Tally;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::{Stage, Watch};
 
 /// More threads than this are of no use to anybody.
@@ -58,6 +59,7 @@ impl Crew {
         watch: &mut dyn Watch,
         member: impl Fn() -> M + Sync,
     ) -> Result<Tally> {
+        memory::ensure_spare()?;
         let tally = Mutex::new(Tally::default());
         let shift = || {
             let done = self.shift(member());
@@ -67,9 +69,11 @@ impl Crew {
             shift();
             Ok(())
         } else {
+            let threads = memory::threads(threads);
             thread::scope(|scope| {
                 let (finished, news) = mpsc::channel::<()>();
-                for started in 0..threads {
+                let mut started = 0;
+                for _ in 0..threads {
                     let finished = finished.clone();
                     let shift = &shift;
                     let spawned = thread::Builder::new().spawn_scoped(scope, move || {
@@ -77,12 +81,13 @@ impl Crew {
                         drop(finished);
                     });
                     if spawned.is_err() {
-                        // The threads that could be started do all the work; without any, this one does it.
-                        if started == 0 {
-                            shift();
-                        }
                         break;
                     }
+                    started += 1;
+                }
+                // The threads that could be started do all the work; without any, this one does it.
+                if started == 0 {
+                    shift();
                 }
                 drop(finished);
                 let watched = self.watch(&news, total, before, watch);

@@ -27,6 +27,7 @@ use spill::Merged;
 pub use sorted::SortedCounts;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::pretokenize::Pattern;
 use crate::watch::{Stage, Watch};
 
@@ -221,9 +222,12 @@ impl CountTable {
         if !shards.iter().any(|shard| shard.is_spilled()) {
             let (mut short, mut long) = (Vec::new(), Vec::new());
             for shard in &shards {
-                let (slots, longer) = shard.tables();
-                short.extend(slots.iter().filter(|slot| slot.count >= min_count));
-                long.extend(longer.filter(|(_, count)| *count >= min_count));
+                let (slots, mut longer) = shard.tables();
+                let mut frequent = slots.iter().filter(|slot| slot.count >= min_count);
+                frequent.try_for_each(|slot| memory::push(&mut short, *slot))?;
+                longer.try_for_each(|entry| {
+                    if entry.1 >= min_count { memory::push(&mut long, entry) } else { Ok(()) }
+                })?;
             }
             return Entries::new(short, long).visit(&mut frequent);
         }
@@ -238,10 +242,7 @@ impl CountTable {
     /// The pretokens that were counted at least `min_count` times, sorted.
     pub fn sorted(&self, min_count: u64) -> Result<SortedCounts> {
         let mut sorted = SortedCounts::default();
-        self.visit_sorted(min_count, &mut |pretoken, count| {
-            sorted.push(pretoken, count);
-            Ok(())
-        })?;
+        self.visit_sorted(min_count, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
     }
 

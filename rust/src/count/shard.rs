@@ -6,7 +6,8 @@
 use super::key::{Key, LONGEST, Short, hash_bytes};
 use super::sorted::Entries;
 use super::spill::{Merged, Spill, overflow};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// A longer pretoken: where its bytes are, and its count. A length of zero is no pretoken.
@@ -102,7 +103,7 @@ impl Shard {
             if is_full(self.short_len, self.short.len()) {
                 self.make_room(self.short.len() * size_of::<Short>())?;
                 if is_full(self.short_len, self.short.len()) {
-                    self.resize_short(self.short.len() * 2);
+                    self.resize_short(self.short.len() * 2)?;
                 }
             }
             if let Some(later) = entries.get(index + AHEAD) {
@@ -129,9 +130,9 @@ impl Shard {
         }
     }
 
-    fn resize_short(&mut self, slots: usize) {
+    fn resize_short(&mut self, slots: usize) -> Result<()> {
         let slots = slots.max(FEWEST_SLOTS);
-        let old = std::mem::replace(&mut self.short, vec![Short::default(); slots]);
+        let old = std::mem::replace(&mut self.short, memory::filled(Short::default(), slots)?);
         for entry in old {
             if !entry.key.is_none() {
                 let mut place = home(entry.key.hash(), slots);
@@ -141,6 +142,7 @@ impl Shard {
                 self.short[place] = entry;
             }
         }
+        Ok(())
     }
 
     /// Add many pretokens that are too long to be keys, each with its hash.
@@ -152,7 +154,7 @@ impl Shard {
             if is_full(self.long_len, self.long.len()) {
                 self.make_room(self.long.len() * size_of::<Long>())?;
                 if is_full(self.long_len, self.long.len()) {
-                    self.resize_long(self.long.len() * 2);
+                    self.resize_long(self.long.len() * 2)?;
                 }
             }
             if let Some((later, ..)) = entries.get(index + AHEAD) {
@@ -183,9 +185,9 @@ impl Shard {
         }
     }
 
-    fn resize_long(&mut self, slots: usize) {
+    fn resize_long(&mut self, slots: usize) -> Result<()> {
         let slots = slots.max(FEWEST_SLOTS);
-        let old = std::mem::replace(&mut self.long, vec![Long::default(); slots]);
+        let old = std::mem::replace(&mut self.long, memory::filled(Long::default(), slots)?);
         for entry in old {
             if entry.length > 0 {
                 let mut place = home(entry.hash, slots);
@@ -195,15 +197,14 @@ impl Shard {
                 self.long[place] = entry;
             }
         }
+        Ok(())
     }
 
     /// Make room in the arena for one more pretoken.
     fn grow_arena(&mut self, length: usize) -> Result<()> {
         let wanted = length.max(self.arena.capacity()).max(FEWEST_BYTES);
         self.make_room(wanted)?;
-        self.arena.try_reserve_exact(wanted).map_err(|_| {
-            Error::Memory(format!("no memory for {} bytes of long pretokens", self.arena.len() + wanted))
-        })
+        memory::reserve(&mut self.arena, wanted)
     }
 
     /// Limit the memory that may be taken from now on; 0 is no limit.
@@ -225,6 +226,7 @@ impl Shard {
         if self.len() == 0 {
             return Ok(());
         }
+        memory::ensure(self.long_len * size_of::<(&[u8], u64)>())?;
         let mut spill = match self.spill.take() {
             Some(spill) => spill,
             None => Spill::new()?,
@@ -297,11 +299,12 @@ impl Shard {
         // one corner and look through that for each of the others. So there is room for all before the first comes.
         let slots = |len: usize| (len * 4 / 3 + 1).next_power_of_two();
         if slots(self.short_len + other.short_len) > self.short.len() {
-            self.resize_short(slots(self.short_len + other.short_len));
+            self.resize_short(slots(self.short_len + other.short_len))?;
         }
         if slots(self.long_len + other.long_len) > self.long.len() {
-            self.resize_long(slots(self.long_len + other.long_len));
+            self.resize_long(slots(self.long_len + other.long_len))?;
         }
+        memory::reserve(&mut self.arena, other.arena.len())?;
         for entry in other.short.iter().filter(|entry| !entry.key.is_none()) {
             self.add_one_short(*entry)?;
         }

@@ -2,6 +2,7 @@
 
 use super::key::{Key, Short};
 use crate::error::Result;
+use crate::memory;
 
 /// Pretokens in the order of their bytes, with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -12,10 +13,10 @@ pub struct SortedCounts {
 }
 
 impl SortedCounts {
-    pub fn push(&mut self, pretoken: &[u8], count: u64) {
-        self.pretokens.extend_from_slice(pretoken);
-        self.ends.push(self.pretokens.len() as u64);
-        self.counts.push(count);
+    pub fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
+        memory::extend(&mut self.pretokens, pretoken)?;
+        memory::push(&mut self.ends, self.pretokens.len() as u64)?;
+        memory::push(&mut self.counts, count)
     }
 }
 

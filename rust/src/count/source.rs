@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use super::boundary::Cutter;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// The nominal size of a chunk: large enough that nothing done once for each matters, small enough for a cache.
 /// In tests it is tiny, so that small files have many.
@@ -50,7 +51,12 @@ impl Source {
 }
 
 fn io_error(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.to_owned(), source }
+    match source.kind() {
+        ErrorKind::OutOfMemory => {
+            Error::Memory(format!("{}: not enough memory for its text", path.display()))
+        }
+        _ => Error::Io { path: path.to_owned(), source },
+    }
 }
 
 /// A part of a file: its bytes, and their offset.
@@ -156,9 +162,7 @@ impl Window<'_> {
         let filled = self.buffer.len();
         let wanted = (offset.min(self.source.size) - self.start) as usize;
         let more = wanted.saturating_sub(filled);
-        self.buffer.try_reserve(more).map_err(|_| {
-            Error::Memory(format!("{}: no memory for {wanted} bytes of text", self.source.path.display()))
-        })?;
+        memory::reserve(self.buffer, more)?;
         self.buffer.resize(filled + more, 0);
         match read_exact_at(self.file, &mut self.buffer[filled..], self.start + filled as u64) {
             Ok(()) => Ok(()),

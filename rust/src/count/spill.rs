@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering as MemoryOrder};
 
 use super::source::read_exact_at;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// How much is written at once.
 const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
@@ -78,10 +79,10 @@ impl RunWriter<'_> {
         let shared = self.last.iter().zip(pretoken).take_while(|(one, other)| one == other).count();
         push_number(&mut self.buffer, shared as u64);
         push_number(&mut self.buffer, (pretoken.len() - shared) as u64);
-        self.buffer.extend_from_slice(&pretoken[shared..]);
+        memory::extend(&mut self.buffer, &pretoken[shared..])?;
         push_number(&mut self.buffer, count);
         self.last.truncate(shared);
-        self.last.extend_from_slice(&pretoken[shared..]);
+        memory::extend(&mut self.last, &pretoken[shared..])?;
         if self.buffer.len() >= WRITTEN { self.flush() } else { Ok(()) }
     }
 
@@ -137,7 +138,7 @@ impl<'a> RunReader<'a> {
             self.refill()?;
             let part = &self.buffer[self.position..];
             let part = &part[..part.len().min(rest)];
-            self.pretoken.extend_from_slice(part);
+            memory::extend(&mut self.pretoken, part)?;
             self.position += part.len();
             rest -= part.len();
         }
@@ -209,6 +210,7 @@ impl<'a> Merged<'a> {
         let of_one = |spill: &'a Spill| spill.runs.iter().map(move |run| (spill, run.clone()));
         let runs: Vec<_> = spills.into_iter().flat_map(of_one).collect();
         let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
+        memory::ensure(runs.len() * capacity)?;
         let mut merged = Self { runs: BinaryHeap::with_capacity(runs.len()), pretoken: Vec::new() };
         for (spill, run) in runs {
             let mut reader = RunReader::new(spill, run, capacity);
@@ -233,7 +235,8 @@ impl<'a> Merged<'a> {
     /// Take the first pretoken of the run on top, and return its count.
     fn take_first(&mut self) -> Result<Option<u64>> {
         let Some(mut top) = self.runs.peek_mut() else { return Ok(None) };
-        self.pretoken.clone_from(&top.0.pretoken);
+        self.pretoken.clear();
+        memory::extend(&mut self.pretoken, &top.0.pretoken)?;
         let count = top.0.count;
         if !top.0.advance()? {
             std::collections::binary_heap::PeekMut::pop(top);

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use super::memory::{Zeroable, Zeroed};
+use crate::error::Result;
 
 /// The longest pretoken that is kept.
 pub const LONGEST: usize = 255;
@@ -195,13 +196,13 @@ pub struct Held<'a> {
 unsafe impl Sync for Table {}
 
 impl Table {
-    fn new(buckets: usize) -> Self {
-        Self {
-            buckets: Zeroed::new(buckets),
-            arena: Zeroed::new(buckets * WORDS),
+    fn new(buckets: usize) -> Result<Self> {
+        Ok(Self {
+            buckets: Zeroed::new(buckets)?,
+            arena: Zeroed::new(buckets * WORDS)?,
             used: AtomicUsize::new(0),
             entries: AtomicUsize::new(0),
-        }
+        })
     }
 
     #[inline(always)]
@@ -317,16 +318,16 @@ impl Table {
     }
 
     /// The table that takes the place of this one: larger, with the same entries; or empty.
-    fn successor(&self) -> Self {
+    fn successor(&self) -> Result<Self> {
         let larger = self.buckets.len() * GROWTH;
         if larger > LARGEST {
             return Self::new(LARGEST);
         }
-        let table = Self::new(larger);
+        let table = Self::new(larger)?;
         for entry in self.buckets.iter().flat_map(|bucket| &bucket.0) {
             self.copy(entry, &table);
         }
-        table
+        Ok(table)
     }
 
     fn copy(&self, entry: &Entry, table: &Self) {
@@ -387,13 +388,13 @@ pub struct Cache {
     being_replaced: AtomicBool,
 }
 
-impl Default for Cache {
-    fn default() -> Self {
-        Self { table: RwLock::new(Arc::new(Table::new(SMALLEST))), being_replaced: AtomicBool::new(false) }
-    }
-}
-
 impl Cache {
+    /// A small one, which grows with what is learned.
+    pub fn new() -> Result<Self> {
+        let table = Arc::new(Table::new(SMALLEST)?);
+        Ok(Self { table: RwLock::new(table), being_replaced: AtomicBool::new(false) })
+    }
+
     /// The table of now, unless it is just being replaced.
     pub fn table(&self) -> Option<Arc<Table>> {
         self.table.try_read().ok().map(|table| Arc::clone(&table))
@@ -415,9 +416,12 @@ impl Cache {
         if !Arc::ptr_eq(&current, &table) || self.being_replaced.swap(true, Ordering::Acquire) {
             return current;
         }
-        let successor = Arc::new(table.successor());
-        let stored = self.table.try_write().map(|mut current| *current = Arc::clone(&successor));
+        // Without memory for another table, this one is used as it is.
+        let successor = table.successor().ok().map(Arc::new);
+        let stored = successor.filter(|successor| {
+            self.table.try_write().map(|mut current| *current = Arc::clone(successor)).is_ok()
+        });
         self.being_replaced.store(false, Ordering::Release);
-        if stored.is_ok() { successor } else { table }
+        stored.unwrap_or(table)
     }
 }

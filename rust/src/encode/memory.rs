@@ -7,6 +7,9 @@ use std::ops::Deref;
 #[cfg(target_os = "linux")]
 use std::ptr::NonNull;
 
+use crate::error::Result;
+use crate::memory;
+
 /// Where slices begin: a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
 /// The size of a large page; slices of that size or more begin at a multiple of it where the system has such pages.
@@ -41,24 +44,25 @@ enum Storage {
 }
 
 impl<T: Zeroable> Zeroed<T> {
-    pub fn new(length: usize) -> Self {
-        Self { storage: Storage::new(length * size_of::<T>()), length, values: PhantomData }
+    pub fn new(length: usize) -> Result<Self> {
+        Ok(Self { storage: Storage::new(length * size_of::<T>())?, length, values: PhantomData })
     }
 }
 
 impl Storage {
-    fn new(bytes: usize) -> Self {
+    fn new(bytes: usize) -> Result<Self> {
+        memory::ensure(bytes)?;
         #[cfg(target_os = "linux")]
         if bytes >= LARGE
             && let Some(mapping) = Mapping::new(bytes)
         {
-            return Self::Mapped(mapping);
+            return Ok(Self::Mapped(mapping));
         }
         let zeros = Box::into_raw(vec![0_u64; (bytes + ALIGNMENT).div_ceil(8)].into_boxed_slice());
         // SAFETY: a cell has the layout of its content, and the pointer came from a box.
         let words = unsafe { Box::from_raw(zeros as *mut [UnsafeCell<u64>]) };
         let skipped = words.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT / 8);
-        Self::Allocated(words, skipped)
+        Ok(Self::Allocated(words, skipped))
     }
 
     #[inline(always)]
@@ -126,8 +130,8 @@ impl Drop for Mapping {
 }
 
 /// Make room for so many values more, if the system has it. (If not, room is made as it is needed.)
-pub fn reserve<T>(values: &mut Vec<T>, more: usize) {
-    if values.try_reserve(more).is_ok() && more * size_of::<T>() >= 2 * LARGE {
+pub fn expect<T>(values: &mut Vec<T>, more: usize) {
+    if memory::reserve(values, more).is_ok() && more * size_of::<T>() >= 2 * LARGE {
         ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>());
     }
 }

@@ -21,6 +21,7 @@ use std::collections::BinaryHeap;
 
 use super::merges::{Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
 
@@ -34,6 +35,11 @@ const HEAP_STEPS: usize = 1 << 16;
 
 /// Window sizes and how far each reaches back into the one before, in the order they are tried.
 const WINDOWS: [(usize, usize); 2] = [(SHORT, 24), (4096, 1024)];
+
+/// A pretoken of so many bytes is asked memory for: for each byte a node, an id, and a place on the heap that has
+/// just grown.
+const LARGE: usize = 1 << 16;
+const FOR_EACH_BYTE: usize = size_of::<Node>() + size_of::<u32>() + 2 * size_of::<u64>();
 
 /// Memory that is used again from one pretoken to the next.
 #[derive(Default)]
@@ -66,6 +72,9 @@ pub fn merge(
     scratch: &mut Scratch,
     pulse: &mut Pulse,
 ) -> Result<()> {
+    if pretoken.len() >= LARGE {
+        memory::ensure(pretoken.len().saturating_mul(FOR_EACH_BYTE))?;
+    }
     let mut rest = pretoken;
     while !rest.is_empty() {
         let left = scratch.row.merge_stretches(merges, rest, ids);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::memory::{ensure, reserve};
 use crate::pretokenize::{Batch, Pattern};
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
@@ -51,18 +52,24 @@ pub struct Encoder {
     largest_id: u32,
 }
 
+/// What a token and a merge take in the tables at most, besides the bytes of long tokens.
+const FOR_EACH_TOKEN: usize = 256;
+const FOR_EACH_MERGE: usize = 64;
+
 /// Where ids go.
 pub trait Sink {
     /// Take the ids of the next stretch of text.
     fn put(&mut self, ids: &[u32]);
-    /// Make room for the ids of a text of so many bytes.
+    /// Make room for the ids of a text of so many bytes, if there is as much: often there are far fewer.
     fn expect(&mut self, bytes: usize);
+    /// Make sure of room for so many ids.
+    fn make_room(&mut self, ids: usize) -> Result<()>;
     /// Give back the room that was not needed.
     fn finish(&mut self);
     /// How many ids have been taken.
     fn taken(&self) -> usize;
     /// Take all that another one has taken, and leave it empty.
-    fn append(&mut self, other: &mut Self);
+    fn append(&mut self, other: &mut Self) -> Result<()>;
 }
 
 /// An integer type that ids are stored as.
@@ -97,7 +104,12 @@ impl<T: Id> Sink for Vec<T> {
 
     fn expect(&mut self, bytes: usize) {
         // No text has more ids than bytes; what is not used is never touched, and given back in the end.
-        memory::reserve(self, bytes);
+        memory::expect(self, bytes);
+    }
+
+    #[inline]
+    fn make_room(&mut self, ids: usize) -> Result<()> {
+        reserve(self, ids)
     }
 
     fn finish(&mut self) {
@@ -109,9 +121,11 @@ impl<T: Id> Sink for Vec<T> {
         self.len()
     }
 
-    fn append(&mut self, other: &mut Self) {
+    fn append(&mut self, other: &mut Self) -> Result<()> {
+        reserve(self, other.len())?;
         self.extend_from_slice(other);
         other.clear();
+        Ok(())
     }
 }
 
@@ -127,6 +141,10 @@ impl Sink for Count {
 
     fn expect(&mut self, _: usize) {}
 
+    fn make_room(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
     fn finish(&mut self) {}
 
     #[inline]
@@ -134,8 +152,9 @@ impl Sink for Count {
         self.0
     }
 
-    fn append(&mut self, other: &mut Self) {
+    fn append(&mut self, other: &mut Self) -> Result<()> {
         self.0 += std::mem::take(&mut other.0);
+        Ok(())
     }
 }
 
@@ -149,6 +168,7 @@ pub struct Work {
 impl Encoder {
     /// Check the definition and make the tables.
     pub fn new(definition: &Definition) -> Result<Self> {
+        ensure(definition.tokens.len() * FOR_EACH_TOKEN + definition.merges.len() * FOR_EACH_MERGE)?;
         let specials = definition.special_tokens.iter().map(|(text, id)| (*id, text.as_bytes()));
         let tokens = Tokens::new(definition.tokens.iter().copied().chain(specials.clone()))?;
         let merges = Merges::new(base_ids(definition.tokens)?, definition.merges, &tokens)?;
@@ -162,7 +182,7 @@ impl Encoder {
                 HashMap::new()
             },
             special_tokens: SpecialTokens::new(definition.special_tokens)?,
-            cache: Cache::default(),
+            cache: Cache::new()?,
             merges,
             tokens,
         })
@@ -205,7 +225,10 @@ impl Encoder {
         for segment in self.special_tokens.split(text, special) {
             match segment? {
                 Segment::Ordinary(text) => self.encode_ordinary(text, sink, work, pulse)?,
-                Segment::Special(id) => sink.put(&[id]),
+                Segment::Special(id) => {
+                    sink.make_room(1)?;
+                    sink.put(&[id]);
+                }
             }
         }
         Ok(())

@@ -166,6 +166,8 @@ impl Encoder {
                 return Ok(());
             }
             let mut start = batch_start;
+            // No text has more ids than bytes.
+            sink.make_room(scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
                 let block = Block { text: text.as_bytes(), start, ends };
                 match &table {

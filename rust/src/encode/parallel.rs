@@ -12,11 +12,15 @@ use std::thread;
 use super::special::{Segment, Special};
 use super::{Count, Encoder, Id, Sink, Work, character_start};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::{Pulse, Watch};
 
 /// About how many bytes of text make a job, and how many make it worth while to start threads.
 /// (In tests every text is cut wherever it may be.)
 const JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
+
+/// What a text takes besides its ids: a part, where it ends, twice over while the row of ends grows, and an offset.
+const FOR_EACH_TEXT: usize = size_of::<Part>() + 4 * size_of::<usize>();
 
 /// The ids of several texts in one row; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 pub struct Encoded<T> {
@@ -66,6 +70,7 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
+        memory::ensure(texts.len() * FOR_EACH_TEXT)?;
         let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
         let Done { sink, ends } = self.run(&parts, special, threads, watch)?;
         let mut offsets = vec![0; texts.len() + 1];
@@ -83,6 +88,7 @@ impl Encoder {
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
+        memory::ensure(texts.len() * FOR_EACH_TEXT)?;
         let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
         let done: Done<Count> = self.run(&parts, special, threads, watch)?;
         let mut counts = vec![0; texts.len()];
@@ -153,7 +159,7 @@ impl Encoder {
         }
         let jobs = Jobs::new(parts, total);
         thread::scope(|scope| {
-            for _ in 1..number {
+            for _ in 0..memory::threads(number - 1) {
                 let spawned = thread::Builder::new().spawn_scoped(scope, || {
                     self.work_on(&jobs, special, &mut Pulse::until(&jobs.stop));
                 });
@@ -190,7 +196,10 @@ impl Encoder {
             match part.content {
                 Content::Unparsed(text) => self.encode(text, special, sink, work, pulse)?,
                 Content::Parsed(Segment::Ordinary(text)) => self.encode_ordinary(text, sink, work, pulse)?,
-                Content::Parsed(Segment::Special(id)) => sink.put(&[id]),
+                Content::Parsed(Segment::Special(id)) => {
+                    sink.make_room(1)?;
+                    sink.put(&[id]);
+                }
             }
             ends.push(sink.taken());
         }
@@ -223,7 +232,10 @@ impl<S: Sink> Gathered<S> {
             && let Some(Ok(mut done)) = result.take_if(|result| result.is_ok())
         {
             let before = self.row.sink.taken();
-            self.row.sink.append(&mut done.sink);
+            if let Err(error) = self.row.sink.append(&mut done.sink) {
+                *result = Some(Err(error));
+                break;
+            }
             self.row.ends.extend(done.ends.drain(..).map(|end| before + end));
             self.jobs += 1;
             self.used.push(done);
@@ -263,12 +275,12 @@ impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
         if matches!(result, Err(Error::Caller(_))) {
             self.stop.store(true, Ordering::Relaxed);
         }
-        if result.is_err() {
-            self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
-        }
         let mut gathered = self.gathered();
         gathered.waiting[index] = Some(result);
         gathered.gather();
+        if [index, gathered.jobs].iter().any(|job| matches!(gathered.waiting.get(*job), Some(Some(Err(_))))) {
+            self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
+        }
     }
 
     fn into_result(self) -> Result<Done<S>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::special::Special;
 use super::{Encoder, Work, character_start};
 use crate::error::Result;
+use crate::memory;
 use crate::watch::Pulse;
 
 /// How far back the first look for a place to cut goes; each further look goes four times as far.
@@ -32,7 +33,7 @@ impl EncodeStream {
 
     /// Take the next piece of the text and append the ids that are now final. After an error the text is dropped.
     pub fn feed(&mut self, piece: &str, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
-        self.pending.push_str(piece);
+        memory::append(&mut self.pending, piece)?;
         let end = self.settled_end();
         let encoded = self.encoder.encode(&self.pending[..end], self.special, ids, &mut self.work, pulse);
         self.pending.drain(..if encoded.is_ok() { end } else { self.pending.len() });

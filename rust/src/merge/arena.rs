@@ -1,6 +1,7 @@
 //! Lists of positions, each in one piece of a common array; what a list leaves behind is used again.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// A stretch of the arena.
@@ -35,10 +36,7 @@ impl Arena {
 
     /// Makes room for exactly so many positions in an empty arena.
     pub fn reserve(&mut self, places: usize) -> Result<()> {
-        self.positions
-            .try_reserve_exact(places)
-            .map_err(|_| Error::Memory(format!("no memory for the positions of {places} pairs")))?;
-        self.positions.resize(places, 0);
+        self.positions = memory::filled(0, places)?;
         Ok(())
     }
 
@@ -62,15 +60,16 @@ impl Arena {
     }
 
     /// A new stretch, with anything in it.
-    pub fn take(&mut self, len: u32) -> List {
+    pub fn take(&mut self, len: u32) -> Result<List> {
         let class = len.max(1).next_power_of_two().ilog2() as usize;
         if let Some(stretch) = self.free.iter_mut().skip(class).find_map(Vec::pop) {
             self.give_back(List { start: stretch.start + len, len: stretch.len - len });
-            return List { start: stretch.start, len };
+            return Ok(List { start: stretch.start, len });
         }
         let start = self.positions.len();
+        memory::reserve(&mut self.positions, len as usize)?;
         self.positions.resize(start + len as usize, 0);
-        List { start: start as u32, len }
+        Ok(List { start: start as u32, len })
     }
 
     /// Ends the use of a stretch.
@@ -81,10 +80,10 @@ impl Arena {
     }
 
     /// Makes a list longer; its new places come behind those that it had.
-    pub fn lengthen(&mut self, list: List, by: u32) -> List {
-        let longer = self.take(list.len + by);
+    pub fn lengthen(&mut self, list: List, by: u32) -> Result<List> {
+        let longer = self.take(list.len + by)?;
         self.positions.copy_within(list.range(), longer.start as usize);
         self.give_back(list);
-        longer
+        Ok(longer)
     }
 }

@@ -7,9 +7,11 @@ use super::crew::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
 use super::part::Part;
 use super::pulse::Pulse;
+use super::queue::Candidate;
 use super::slots::{Slot, Standing};
 use super::tokens::{Code, Tokens};
 use crate::error::Result;
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// The pairs that a census found, with the numbers of their lists.
@@ -24,6 +26,9 @@ pub struct Census {
     /// For each part and list, how many positions are listed.
     numbers: Vec<Vec<u32>>,
 }
+
+/// What a followed pair takes besides its place in the table and its positions: a candidate, and its list's number.
+const FOR_EACH_FOLLOWED: usize = size_of::<Candidate>() + size_of::<u32>();
 
 /// A pair and its count.
 struct Found {
@@ -98,32 +103,33 @@ impl Census {
         (parts, standing): (usize, usize),
         number: impl Fn(usize, u64) -> u32,
         plan: &Plan<'_>,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>> {
         if found.len() > plan.enough {
             let (_, last, _) = found.select_nth_unstable_by_key(plan.enough, |pair| Reverse(pair.count));
             threshold = threshold.max(last.count.min(plan.most));
         }
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
-            return None;
+            return Ok(None);
         }
-        let mut followed = PairTable::with_capacity(found.len());
+        memory::ensure(found.len() * (FOR_EACH_FOLLOWED + parts * size_of::<u32>()))?;
+        let mut followed = PairTable::with_capacity(found.len())?;
         let mut numbers = vec![Vec::with_capacity(found.len()); parts];
         for (list, pair) in found.iter().enumerate() {
-            let place = followed.insert(pair.key);
+            let place = followed.insert(pair.key)?;
             *followed.count_mut(place) = pair.count;
             *followed.list_mut(place) = list as u32;
             for (part, numbers) in numbers.iter_mut().enumerate() {
                 numbers.push(number(part, pair.key));
             }
         }
-        Some(Self {
+        Ok(Some(Self {
             threshold,
             followed,
             standing,
             dense_codes: (plan.tokens.len() <= plan.dense).then_some(plan.tokens.len()),
             numbers,
-        })
+        }))
     }
 
     fn take_dense<S: Slot>(
@@ -166,7 +172,7 @@ impl Census {
             let (left, right) = codes_of(key);
             counted[part][left as usize * codes + right as usize].1
         };
-        Ok(Self::follow(found, threshold, (counted.len(), standing), number, plan))
+        Self::follow(found, threshold, (counted.len(), standing), number, plan)
     }
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
@@ -185,14 +191,14 @@ impl Census {
         let mut threshold = plan.threshold(sketch.total).clamp(1, highest);
         loop {
             let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
-                let mut pairs = PairTable::with_capacity(0);
+                let mut pairs = PairTable::with_capacity(0)?;
                 let mut likely: Vec<Standing> = Vec::new();
                 part.slots.each_batch(&part.spans, pulse, |batch| {
                     likely.clear();
                     likely.extend(batch.iter().filter(|pair| sketch.may_reach(pair.key, threshold)).copied());
                     likely.iter().for_each(|pair| pairs.prefetch(pair.key));
                     for pair in &likely {
-                        let place = pairs.insert(pair.key);
+                        let place = pairs.insert(pair.key)?;
                         *pairs.list_mut(place) += 1;
                         add(pairs.count_mut(place), pair.count)?;
                     }
@@ -203,7 +209,7 @@ impl Census {
             let number =
                 |part: usize, key| counted[part].find(key).map_or(0, |place| counted[part].list(place));
             let found = add_up(&counted, plan)?;
-            let census = Self::follow(found, threshold, (counted.len(), standing), number, plan);
+            let census = Self::follow(found, threshold, (counted.len(), standing), number, plan)?;
             if census.is_some() || threshold == 1 {
                 return Ok(census);
             }
@@ -214,19 +220,19 @@ impl Census {
 
 /// Adds up what the parts counted.
 fn add_up(counted: &[PairTable], plan: &Plan<'_>) -> Result<Vec<Found>> {
-    let found = |table: &PairTable| -> Vec<Found> {
+    let found = |table: &PairTable| {
         let allowed = table.iter().filter(|&(key, ..)| plan.allows(key));
-        allowed.map(|(key, count, _)| Found { key, count }).collect()
+        memory::gathered(allowed.map(|(key, count, _)| Found { key, count }))
     };
     if let [alone] = counted {
-        return Ok(found(alone));
+        return found(alone);
     }
-    let mut all = PairTable::with_capacity(counted.iter().map(PairTable::len).max().unwrap_or(0));
+    let mut all = PairTable::with_capacity(counted.iter().map(PairTable::len).max().unwrap_or(0))?;
     for (key, count, _) in counted.iter().flat_map(PairTable::iter) {
-        let place = all.insert(key);
+        let place = all.insert(key)?;
         add(all.count_mut(place), count)?;
     }
-    Ok(found(&all))
+    found(&all)
 }
 
 /// Upper bounds of pairs' counts; a counter that is full stays full.

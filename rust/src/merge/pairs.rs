@@ -2,6 +2,7 @@
 
 use super::tokens::Code;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// A hash table with open addressing; a pair is never taken out of it.
@@ -48,14 +49,14 @@ pub fn hash(key: u64) -> u64 {
 
 impl PairTable {
     /// A table that holds `pairs` pairs without growing.
-    pub fn with_capacity(pairs: usize) -> Self {
+    pub fn with_capacity(pairs: usize) -> Result<Self> {
         let size = (pairs * FULL.1 / FULL.0 + 1).next_power_of_two().max(SMALLEST);
-        Self {
-            pairs: vec![Pair::default(); size],
-            lists: vec![0; size],
+        Ok(Self {
+            pairs: memory::filled(Pair::default(), size)?,
+            lists: memory::filled(0, size)?,
             len: 0,
             shift: 64 - size.trailing_zeros(),
-        }
+        })
     }
 
     pub fn len(&self) -> usize {
@@ -85,16 +86,17 @@ impl PairTable {
     }
 
     /// The pair's place; a pair that was not there has count 0 and list 0.
-    pub fn insert(&mut self, key: u64) -> Place {
+    #[inline]
+    pub fn insert(&mut self, key: u64) -> Result<Place> {
         if self.len * FULL.1 >= self.pairs.len() * FULL.0 {
-            self.grow();
+            self.grow()?;
         }
         let at = self.place(key);
         if self.pairs[at].key == 0 {
             self.len += 1;
             self.pairs[at].key = key;
         }
-        Place(at)
+        Ok(Place(at))
     }
 
     pub fn count(&self, place: Place) -> u64 {
@@ -123,8 +125,9 @@ impl PairTable {
         at
     }
 
-    fn grow(&mut self) {
-        let mut larger = Self::with_capacity(self.len * 2);
+    #[cold]
+    fn grow(&mut self) -> Result<()> {
+        let mut larger = Self::with_capacity(self.len * 2)?;
         for (key, count, list) in self.iter() {
             let at = larger.place(key);
             larger.pairs[at] = Pair { key, count };
@@ -132,6 +135,7 @@ impl PairTable {
         }
         larger.len = self.len;
         *self = larger;
+        Ok(())
     }
 }
 

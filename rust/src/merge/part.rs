@@ -7,6 +7,7 @@ use super::pulse::Pulse;
 use super::slots::{BATCH, Group, Slot, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// A pair to be merged.
@@ -110,6 +111,12 @@ impl<S: Slot> Part<S> {
         self.arena.len() > self.arena_limit
     }
 
+    /// Makes room for what a merge at all positions of a list leaves behind.
+    pub fn make_room(&mut self, list: u32) -> Result<()> {
+        let positions = self.list_len(list);
+        memory::reserve(&mut self.events, positions)
+    }
+
     /// Replaces the pair in the words, in order of position, and tallies what stood beside it.
     ///
     /// Each replacement changes four counts: (before, left) and (right, after) fall, (before, joined) and
@@ -167,11 +174,11 @@ impl<S: Slot> Part<S> {
     }
 
     /// Makes a list longer; returns where its new positions go.
-    pub fn lengthen(&mut self, list: u32, by: u32) -> u32 {
+    pub fn lengthen(&mut self, list: u32, by: u32) -> Result<u32> {
         let old = self.lists[list as usize];
-        let longer = self.arena.lengthen(old, by);
+        let longer = self.arena.lengthen(old, by)?;
         self.lists[list as usize] = longer;
-        longer.start + old.len
+        Ok(longer.start + old.len)
     }
 
     /// Writes the positions of merged occurrences into the lists of the pairs beside them.
@@ -208,8 +215,9 @@ impl<S: Slot> Part<S> {
         growth: usize,
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let mut ends = Vec::with_capacity(numbers.len());
-        let mut listed = 0;
+        let (mut ends, mut listed) = (Vec::new(), 0);
+        memory::reserve(&mut ends, numbers.len())?;
+        memory::reserve(&mut self.lists, numbers.len())?;
         for &len in numbers {
             self.lists.push(List { start: listed, len });
             ends.push(listed);

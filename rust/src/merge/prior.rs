@@ -9,6 +9,10 @@ use super::pulse::Pulse;
 use super::slots::{Slot, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
+use crate::memory;
+
+/// What a merge takes: its row, its rank by its pair, and its token.
+const FOR_EACH_MERGE: usize = 128;
 
 /// Fixed merges by pair; among equal pairs the first has the rank.
 pub struct Prior {
@@ -19,6 +23,7 @@ pub struct Prior {
 impl Prior {
     /// Adds the merges' tokens to `tokens`; refuses a merge whose result is not what its pair makes.
     pub fn new(merges: &[Merge], tokens: &mut Tokens) -> Result<Self> {
+        memory::ensure(merges.len() * FOR_EACH_MERGE)?;
         let mut prior = Self { ranks: HashMap::new(), merges: Vec::with_capacity(merges.len()) };
         for (row, &[left, right, result]) in merges.iter().enumerate() {
             let known = (tokens.len() - FIRST as usize) as u64;

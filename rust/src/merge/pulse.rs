@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::{Stage, Watch};
 
 /// Counts work. In the calling thread it reports when a tenth of a second has passed; in others it looks whether
@@ -74,6 +75,8 @@ impl<'w> Pulse<'w> {
     pub fn report(&mut self) -> Result<()> {
         match &mut self.beat {
             Beat::Watched { watch, reported, done, total } => {
+                // Tables that grow with the vocabulary grow slowly, and are not asked for each time.
+                memory::ensure_spare()?;
                 *reported = Instant::now();
                 watch.report(Stage::Merging, *done, *total)
             }

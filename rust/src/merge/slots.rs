@@ -14,7 +14,8 @@ use super::pairs::key_of;
 use super::pulse::Pulse;
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// How a code is stored: in 16 bits while there are few tokens, else in 32.
@@ -66,7 +67,7 @@ impl Layout {
             let tokens = if uniform { word.len() as u64 } else { word.iter().map(span).sum() };
             match small.get_mut(usize::try_from(count).unwrap_or(usize::MAX)) {
                 Some(slots) => *slots += tokens + 1,
-                None => large.push((count, tokens + 1)),
+                None => memory::push(&mut large, (count, tokens + 1))?,
             }
             Ok(())
         })?;
@@ -157,12 +158,7 @@ impl<S: Slot> Slots<S> {
             small[count as usize] = group;
         }
 
-        let mut slots = Vec::new();
-        let length = layout.slots as usize;
-        slots.try_reserve_exact(length).map_err(|_| {
-            Error::Memory(format!("no memory for the {length} bytes of the distinct pretokens"))
-        })?;
-        slots.resize(length, S::of(BOUNDARY));
+        let mut slots = memory::filled(S::of(BOUNDARY), layout.slots as usize)?;
         words.visit(share, &mut |word, count| {
             pulse.work(word.len())?;
             if word.len() < 2 || count == 0 {
@@ -187,12 +183,13 @@ impl<S: Slot> Slots<S> {
             Ok(())
         })?;
         let mut filled = Self { slots, starts, counts, group_of_block: Vec::new() };
-        filled.index_groups();
+        filled.index_groups()?;
         Ok(filled)
     }
 
-    fn index_groups(&mut self) {
+    fn index_groups(&mut self) -> Result<()> {
         self.group_of_block.clear();
+        memory::reserve(&mut self.group_of_block, self.slots.len().div_ceil(1 << BLOCK))?;
         let mut group = 0;
         for first in (0..self.slots.len()).step_by(1 << BLOCK) {
             while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= first {
@@ -200,6 +197,7 @@ impl<S: Slot> Slots<S> {
             }
             self.group_of_block.push(group as u32);
         }
+        Ok(())
     }
 
     /// How many slots there are.
@@ -320,8 +318,7 @@ impl<S: Slot> Slots<S> {
             *last = to as u32;
         }
         self.slots.truncate(to);
-        self.index_groups();
-        Ok(())
+        self.index_groups()
     }
 }
 

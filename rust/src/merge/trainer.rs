@@ -14,6 +14,7 @@ use super::slots::{Layout, Slot, Slots};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::{Merge, Rules, Share, Words};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::Watch;
 
 /// Learns merges from words whose units are `symbols`, after the merges in `prior`; returns the new ones.
@@ -28,6 +29,7 @@ pub fn train<'a, W: Words>(
     watch: &mut dyn Watch,
 ) -> Result<Vec<Merge>> {
     let useful = if words.len() < FEW_WORDS { 1 } else { threads.clamp(1, MOST_THREADS) };
+    let useful = 1 + memory::threads(useful - 1);
     train_at_pace(symbols, words, rules, prior, Pace { parts: useful, ..Pace::default() }, watch)
 }
 
@@ -119,7 +121,9 @@ pub(super) fn train_at_pace<'a, W: Words>(
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
     let narrow = !pace.wide && tokens.len() as u64 + new_tokens <= u64::from(u16::MAX);
     let slot = if narrow { size_of::<u16>() } else { size_of::<u32>() };
-    pulse.expect(slots * (slot as u64 + LISTED) + TABLES)?;
+    let expected = slots * (slot as u64 + LISTED) + TABLES;
+    pulse.expect(expected)?;
+    memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
     let merges = if narrow {
         Trainer::<u16>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
     } else {
@@ -183,6 +187,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
             Ok(Part::new(slots, spans))
         })?;
         let crew = Crew::new(parts);
+        let pairs = PairTable::with_capacity(0)?;
         crew.together(|| {
             let trainer = Trainer {
                 crew: &crew,
@@ -193,7 +198,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 tokens,
                 merges: Vec::new(),
                 threshold: u64::MAX,
-                pairs: PairTable::with_capacity(0),
+                pairs,
                 queue: Queue::new(rules.tie_break, pace.buckets, pace.at_a_time),
                 lists: 0,
             };
@@ -252,6 +257,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
         let mut parts = std::mem::take(&mut self.parts);
+        parts.iter_mut().try_for_each(|part| part.make_room(list))?;
         let positions: usize = parts.iter().map(|part| part.list_len(list)).sum();
         if parts.len() > 1 && positions >= self.pace.together {
             parts.clear();
@@ -265,7 +271,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
             *self.pairs.count_mut(place) = 0;
         }
         if is_new {
-            self.settle_new(&mut parts, task);
+            self.settle_new(&mut parts, task)?;
         } else {
             self.settle_known(&mut parts, task)?;
         }
@@ -304,7 +310,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Brings the counts up to date after a merge into a new token: all its pairs are known exactly.
-    fn settle_new(&mut self, parts: Parts<'_, '_, S>, task: Task) {
+    fn settle_new(&mut self, parts: Parts<'_, '_, S>, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
         let repeated = parts[0].before.get(joined).weight;
@@ -316,8 +322,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
             if before != joined {
                 self.lower(before, left, tally.weight);
             }
-            if let Some(list) = self.follow_new(parts, before, joined, tally.weight) {
-                list_beside(parts, Side::Before, before, list);
+            if let Some(list) = self.follow_new(parts, before, joined, tally.weight)? {
+                list_beside(parts, Side::Before, before, list)?;
             }
         }
         for nth in 0..parts[0].after.touched().len() {
@@ -329,24 +335,31 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 self.lower(right, after, tally.weight);
             }
             let undone = if after == left { repeated } else { 0 };
-            if let Some(list) = self.follow_new(parts, joined, after, tally.weight - undone) {
-                list_beside(parts, Side::After, after, list);
+            if let Some(list) = self.follow_new(parts, joined, after, tally.weight - undone)? {
+                list_beside(parts, Side::After, after, list)?;
             }
         }
+        Ok(())
     }
 
     /// Starts to follow a new pair, if it is frequent enough; returns the number of its list.
-    fn follow_new(&mut self, parts: Parts<'_, '_, S>, left: Code, right: Code, count: u64) -> Option<u32> {
+    fn follow_new(
+        &mut self,
+        parts: Parts<'_, '_, S>,
+        left: Code,
+        right: Code,
+        count: u64,
+    ) -> Result<Option<u32>> {
         if count < self.threshold || !self.rules.allow(&self.tokens, left, right) {
-            return None;
+            return Ok(None);
         }
-        let place = self.pairs.insert(key_of(left, right));
+        let place = self.pairs.insert(key_of(left, right))?;
         *self.pairs.count_mut(place) = count;
         let list = self.lists;
         *self.pairs.list_mut(place) = list;
         self.add_list(parts);
         self.queue.push(&self.tokens, Candidate { key: key_of(left, right), count });
-        Some(list)
+        Ok(Some(list))
     }
 
     /// Brings the counts up to date after a merge into a token that existed before.
@@ -359,7 +372,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 continue;
             }
             if let Some(list) = self.raise(parts, before, joined, tally.weight)? {
-                list_beside(parts, Side::Before, before, list);
+                list_beside(parts, Side::Before, before, list)?;
             }
         }
         for nth in 0..parts[0].after.touched().len() {
@@ -368,7 +381,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
                 continue;
             }
             if let Some(list) = self.raise(parts, joined, after, tally.weight)? {
-                list_beside(parts, Side::After, after, list);
+                list_beside(parts, Side::After, after, list)?;
             }
         }
         self.raise_doubled(parts, joined)?;
@@ -401,7 +414,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         if let Some(list) = list {
             for part in parts {
                 let (before, after) = (part.before.get(joined).number, part.after.get(joined).number);
-                let start = part.lengthen(list, before + after);
+                let start = part.lengthen(list, before + after)?;
                 part.before.set_cursor(joined, start);
                 part.after.set_cursor(joined, start + before);
             }
@@ -424,7 +437,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         let place = match self.pairs.find(key) {
             Some(place) => place,
             None => {
-                let place = self.pairs.insert(key);
+                let place = self.pairs.insert(key)?;
                 *self.pairs.count_mut(place) = self.threshold - 1;
                 *self.pairs.list_mut(place) = if self.threshold == 1 { self.lists } else { UNLISTED };
                 if self.threshold == 1 {
@@ -465,7 +478,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         if reason != Reason::Start {
             on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
         }
-        self.pairs = PairTable::with_capacity(0);
+        self.pairs = PairTable::with_capacity(0)?;
         let divisor = self.pace.divisor.max(2);
         let (threshold, most) = match reason {
             Reason::Start => (None, 1),
@@ -512,12 +525,13 @@ fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, Tally) {
 }
 
 /// Makes room in a list for the occurrences that have a token on one side.
-fn list_beside<S: Slot>(parts: Parts<'_, '_, S>, side: Side, code: Code, list: u32) {
+fn list_beside<S: Slot>(parts: Parts<'_, '_, S>, side: Side, code: Code, list: u32) -> Result<()> {
     for part in parts {
         let number = part.beside(side).get(code).number;
         if number > 0 {
-            let start = part.lengthen(list, number);
+            let start = part.lengthen(list, number)?;
             part.beside(side).set_cursor(code, start);
         }
     }
+    Ok(())
 }

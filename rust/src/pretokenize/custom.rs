@@ -11,6 +11,7 @@ use fancy_regex::{CompileError, Matches, Regex, RegexBuilder};
 
 use super::Batch;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::unicode::{category_ranges, space_ranges};
 
 /// How often one match may go back and try another way before the pattern is given up as hopeless.
@@ -37,6 +38,7 @@ impl Custom {
                 source.len()
             )));
         }
+        memory::ensure_spare()?;
         let explicit = write_out(source)?;
         // A match of nothing is no piece. Python's `finditer` reports it and then looks for another match at the same
         // place that is not empty; the machine finds just those.

@@ -4,6 +4,7 @@
 //! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine.
 
 use crate::error::Result;
+use crate::memory;
 use crate::unicode::class_table;
 
 mod classify;
@@ -185,7 +186,7 @@ pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern) -> Result<Vec<&'t str>>
     let mut start = 0;
     while scanner.fill(&mut batch)? > 0 {
         for &end in batch.ends() {
-            pieces.push(&text[start..end]);
+            memory::push(&mut pieces, &text[start..end])?;
             start = end;
         }
     }

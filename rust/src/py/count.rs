@@ -16,6 +16,7 @@ use super::texts::{JoinedTexts, OwnedText};
 use super::{PyWatch, thread_count};
 use crate::count::{self, Means, SortedCounts};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::{Stage, Watch};
 
 /// How many bytes of documents are gathered from Python before they are counted with the GIL released.
@@ -80,7 +81,7 @@ impl CountTable {
         let means = Means { threads: thread_count(num_threads)?, memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref() };
         if let Ok(joined) = documents.cast::<JoinedTexts>() {
-            let texts: Vec<&[u8]> = joined.get().texts().collect();
+            let texts = memory::gathered(joined.get().texts())?;
             let named = |index| format!("document {index}");
             return Ok(py.detach(|| self.table.add_documents(&texts, means, &named, &mut watch, 0))?);
         }
@@ -112,6 +113,7 @@ impl CountTable {
     #[pyo3(signature = (min_count=1))]
     fn sorted(&self, py: Python<'_>, min_count: u64) -> PyResult<(Py<PyBytes>, Array, Array)> {
         let sorted = py.detach(|| self.table.sorted(min_count))?;
+        memory::ensure(sorted.pretokens.len())?;
         let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
@@ -122,7 +124,7 @@ impl CountTable {
         let mut rows = SortedCounts::default();
         py.detach(|| {
             self.table.visit_sorted(1, &mut |pretoken, count| {
-                rows.push(pretoken, count);
+                rows.push(pretoken, count)?;
                 if rows.ends.len() < ROWS && rows.pretokens.len() < GATHERED {
                     return Ok(());
                 }
@@ -154,6 +156,7 @@ impl CountTable {
 
 /// Show rows to a Python function.
 fn show(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
+    memory::ensure(rows.pretokens.len())?;
     Python::attach(|py| {
         py.check_signals()?;
         let pretokens = PyBytes::new(py, &rows.pretokens);
@@ -178,11 +181,15 @@ fn count_while_gathering(
             let place = gathered.end();
             let is_last = gathered.is_last;
             let (finished, news) = mpsc::channel::<()>();
-            let counting = scope.spawn(move || {
+            if memory::threads(1) == 0 {
+                return Err(no_thread("not enough memory").into());
+            }
+            let counting = thread::Builder::new().spawn_scoped(scope, move || {
                 let result = gathered.count(table, means, &mut StopFlag(stopped));
                 drop(finished);
                 (table, gathered, result)
             });
+            let counting = counting.map_err(|refused| no_thread(&refused.to_string()))?;
             let next = if is_last { None } else { Some(Gathered::next(documents, place)) };
             let mut watched = Ok(());
             // Whoever waits without the GIL may be on any thread, as far as PyO3 knows: hence the lock.
@@ -206,6 +213,10 @@ fn count_while_gathering(
             }
         }
     })
+}
+
+fn no_thread(reason: &str) -> Error {
+    Error::Memory(format!("no thread could be started: {reason}"))
 }
 
 /// Stops a count on another thread; that count's own reports go nowhere.
@@ -259,6 +270,7 @@ impl Gathered {
     }
 
     fn count(&self, table: &mut count::CountTable, means: Means, watch: &mut dyn Watch) -> Result<()> {
+        memory::ensure(self.documents.len() * size_of::<&[u8]>())?;
         let borrowed: Vec<&[u8]> = self.documents.iter().map(OwnedText::bytes).collect();
         let named = |index| format!("document {}", self.start.documents + index);
         table.add_documents(&borrowed, means, &named, watch, self.start.bytes)

@@ -9,14 +9,22 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
-use super::ids::{Integers, id_from, ids_from};
+use super::ids::{Integers, id_from, ids_from, list};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
+use crate::memory;
 use crate::watch::{Pulse, Unwatched};
 
 /// Texts below this size are encoded without letting go of the GIL.
 const SHORT: usize = 1 << 14;
+
+/// What a token takes besides what it holds, until there are tables; a pair of numbers, a list and a count as Python
+/// has them.
+const FOR_EACH_TOKEN: usize = 64;
+const FOR_EACH_SPAN: usize = 160;
+const FOR_EACH_LIST: usize = 96;
+const FOR_EACH_COUNT: usize = 40;
 
 type Spans = Vec<(usize, usize)>;
 
@@ -42,6 +50,7 @@ impl Encoder {
         special_tokens: Vec<(String, u32)>,
         whole_pretoken_first: bool,
     ) -> PyResult<Self> {
+        memory::ensure(2 * tokens.len() + ids.len()? * FOR_EACH_TOKEN + merges.len()? * size_of::<u32>())?;
         let tokens = cut_tokens(tokens, ends.as_array().iter().copied(), ids.as_array().iter().copied())?;
         let merges = merge_rows(&merges)?;
         let definition = Definition {
@@ -52,6 +61,7 @@ impl Encoder {
             whole_pretoken_first,
         };
         let encoder = py.detach(|| encode::Encoder::new(&definition))?;
+        memory::ensure_spare()?;
         Ok(Self { integers: Integers::up_to(encoder.largest_id()), encoder: Arc::new(encoder) })
     }
 
@@ -105,6 +115,7 @@ impl Encoder {
         num_threads: Option<&Bound<'_, PyInt>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
+        memory::ensure(encoded.offsets.len() * FOR_EACH_LIST)?;
         let lists = PyList::empty(texts.py());
         for bounds in encoded.offsets.windows(2) {
             let ids = &encoded.ids[bounds[0] as usize..bounds[1] as usize];
@@ -145,6 +156,7 @@ impl Encoder {
             }
         };
         let ids = self.encode_one::<u32>(text, special, None)?;
+        memory::ensure(ids.len() * FOR_EACH_SPAN)?;
         let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
         Ok((self.integers.list(text.py(), &ids)?, spans))
     }
@@ -254,6 +266,7 @@ impl Encoder {
         let py = texts.py();
         let append = append.map(|id| self.known_id(id)).transpose()?;
         let mut encoded = self.encode_many::<T>(texts, special, num_threads)?;
+        memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
         if let Some(id) = append {
             py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
@@ -276,7 +289,9 @@ impl Encoder {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
         let watch = &mut PyWatch { progress: None };
-        Ok(py.detach(|| self.encoder.count_all(texts, special, threads, watch))?)
+        let counts = py.detach(|| self.encoder.count_all(texts, special, threads, watch))?;
+        memory::ensure(counts.len() * FOR_EACH_COUNT)?;
+        Ok(counts)
     }
 }
 
@@ -296,7 +311,7 @@ impl EncodeStream {
             let watch = &mut PyWatch { progress: None };
             self.stream.feed(piece, &mut ids, &mut Pulse::of(watch)).map(|()| ids)
         })?;
-        PyList::new(py, ids)
+        list(py, &ids)
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -305,7 +320,7 @@ impl EncodeStream {
             let watch = &mut PyWatch { progress: None };
             self.stream.finish(&mut ids, &mut Pulse::of(watch)).map(|()| ids)
         })?;
-        PyList::new(py, ids)
+        list(py, &ids)
     }
 }
 

@@ -8,8 +8,13 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
+use crate::memory;
+
 /// Vocabularies with larger ids than this get no shared objects for theirs.
 const LARGEST_SHARED: usize = 1 << 20;
+
+/// What an id takes in a list: a reference, and an integer that may have to be made.
+const FOR_EACH_ID: usize = 40;
 
 /// The ids of a vocabulary as Python integers, each made once: a list of them is then a list of references.
 pub struct Integers(Box<[PyOnceLock<Py<PyInt>>]>);
@@ -21,6 +26,7 @@ impl Integers {
     }
 
     pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+        memory::ensure(ids.len() * FOR_EACH_ID)?;
         PyList::new(py, ids.iter().map(|&id| self.get(py, id)))
     }
 
@@ -31,6 +37,12 @@ impl Integers {
             None => PyInt::new(py, id),
         }
     }
+}
+
+/// A list of new integers.
+pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
+    memory::ensure(ids.len() * FOR_EACH_ID)?;
+    PyList::new(py, ids)
 }
 
 /// Ids that a caller gave: borrowed where they lie in memory as the engine has them, else copied.
@@ -75,15 +87,15 @@ fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if ids.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
-    let mut copied = Vec::with_capacity(ids.len().unwrap_or(0));
+    let mut copied = Vec::new();
     if let Ok(list) = ids.cast::<PyList>() {
         for id in list.iter() {
-            copied.push(id_from(&id)?);
+            memory::push(&mut copied, id_from(&id)?)?;
         }
         return Ok(copied);
     }
     for id in ids.try_iter()? {
-        copied.push(id_from(&id?)?);
+        memory::push(&mut copied, id_from(&id?)?)?;
     }
     Ok(copied)
 }
@@ -131,7 +143,14 @@ fn copy<T: Element + Copy + TryInto<u32> + std::fmt::Display>(
 ) -> Option<PyResult<Vec<u32>>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
     let readonly = array.try_readonly().ok()?;
-    Some(readonly.as_array().iter().map(|&id| id.try_into().map_err(|_| unknown(id))).collect())
+    let mut ids = Vec::new();
+    let fitting = memory::reserve(&mut ids, readonly.len()).map_err(PyErr::from).and_then(|()| {
+        readonly.as_array().iter().try_for_each(|&id| {
+            ids.push(id.try_into().map_err(|_| unknown(id))?);
+            Ok(())
+        })
+    });
+    Some(fitting.map(|()| ids))
 }
 
 fn unknown(id: impl std::fmt::Display) -> PyErr {

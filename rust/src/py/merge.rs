@@ -10,6 +10,7 @@ use super::count::CountTable;
 use super::{PyWatch, thread_count};
 use crate::count;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
 
@@ -167,9 +168,9 @@ fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<
                 let message = format!("words: {symbol} is not the number of one of the {symbols} symbols");
                 return Err(PyValueError::new_err(message));
             }
-            flat.push(symbol);
+            memory::push(&mut flat, symbol)?;
         }
-        lengths.push(flat.len() - start);
+        memory::push(&mut lengths, flat.len() - start)?;
     }
     Ok((flat, lengths))
 }

@@ -4,8 +4,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::Error;
+use crate::memory;
 use crate::pretokenize as scan;
 use crate::unicode::{UNICODE_VERSION, class_table};
+
+/// What a piece takes besides its bytes: an object, and references to it.
+const FOR_EACH_PIECE: usize = 72;
 
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", UNICODE_VERSION)?;
@@ -19,6 +23,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let pieces = py.detach(|| scan::pretokenize(text, &scan::Pattern::new(pattern)?))?;
+    memory::ensure(text.len() + pieces.len() * FOR_EACH_PIECE)?;
     Ok(pieces.into_iter().map(|piece| PyBytes::new(py, piece.as_bytes())).collect())
 }
 

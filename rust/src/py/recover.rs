@@ -5,7 +5,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::PyWatch;
+use crate::memory;
 use crate::recover::{self, Origin};
+
+/// What a token takes in the tables and the result, and a byte of the longest one while it is merged.
+const FOR_EACH_TOKEN: usize = 256;
+const FOR_EACH_BYTE: usize = 64;
 
 /// Finds the two parents of every token among those of lower ranks.
 #[pyfunction]
@@ -14,6 +19,8 @@ pub fn recover_merges<'py>(
     tokens: &[u8],
     ends: PyReadonlyArray1<'py, u64>,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let longest = ends.as_array().windows(2).into_iter().map(|ends| ends[1].saturating_sub(ends[0])).max();
+    memory::ensure(ends.len()? * FOR_EACH_TOKEN + longest.unwrap_or(0) as usize * FOR_EACH_BYTE)?;
     let mut cut = Vec::with_capacity(ends.as_array().len());
     let mut start = 0;
     for &end in ends.as_array() {

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::encode::merge_rows;
+use crate::memory;
 use crate::spell;
 
 type Arrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>);
@@ -19,6 +20,7 @@ pub fn spell_merges<'py>(
 ) -> PyResult<Option<Arrays<'py>>> {
     let merges = merge_rows(&merges)?;
     let spelled = py.detach(|| spell::spell_merges(&base_ids, &merges, most));
+    memory::ensure(spelled.as_ref().map_or(0, |spelled| spelled.joined.len()))?;
     Ok(spelled.map(|spelled| {
         let joined = PyBytes::new(py, &spelled.joined);
         (spelled.ids.into_pyarray(py), joined, spelled.ends.into_pyarray(py))

@@ -10,6 +10,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PySlice, PyString};
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// A text whose bytes stay where they are while this is held, with or without the GIL.
 pub enum OwnedText {
@@ -61,6 +62,7 @@ impl JoinedTexts {
     /// Text `i` is `buffer[offsets[i]:offsets[i + 1]]`.
     #[new]
     fn new(buffer: PyBackedBytes, offsets: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        memory::ensure(offsets.len()? * 3 * size_of::<usize>())?;
         let offsets: Option<Vec<usize>> =
             offsets.as_array().iter().map(|&offset| usize::try_from(offset).ok()).collect();
         let offsets = offsets
@@ -84,9 +86,10 @@ impl JoinedTexts {
         }
         let before = before.as_deref().unwrap_or_default();
         let (first, places) = py.detach(|| {
-            let (first, from) = first_text(before, &buffer, separator);
-            (first, from.map_or_else(Vec::new, |from| places(&buffer, from, separator)))
-        });
+            let (first, from) = first_text(before, &buffer, separator)?;
+            let places = from.map_or_else(|| Ok(Vec::new()), |from| places(&buffer, from, separator))?;
+            Ok::<_, Error>((first, places))
+        })?;
         Ok(Self { first: Some(first), buffer, places })
     }
 
@@ -115,6 +118,7 @@ impl JoinedTexts {
         }
         let (start, end) = (chosen.start as usize, chosen.start as usize + chosen.slicelength);
         let before = usize::from(self.first.is_some());
+        memory::ensure(chosen.slicelength * size_of::<Range<usize>>())?;
         let places = self.places[start.saturating_sub(before)..end.saturating_sub(before)].to_vec();
         let first = self.first.clone().filter(|_| start == 0 && end > 0);
         Ok(Self { first, buffer: self.buffer.clone_ref(py), places })
@@ -130,7 +134,8 @@ impl JoinedTexts {
         let start = self.places.first().map_or(0, |place| place.start);
         let end = self.places.last().map_or(0, |place| place.end);
         let whole = simdutf8::basic::from_utf8(&self.buffer[start..end]).ok();
-        let mut texts = Vec::with_capacity(self.__len__());
+        let mut texts = Vec::new();
+        memory::reserve(&mut texts, self.__len__())?;
         if let Some(first) = &self.first {
             texts.push(checked(first, || "text 0".to_owned())?);
         }
@@ -146,27 +151,29 @@ impl JoinedTexts {
 }
 
 /// The first text of `before` and `buffer` together, and where in the buffer the one behind it begins.
-fn first_text(before: &[u8], buffer: &[u8], separator: &[u8]) -> (Vec<u8>, Option<usize>) {
+fn first_text(before: &[u8], buffer: &[u8], separator: &[u8]) -> Result<(Vec<u8>, Option<usize>)> {
+    memory::ensure(before.len() + buffer.len())?;
     // A separator may begin in the one and end in the other.
     let reach = separator.len() - 1;
     let tail = &before[before.len().saturating_sub(reach)..];
     let seam = [tail, &buffer[..reach.min(buffer.len())]].concat();
     if let Some(found) = memmem::find(&seam, separator) {
         let first = &before[..before.len() - tail.len() + found];
-        return (first.to_vec(), Some(found + separator.len() - tail.len()));
+        return Ok((first.to_vec(), Some(found + separator.len() - tail.len())));
     }
     let found = memmem::find(buffer, separator);
     let first = [before, &buffer[..found.unwrap_or(buffer.len())]].concat();
-    (first, found.map(|found| found + separator.len()))
+    Ok((first, found.map(|found| found + separator.len())))
 }
 
 /// Where the texts of a buffer are from a place on.
-fn places(buffer: &[u8], from: usize, separator: &[u8]) -> Vec<Range<usize>> {
+fn places(buffer: &[u8], from: usize, separator: &[u8]) -> Result<Vec<Range<usize>>> {
     let mut start = from;
     let ends = memmem::find_iter(&buffer[from..], separator).map(|end| from + end);
-    ends.chain(std::iter::once(buffer.len()))
-        .map(|end| std::mem::replace(&mut start, end + separator.len())..end)
-        .collect()
+    memory::gathered(
+        ends.chain(std::iter::once(buffer.len()))
+            .map(|end| std::mem::replace(&mut start, end + separator.len())..end),
+    )
 }
 
 /// Texts that stay alive while the GIL is released.
@@ -187,9 +194,10 @@ impl HeldTexts {
                 "texts: one {kind} was given where several are expected"
             )));
         }
-        let mut held = Vec::with_capacity(texts.len().unwrap_or(0));
+        let mut held = Vec::new();
         for text in texts.try_iter()? {
-            held.push(OwnedText::new(&text?, || format!("texts: item {}", held.len()))?);
+            let text = OwnedText::new(&text?, || format!("texts: item {}", held.len()))?;
+            memory::push(&mut held, text)?;
         }
         Ok(Self::Each(held))
     }
@@ -198,11 +206,14 @@ impl HeldTexts {
     pub fn checked(&self) -> Result<Vec<&str>> {
         match self {
             Self::Joined(texts) => texts.get().checked(),
-            Self::Each(texts) => texts
-                .iter()
-                .enumerate()
-                .map(|(number, text)| text.text(|| format!("text {number}")))
-                .collect(),
+            Self::Each(texts) => {
+                let mut checked = Vec::new();
+                memory::reserve(&mut checked, texts.len())?;
+                for (number, text) in texts.iter().enumerate() {
+                    checked.push(text.text(|| format!("text {number}"))?);
+                }
+                Ok(checked)
+            }
         }
     }
 }

@@ -1,0 +1,128 @@
+"""Too little memory: every call that takes much of it works, or raises `MemoryError`; no process is aborted.
+
+Each attempt is a process of its own, forked from one that has everything ready, with a limit on its address
+space: from no more than it has to plenty.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux holds a process to its address space"
+)
+
+LIMITS = (0, 16, 32, 36, 40, 48, 60, 75, 90, 105, 120, 150, 190, 250, 2000)
+"""Megabytes of address space beyond what the process has."""
+
+READY = """
+import json, os, resource, sys, traceback
+from random import Random
+import numpy, pyarrow.parquet, regex
+from bpetite import Counts, Tokenizer, Vocabulary, symbols
+from bpetite._engine import JoinedTexts
+
+rng = Random(1)
+letters = "abcdefghijklmnopqrstuvwxyz"
+words = ["".join(rng.choices(letters, k=rng.randint(2, 24))) for _ in range(100_000)]
+text = " ".join(words)
+small = Tokenizer.train(text[:50_000], 600)
+ids = small.encode(text)
+array = numpy.tile(numpy.array(ids, numpy.uint32), 10)
+many = ids * 10
+numbers = ' '.join(map(str, range(10**6, 10**6 + 500_000)))
+buffer = text.encode() * 10
+with open("text", "w") as file:
+    file.write(numbers)
+Tokenizer.train(text, 20_000).save("large.json")
+"""
+"""What each attempt has: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
+
+SWEEP = """
+def used():
+    return int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+def take_what_is_free():
+    taken = []
+    for size in (10**6, 10**5, 10**4):
+        try:
+            while True:
+                taken.append(bytearray(size))
+        except MemoryError:
+            pass
+    return taken
+
+def attempt(work, megabytes):
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            most = used() + megabytes * 2**20
+            resource.setrlimit(resource.RLIMIT_AS, (used(), most))
+            taken = take_what_is_free()
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+            exec(work)
+            code = 0
+        except MemoryError:
+            code = 3
+        except BaseException:
+            traceback.print_exc()
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+works, limits = json.loads(sys.argv[1])
+print(json.dumps({name: [attempt(work, limit) for limit in limits] for name, work in works.items()}))
+"""
+"""Answers 0 for work that was done and 3 for a `MemoryError`, for each of the limits."""
+
+WORK = {
+    "count documents": "Counts.from_iterator([numbers], pattern='whitespace', num_threads=2)",
+    "count many documents": "Counts.from_iterator(iter(words * 4), pattern='none', num_threads=2)",
+    "count a file": "Counts.from_files(['text'], pattern='whitespace', num_threads=2)",
+    "count one huge pretoken": "Counts.from_iterator([buffer], pattern='none')",
+    "count and spill": "Counts.from_iterator([text], memory_limit=2**21).save('spilled', overwrite=True)",
+    "save counts": "Counts.from_iterator([text]).save('counts.parquet', overwrite=True)",
+    "train": "Tokenizer.train_from_iterator([text, numbers], 600, num_threads=2)",
+    "train on a custom pattern": "Tokenizer.train_from_iterator([text], 300, pattern=r'[a-z]{7}|[a-z]+|.')",
+    "train on symbols": "symbols.train_bpe([list(word) for word in words], 50)",
+    "encode": "assert small.encode(text) == ids",
+    "encode to an array": "assert (small.encode_to_numpy(buffer.decode()) >= 0).all()",
+    "encode on threads": "small.encode_to_numpy(' '.join([text] * 6), num_threads=2)",
+    "encode a batch": "small.encode_batch(words * 2)",
+    "encode a batch to arrays": "small.encode_batch_to_numpy(words * 4)",
+    "encode one huge pretoken": "small.encode_to_numpy(text.replace(' ', 'x'))",
+    "encode a stream": "assert list(small.encode_iterable([text])) == ids",
+    "encode with offsets": "small.encode_with_offsets(text)",
+    "count tokens": "small.count_batch(words * 8)",
+    "decode": "assert small.decode(many) == text * 10",
+    "decode an array": "assert small.decode(array) == text * 10",
+    "decode a batch": "small.decode_batch([ids] * 20)",
+    "load": "Tokenizer.load('large.json').encode('the')",
+    "find texts": "len(JoinedTexts.split(buffer, b' '))",
+}
+"""Calls that take memory by the size of what they are given."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    done = subprocess.run(
+        [sys.executable, "-c", READY + SWEEP, json.dumps([WORK, LIMITS])],
+        cwd=tmp_path_factory.mktemp("memory"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    answered: dict[str, list[int]] = json.loads(done.stdout)
+    return answered
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_with_too_little_memory_a_call_raises_memory_error(answers: dict[str, list[int]], name: str) -> None:
+    found = dict(zip(LIMITS, answers[name], strict=True))
+    assert set(found.values()) <= {0, 3}
+    assert found[LIMITS[-1]] == 0
+    assert found[0] == 3
