@@ -8,7 +8,7 @@ use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
 use super::part::Part;
 use super::pulse::Pulse;
 use super::queue::Candidate;
-use super::slots::{Slot, Standing};
+use super::slots::Standing;
 use super::tokens::{Code, Tokens};
 use crate::error::Result;
 use crate::memory;
@@ -37,7 +37,7 @@ struct Found {
 }
 
 /// All parts, none of them at work.
-type Parts<'a, 'p, S> = &'a mut [&'p mut Part<S>];
+type Parts<'a, 'p> = &'a mut [&'p mut Part];
 
 /// What decides which pairs are followed.
 pub struct Plan<'a> {
@@ -69,11 +69,7 @@ impl Plan<'_> {
 
 impl Census {
     /// Counts the pairs; `None` when none may be merged.
-    pub fn take<S: Slot>(
-        parts: Parts<'_, '_, S>,
-        plan: &Plan<'_>,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Option<Self>> {
+    pub fn take(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         if plan.tokens.len() <= plan.dense {
             Self::take_dense(parts, plan, pulse)
         } else {
@@ -82,7 +78,7 @@ impl Census {
     }
 
     /// Puts the followed pairs' positions into the parts' lists, and leaves room for `growth` more in each part.
-    pub fn list<S: Slot>(&self, parts: Parts<'_, '_, S>, growth: usize, pulse: &mut Pulse<'_>) -> Result<()> {
+    pub fn list(&self, parts: Parts<'_, '_>, growth: usize, pulse: &mut Pulse<'_>) -> Result<()> {
         let items = parts.iter_mut().zip(&self.numbers);
         if let Some(codes) = self.dense_codes {
             let lists = DenseLists::new(codes, &self.followed);
@@ -99,15 +95,11 @@ impl Census {
     /// of a part a pair stands.
     fn follow(
         mut found: Vec<Found>,
-        mut threshold: u64,
+        threshold: u64,
         (parts, standing): (usize, usize),
         number: impl Fn(usize, u64) -> u32,
         plan: &Plan<'_>,
     ) -> Result<Option<Self>> {
-        if found.len() > plan.enough {
-            let (_, last, _) = found.select_nth_unstable_by_key(plan.enough, |pair| Reverse(pair.count));
-            threshold = threshold.max(last.count.min(plan.most));
-        }
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
             return Ok(None);
@@ -132,11 +124,7 @@ impl Census {
         }))
     }
 
-    fn take_dense<S: Slot>(
-        parts: Parts<'_, '_, S>,
-        plan: &Plan<'_>,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Option<Self>> {
+    fn take_dense(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
         let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
             let mut counters = vec![(0u64, 0u32); codes * codes];
@@ -177,21 +165,18 @@ impl Census {
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
     /// only the pairs that may reach the threshold.
-    fn take_sketched<S: Slot>(
-        parts: Parts<'_, '_, S>,
-        plan: &Plan<'_>,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Option<Self>> {
+    fn take_sketched(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let slots: usize = parts.iter().map(|part| part.slots.len()).sum();
         let sketches =
             on_each(parts.iter_mut(), pulse, |part, pulse| Sketch::draw(part, slots, plan, pulse))?;
         let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else { return Ok(None) };
         let Some(highest) = sketch.highest() else { return Ok(None) };
         let standing = sketch.standing;
-        let mut threshold = plan.threshold(sketch.total).clamp(1, highest);
+        let likely = sketch.reached_by(plan.enough)?.min(plan.most);
+        let mut threshold = plan.threshold(sketch.total).max(likely).clamp(1, highest);
         loop {
             let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
-                let mut pairs = PairTable::with_capacity(0)?;
+                let mut pairs = PairTable::with_capacity(sketch.number_that_reach(threshold))?;
                 let mut likely: Vec<Standing> = Vec::new();
                 part.slots.each_batch(&part.spans, pulse, |batch| {
                     likely.clear();
@@ -249,7 +234,7 @@ const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
 
 impl Sketch {
     /// A sketch of a part of words that take so many slots in all.
-    fn draw<S: Slot>(part: &Part<S>, slots: usize, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
+    fn draw(part: &Part, slots: usize, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
         let size = slots.max(1).ilog2().clamp(*SIZES.start(), *SIZES.end());
         let mut sketch = Self { counters: vec![0; 1 << size], total: 0, standing: 0 };
         part.slots.each_batch(&part.spans, pulse, |batch| {
@@ -284,11 +269,30 @@ impl Sketch {
         }
     }
 
+    /// What about so many pairs reach; 0 where there are not so many.
+    fn reached_by(&self, pairs: usize) -> Result<u64> {
+        let mut counters = memory::gathered(self.counters.iter().copied().filter(|&counter| counter > 0))?;
+        if pairs >= counters.len() {
+            return Ok(0);
+        }
+        Ok(u64::from(*counters.select_nth_unstable_by_key(pairs, |&counter| Reverse(counter)).1))
+    }
+
+    /// About how many pairs may reach the threshold.
+    fn number_that_reach(&self, threshold: u64) -> usize {
+        self.counters.iter().filter(|&&counter| reaches(counter, threshold)).count()
+    }
+
     fn may_reach(&self, key: u64, threshold: u64) -> bool {
-        u64::from(self.counters[self.place(key)]) >= threshold.min(u64::from(u16::MAX))
+        reaches(self.counters[self.place(key)], threshold)
     }
 
     fn place(&self, key: u64) -> usize {
         (hash(key) >> (64 - self.counters.len().trailing_zeros())) as usize
     }
+}
+
+/// Whether a pair may occur as often as the threshold says; a full counter tells nothing.
+fn reaches(counter: u16, threshold: u64) -> bool {
+    u64::from(counter) >= threshold.min(u64::from(u16::MAX))
 }

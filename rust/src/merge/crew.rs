@@ -7,7 +7,6 @@ use std::thread::{self, Thread};
 
 use super::part::{Part, Task};
 use super::pulse::Pulse;
-use super::slots::Slot;
 use crate::error::{Error, Result};
 
 /// Does a job on every item, each in a thread of its own and the first in the calling one.
@@ -52,8 +51,8 @@ pub fn on_each<T: Send, R: Send>(
 ///
 /// A merge is a round: the calling thread publishes the task, and whoever claims a part first does it, so that a
 /// helper who is late is not waited for. All parts are free whenever no round is under way.
-pub struct Crew<S> {
-    parts: Vec<Mutex<Part<S>>>,
+pub struct Crew {
+    parts: Vec<Mutex<Part>>,
     round: AtomicU32,
     task: Mutex<Task>,
     /// For each part, the last round in which it was claimed.
@@ -72,8 +71,8 @@ struct Helper {
 /// How often a helper looks for a new round before it sleeps: some twenty microseconds.
 const LOOKS: u32 = 500;
 
-impl<S: Slot> Crew<S> {
-    pub fn new(parts: Vec<Part<S>>) -> Self {
+impl Crew {
+    pub fn new(parts: Vec<Part>) -> Self {
         Self {
             round: AtomicU32::new(0),
             task: Mutex::new(Task::default()),
@@ -100,7 +99,7 @@ impl<S: Slot> Crew<S> {
     }
 
     /// All parts, between rounds.
-    pub fn parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part<S>>> {
+    pub fn parts(&self) -> impl Iterator<Item = MutexGuard<'_, Part>> {
         self.parts.iter().map(lock)
     }
 
@@ -178,9 +177,9 @@ impl Drop for Finish<'_> {
 }
 
 /// Sends the helpers home, whatever becomes of the work.
-struct Dismissal<'a, S: Slot>(&'a Crew<S>);
+struct Dismissal<'a>(&'a Crew);
 
-impl<S: Slot> Drop for Dismissal<'_, S> {
+impl Drop for Dismissal<'_> {
     fn drop(&mut self) {
         self.0.over.store(true, Ordering::SeqCst);
         self.0.wake();

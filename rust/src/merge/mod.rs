@@ -26,6 +26,7 @@ mod part;
 mod prior;
 mod pulse;
 mod queue;
+mod row;
 mod slots;
 mod tokens;
 mod trainer;

@@ -4,7 +4,8 @@ use super::arena::{Arena, List};
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED};
 use super::pulse::Pulse;
-use super::slots::{BATCH, Group, Slot, Slots, replace};
+use super::row::Slot;
+use super::slots::{AnySlots, BATCH, Group, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
@@ -50,8 +51,8 @@ struct Event {
 }
 
 /// A part of the words and the lists of positions in it.
-pub struct Part<S> {
-    pub slots: Slots<S>,
+pub struct Part {
+    pub slots: AnySlots,
     /// The span of every token.
     pub spans: Vec<u32>,
     /// By list number.
@@ -72,8 +73,8 @@ const FEW: usize = 8;
 /// Positions that may be added before a recount, however few pairs stand in the words.
 const SPARE: usize = 1 << 10;
 
-impl<S: Slot> Part<S> {
-    pub fn new(slots: Slots<S>, spans: &[u32]) -> Self {
+impl Part {
+    pub fn new(slots: AnySlots, spans: &[u32]) -> Self {
         Self {
             slots,
             spans: spans.to_vec(),
@@ -96,14 +97,11 @@ impl<S: Slot> Part<S> {
         match (need, self.lists.get(list as usize)) {
             (Need::List, _) => prefetch(&self.lists, list as usize),
             (Need::Positions, Some(&list)) => self.arena.prefetch(list),
-            (Need::Slots, Some(&list)) => self.prefetch_first(self.arena.positions(list), FEW),
+            (Need::Slots, Some(&list)) => {
+                self.arena.positions(list).iter().take(FEW).for_each(|&at| self.slots.prefetch(at as usize));
+            }
             (_, None) => {}
         }
-    }
-
-    /// Tells that the slots of the first positions will soon be looked at.
-    fn prefetch_first(&self, positions: &[u32], number: usize) {
-        positions.iter().take(number).for_each(|&at| self.slots.prefetch(at as usize));
     }
 
     /// Whether so many positions were added that a recount pays.
@@ -130,32 +128,16 @@ impl<S: Slot> Part<S> {
         self.before.widen(self.spans.len());
         self.after.widen(self.spans.len());
         let list = std::mem::take(&mut self.lists[task.list as usize]);
-        let (left, right) = (S::of(task.left), S::of(task.right));
-        let (middle, span) = (1 + task.left_span as usize, task.span as usize);
         // Where the pair gained occurrences after it was listed, they stand behind the others; but those that touch
         // each other must be met from left to right.
         let positions = self.arena.positions_mut(list);
         if !positions.is_sorted() {
             positions.sort_unstable();
         }
-        positions.iter().take(AHEAD).for_each(|&at| self.slots.prefetch(at as usize));
-        let mut group = Group::default();
-        for (nth, &at) in positions.iter().enumerate() {
-            if let Some(&later) = positions.get(nth + AHEAD) {
-                self.slots.prefetch(later as usize);
-            }
-            let Some(around) = self.slots.around(at as usize, span) else { continue };
-            if around[1] != left || around[middle] != right {
-                continue;
-            }
-            let (before, after) = (around[0].code(), around[span + 1].code());
-            replace(around, middle, task.joined);
-            if !group.contains(at) {
-                group = self.slots.group(at as usize);
-            }
-            self.before.add(before, group.count, 1);
-            self.after.add(after, group.count, 1);
-            self.events.push(Event { at, before, after });
+        let kept = (&mut self.before, &mut self.after, &mut self.events);
+        match &mut self.slots {
+            AnySlots::Narrow(slots) => replace_all(slots, positions, task, kept),
+            AnySlots::Wide(slots) => replace_all(slots, positions, task, kept),
         }
         self.arena.give_back(list);
     }
@@ -243,5 +225,35 @@ impl<S: Slot> Part<S> {
             }
             Ok(())
         })
+    }
+}
+
+/// Replaces a pair at all positions where it stands; tallies what stood before and after it, and keeps the events.
+fn replace_all<S: Slot>(
+    slots: &mut Slots<S>,
+    positions: &[u32],
+    task: Task,
+    (tallies_before, tallies_after, events): (&mut Neighbours, &mut Neighbours, &mut Vec<Event>),
+) {
+    let (left, right) = (S::of(task.left), S::of(task.right));
+    let (middle, span) = (1 + task.left_span as usize, task.span as usize);
+    positions.iter().take(AHEAD).for_each(|&at| slots.prefetch(at as usize));
+    let mut group = Group::default();
+    for (nth, &at) in positions.iter().enumerate() {
+        if let Some(&later) = positions.get(nth + AHEAD) {
+            slots.prefetch(later as usize);
+        }
+        let Some(around) = slots.around(at as usize, span) else { continue };
+        if around[1] != left || around[middle] != right {
+            continue;
+        }
+        let (before, after) = (around[0].code(), around[span + 1].code());
+        replace(around, middle, task.joined);
+        if !group.contains(at) {
+            group = slots.group(at as usize);
+        }
+        tallies_before.add(before, group.count, 1);
+        tallies_after.add(after, group.count, 1);
+        events.push(Event { at, before, after });
     }
 }

@@ -6,7 +6,8 @@ use std::collections::{BinaryHeap, HashMap};
 use super::Merge;
 use super::pairs::key_of;
 use super::pulse::Pulse;
-use super::slots::{Slot, Slots, replace};
+use super::row::Slot;
+use super::slots::{AnySlots, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -52,7 +53,14 @@ impl Prior {
     }
 
     /// Merges inside every word, lowest rank first and leftmost among equals, until no fixed merge applies.
-    pub fn apply<S: Slot>(&self, slots: &mut Slots<S>, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+    pub fn apply(&self, slots: &mut AnySlots, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+        match slots {
+            AnySlots::Narrow(slots) => self.apply_to(slots, spans, pulse),
+            AnySlots::Wide(slots) => self.apply_to(slots, spans, pulse),
+        }
+    }
+
+    fn apply_to<S: Slot>(&self, slots: &mut Slots<S>, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
         let span = |code: Code| spans[code as usize] as usize;
         let mut waiting = BinaryHeap::new();
         slots.each_word(|slots, word| {

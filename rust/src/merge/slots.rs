@@ -12,35 +12,12 @@
 
 use super::pairs::key_of;
 use super::pulse::Pulse;
+use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
-
-/// How a code is stored: in 16 bits while there are few tokens, else in 32.
-pub trait Slot: Copy + Eq + Send {
-    fn of(code: Code) -> Self;
-    fn code(self) -> Code;
-}
-
-impl Slot for u16 {
-    fn of(code: Code) -> Self {
-        code as u16
-    }
-    fn code(self) -> Code {
-        Code::from(self)
-    }
-}
-
-impl Slot for u32 {
-    fn of(code: Code) -> Self {
-        code
-    }
-    fn code(self) -> Code {
-        self
-    }
-}
 
 /// How many slots the words of each count need.
 pub struct Layout {
@@ -93,13 +70,20 @@ impl Layout {
 }
 
 /// All words with at least one pair.
+#[derive(Default)]
 pub struct Slots<S> {
-    slots: Vec<S>,
+    slots: Row<S>,
     /// Where each group of words of equal count begins, and behind them where the last one ends.
     starts: Vec<u32>,
     counts: Vec<u64>,
     /// The group of the first slot of every block.
     group_of_block: Vec<u32>,
+}
+
+/// Slots that are as wide as the codes so far need: half the memory for the first 65,000 tokens.
+pub enum AnySlots {
+    Narrow(Slots<u16>),
+    Wide(Slots<u32>),
 }
 
 /// A pair where it stands, with the count of its word.
@@ -158,7 +142,8 @@ impl<S: Slot> Slots<S> {
             small[count as usize] = group;
         }
 
-        let mut slots = memory::filled(S::of(BOUNDARY), layout.slots as usize)?;
+        let mut row = Row::of(BOUNDARY, layout.slots as usize)?;
+        let slots: &mut [S] = &mut row;
         words.visit(share, &mut |word, count| {
             pulse.work(word.len())?;
             if word.len() < 2 || count == 0 {
@@ -182,7 +167,7 @@ impl<S: Slot> Slots<S> {
             cursors[group] = at + 1;
             Ok(())
         })?;
-        let mut filled = Self { slots, starts, counts, group_of_block: Vec::new() };
+        let mut filled = Self { slots: row, starts, counts, group_of_block: Vec::new() };
         filled.index_groups()?;
         Ok(filled)
     }
@@ -200,9 +185,10 @@ impl<S: Slot> Slots<S> {
         Ok(())
     }
 
-    /// How many slots there are.
-    pub fn len(&self) -> usize {
-        self.slots.len()
+    /// The same words in wide slots.
+    fn widened(self) -> Result<Slots<u32>> {
+        let Self { slots, starts, counts, group_of_block } = self;
+        Ok(Slots { slots: slots.widened()?, starts, counts, group_of_block })
     }
 
     pub fn code(&self, at: usize) -> Code {
@@ -319,6 +305,69 @@ impl<S: Slot> Slots<S> {
         }
         self.slots.truncate(to);
         self.index_groups()
+    }
+}
+
+impl AnySlots {
+    /// See [`Slots::fill`].
+    pub fn fill<W: Words>(
+        narrow: bool,
+        layout: &Layout,
+        words: &W,
+        share: Share,
+        spans: &[u32],
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Self> {
+        Ok(if narrow {
+            Self::Narrow(Slots::fill(layout, words, share, spans, pulse)?)
+        } else {
+            Self::Wide(Slots::fill(layout, words, share, spans, pulse)?)
+        })
+    }
+
+    /// How many slots there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(slots) => slots.slots.len(),
+            Self::Wide(slots) => slots.slots.len(),
+        }
+    }
+
+    /// See [`Slots::prefetch`].
+    pub fn prefetch(&self, at: usize) {
+        match self {
+            Self::Narrow(slots) => slots.prefetch(at),
+            Self::Wide(slots) => slots.prefetch(at),
+        }
+    }
+
+    /// See [`Slots::each_batch`].
+    pub fn each_batch(
+        &self,
+        spans: &[u32],
+        pulse: &mut Pulse<'_>,
+        each: impl FnMut(&[Standing]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Narrow(slots) => slots.each_batch(spans, pulse, each),
+            Self::Wide(slots) => slots.each_batch(spans, pulse, each),
+        }
+    }
+
+    /// See [`Slots::compact`].
+    pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+        match self {
+            Self::Narrow(slots) => slots.compact(spans, pulse),
+            Self::Wide(slots) => slots.compact(spans, pulse),
+        }
+    }
+
+    /// Makes room for codes that 16 bits cannot hold. Positions stay as they are.
+    pub fn widen(&mut self) -> Result<()> {
+        if let Self::Narrow(slots) = self {
+            *self = Self::Wide(std::mem::take(slots).widened()?);
+        }
+        Ok(())
     }
 }
 

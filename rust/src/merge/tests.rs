@@ -11,7 +11,8 @@ type Corpus = Vec<(Vec<u32>, u64)>;
 
 const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
 
-/// Paces that recount often or never, with little room for positions or much, in small and wide slots.
+/// Paces that recount often or never, with little room for positions or much, in narrow and wide slots
+/// or first in these and then in those.
 const PACES: [Pace; 3] = [
     Pace {
         parts: 1,
@@ -23,7 +24,7 @@ const PACES: [Pace; 3] = [
         buckets: 0,
         at_a_time: 1,
         enough: 0,
-        wide: false,
+        narrow: 1 << 16,
     },
     Pace {
         parts: 1,
@@ -35,7 +36,7 @@ const PACES: [Pace; 3] = [
         buckets: 1 << 10,
         at_a_time: 1 << 10,
         enough: 4,
-        wide: true,
+        narrow: 0,
     },
     Pace {
         parts: 1,
@@ -47,7 +48,7 @@ const PACES: [Pace; 3] = [
         buckets: 4,
         at_a_time: 1,
         enough: 1,
-        wide: false,
+        narrow: 5,
     },
 ];
 
@@ -63,7 +64,7 @@ const THREADED: [Pace; 2] = [
         buckets: 3,
         at_a_time: 2,
         enough: 0,
-        wide: true,
+        narrow: 0,
     },
     Pace {
         parts: 2,
@@ -75,7 +76,7 @@ const THREADED: [Pace; 2] = [
         buckets: 8,
         at_a_time: 1,
         enough: 2,
-        wide: false,
+        narrow: 6,
     },
 ];
 

@@ -10,7 +10,7 @@ use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
 use super::pulse::Pulse;
 use super::queue::{Candidate, Queue, TieBreak};
-use super::slots::{Layout, Slot, Slots};
+use super::slots::{AnySlots, Layout};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::{Merge, Rules, Share, Words};
 use crate::error::{Error, Result};
@@ -59,8 +59,8 @@ pub(super) struct Pace {
     pub at_a_time: usize,
     /// A recount need not follow more pairs than this for each merge that is left to make.
     pub enough: usize,
-    /// Use 32-bit slots even for few tokens.
-    pub wide: bool,
+    /// Up to so many codes, of 16 bits, slots are narrow.
+    pub narrow: usize,
 }
 
 impl Default for Pace {
@@ -74,8 +74,8 @@ impl Default for Pace {
             together: 2048,
             buckets: 1024,
             at_a_time: 4096,
-            enough: 4,
-            wide: false,
+            enough: 2,
+            narrow: 1 << 16,
         }
     }
 }
@@ -119,22 +119,18 @@ pub(super) fn train_at_pace<'a, W: Words>(
     }
     let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-    let narrow = !pace.wide && tokens.len() as u64 + new_tokens <= u64::from(u16::MAX);
-    let slot = if narrow { size_of::<u16>() } else { size_of::<u32>() };
+    let stays_narrow = tokens.len() as u64 + new_tokens <= pace.narrow as u64;
+    let slot = if stays_narrow { size_of::<u16>() } else { size_of::<u32>() };
     let expected = slots * (slot as u64 + LISTED) + TABLES;
     pulse.expect(expected)?;
     memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-    let merges = if narrow {
-        Trainer::<u16>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
-    } else {
-        Trainer::<u32>::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?
-    };
+    let merges = Trainer::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?;
     pulse.report()?;
     Ok(merges)
 }
 
 /// All parts, held by the calling thread. The first one's tallies are the sums of all.
-type Parts<'a, 'g, S> = &'a mut [MutexGuard<'g, Part<S>>];
+type Parts<'a, 'g> = &'a mut [MutexGuard<'g, Part>];
 
 /// Why pairs are counted again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,10 +146,10 @@ enum Reason {
     Full,
 }
 
-struct Trainer<'r, S> {
-    crew: &'r Crew<S>,
+struct Trainer<'r> {
+    crew: &'r Crew,
     /// All parts, except while helpers work on them.
-    parts: Vec<MutexGuard<'r, Part<S>>>,
+    parts: Vec<MutexGuard<'r, Part>>,
     rules: &'r Rules,
     pace: Pace,
     tokens: Tokens,
@@ -168,7 +164,7 @@ struct Trainer<'r, S> {
     lists: u32,
 }
 
-impl<'r, S: Slot> Trainer<'r, S> {
+impl<'r> Trainer<'r> {
     fn run<W: Words>(
         layouts: &[(Share, Layout)],
         words: &W,
@@ -180,7 +176,8 @@ impl<'r, S: Slot> Trainer<'r, S> {
     ) -> Result<Vec<Merge>> {
         let spans = tokens.spans();
         let parts = on_each(layouts, pulse, |(share, layout), pulse| {
-            let mut slots = Slots::<S>::fill(layout, words, *share, spans, pulse)?;
+            let narrow = spans.len() <= pace.narrow;
+            let mut slots = AnySlots::fill(narrow, layout, words, *share, spans, pulse)?;
             if !prior.is_empty() {
                 prior.apply(&mut slots, spans, pulse)?;
             }
@@ -257,6 +254,10 @@ impl<'r, S: Slot> Trainer<'r, S> {
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
         let mut parts = std::mem::take(&mut self.parts);
+        if joined as usize == self.pace.narrow {
+            let narrow = parts.iter_mut().map(|part| &mut part.slots);
+            on_each(narrow, pulse, |slots, _| slots.widen())?;
+        }
         parts.iter_mut().try_for_each(|part| part.make_room(list))?;
         let positions: usize = parts.iter().map(|part| part.list_len(list)).sum();
         if parts.len() > 1 && positions >= self.pace.together {
@@ -286,7 +287,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Sums up what the parts tallied, and asks for the pairs that will be looked up.
-    fn gather(&self, parts: Parts<'_, '_, S>, task: Task) {
+    fn gather(&self, parts: Parts<'_, '_>, task: Task) {
         let Some((first, others)) = parts.split_first_mut() else { return };
         for part in others {
             for side in [Side::Before, Side::After] {
@@ -310,7 +311,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Brings the counts up to date after a merge into a new token: all its pairs are known exactly.
-    fn settle_new(&mut self, parts: Parts<'_, '_, S>, task: Task) -> Result<()> {
+    fn settle_new(&mut self, parts: Parts<'_, '_>, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
         let repeated = parts[0].before.get(joined).weight;
@@ -345,7 +346,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     /// Starts to follow a new pair, if it is frequent enough; returns the number of its list.
     fn follow_new(
         &mut self,
-        parts: Parts<'_, '_, S>,
+        parts: Parts<'_, '_>,
         left: Code,
         right: Code,
         count: u64,
@@ -363,7 +364,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Brings the counts up to date after a merge into a token that existed before.
-    fn settle_known(&mut self, parts: Parts<'_, '_, S>, task: Task) -> Result<()> {
+    fn settle_known(&mut self, parts: Parts<'_, '_>, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Risen counts come first, so that none falls below zero on the way.
         for nth in 0..parts[0].before.touched().len() {
@@ -404,7 +405,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
-    fn raise_doubled(&mut self, parts: Parts<'_, '_, S>, joined: Code) -> Result<()> {
+    fn raise_doubled(&mut self, parts: Parts<'_, '_>, joined: Code) -> Result<()> {
         let mut weight = parts[0].before.get(joined).weight;
         add(&mut weight, parts[0].after.get(joined).weight)?;
         if weight == 0 {
@@ -423,13 +424,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     }
 
     /// Adds to the count of a pair that may have existed before; returns the number of its list, if it has one.
-    fn raise(
-        &mut self,
-        parts: Parts<'_, '_, S>,
-        left: Code,
-        right: Code,
-        weight: u64,
-    ) -> Result<Option<u32>> {
+    fn raise(&mut self, parts: Parts<'_, '_>, left: Code, right: Code, weight: u64) -> Result<Option<u32>> {
         if !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
@@ -466,7 +461,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
         }
     }
 
-    fn add_list(&mut self, parts: Parts<'_, '_, S>) {
+    fn add_list(&mut self, parts: Parts<'_, '_>) {
         parts.iter_mut().for_each(|part| part.add_list());
         self.lists += 1;
     }
@@ -474,7 +469,7 @@ impl<'r, S: Slot> Trainer<'r, S> {
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
         let mut guards = std::mem::take(&mut self.parts);
-        let mut parts: Vec<&mut Part<S>> = guards.iter_mut().map(|guard| &mut **guard).collect();
+        let mut parts: Vec<&mut Part> = guards.iter_mut().map(|guard| &mut **guard).collect();
         if reason != Reason::Start {
             on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
         }
@@ -525,7 +520,7 @@ fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, Tally) {
 }
 
 /// Makes room in a list for the occurrences that have a token on one side.
-fn list_beside<S: Slot>(parts: Parts<'_, '_, S>, side: Side, code: Code, list: u32) -> Result<()> {
+fn list_beside(parts: Parts<'_, '_>, side: Side, code: Code, list: u32) -> Result<()> {
     for part in parts {
         let number = part.beside(side).get(code).number;
         if number > 0 {
