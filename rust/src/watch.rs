@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// The stages that a long call goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,55 +49,90 @@ impl Watch for Unwatched {
     }
 }
 
-/// How often a call that is watched reports, and how much work may pass between two looks at the clock.
+/// How often a call that is watched reports, and how much work (bytes, slots or positions) may pass between two looks
+/// at the clock: well below a hundredth of a second.
 const INTERVAL: Duration = Duration::from_millis(100);
-const BYTES_PER_LOOK: usize = 1 << 18;
+const WORK_PER_LOOK: usize = 1 << 17;
 
-/// The pulse of a call that works through bytes: the calling thread reports now and then, every other thread
-/// looks whether it has been told to stop. The clock is first looked at when a good deal is done.
+/// The pulse of a long call: the calling thread reports now and then, every other thread looks whether it has been
+/// told to stop. The clock is first looked at when a good deal is done.
 pub struct Pulse<'a> {
     beats_for: Beats<'a>,
-    bytes: usize,
+    work: usize,
 }
 
 enum Beats<'a> {
-    Watch { watch: &'a mut dyn Watch, last: Option<Instant> },
+    Watch { watch: &'a mut dyn Watch, stage: Stage, done: u64, total: u64, last: Option<Instant> },
     Stop(&'a AtomicBool),
 }
 
 impl<'a> Pulse<'a> {
-    /// The pulse of the calling thread.
+    /// The pulse of the calling thread when it encodes.
     pub fn of(watch: &'a mut dyn Watch) -> Self {
-        Self { beats_for: Beats::Watch { watch, last: None }, bytes: 0 }
+        Self::of_stage(watch, Stage::Encoding, 0)
+    }
+
+    /// The pulse of the calling thread in a stage of so many units (0 where it cannot be known).
+    pub fn of_stage(watch: &'a mut dyn Watch, stage: Stage, total: u64) -> Self {
+        Self { beats_for: Beats::Watch { watch, stage, done: 0, total, last: None }, work: 0 }
     }
 
     /// The pulse of a thread that `stop` ends.
     pub fn until(stop: &'a AtomicBool) -> Self {
-        Self { beats_for: Beats::Stop(stop), bytes: 0 }
+        Self { beats_for: Beats::Stop(stop), work: 0 }
     }
 
-    /// So many bytes more are done; an error means that the call is to end.
+    /// So much more work is done; an error means that the call is to end.
     #[inline]
-    pub fn beat(&mut self, bytes: usize) -> Result<()> {
-        self.bytes += bytes;
-        if self.bytes < BYTES_PER_LOOK { Ok(()) } else { self.check() }
+    pub fn beat(&mut self, work: usize) -> Result<()> {
+        self.work += work;
+        if self.work < WORK_PER_LOOK { Ok(()) } else { self.check() }
     }
 
     /// Look at once.
     #[cold]
     pub fn check(&mut self) -> Result<()> {
-        self.bytes = 0;
+        self.work = 0;
         match &mut self.beats_for {
-            Beats::Watch { watch, last } => {
+            Beats::Watch { last, .. } => {
                 let now = Instant::now();
                 if now.duration_since(*last.get_or_insert(now)) < INTERVAL {
                     return Ok(());
                 }
                 *last = Some(now);
-                watch.report(Stage::Encoding, 0, 0)
+                self.report()
             }
             Beats::Stop(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
-            _ => Ok(()),
+            Beats::Stop(_) => Ok(()),
+        }
+    }
+
+    /// Tell how many units of the stage are done, at the next report.
+    pub fn finished(&mut self, units: usize) {
+        if let Beats::Watch { done, .. } = &mut self.beats_for {
+            *done = units as u64;
+        }
+    }
+
+    /// Report now.
+    pub fn report(&mut self) -> Result<()> {
+        match &mut self.beats_for {
+            Beats::Watch { watch, stage, done, total, .. } => {
+                if *stage == Stage::Merging {
+                    // Tables that grow with the vocabulary grow slowly, and are not asked for each time.
+                    memory::ensure_spare()?;
+                }
+                watch.report(*stage, *done, *total)
+            }
+            Beats::Stop(_) => Ok(()),
+        }
+    }
+
+    /// Tell how much memory the call is expected to take, before it takes it.
+    pub fn expect(&mut self, bytes: u64) -> Result<()> {
+        match &mut self.beats_for {
+            Beats::Watch { watch, .. } => watch.expect(bytes),
+            Beats::Stop(_) => Ok(()),
         }
     }
 }

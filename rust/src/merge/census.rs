@@ -6,13 +6,13 @@ use super::Rules;
 use super::crew::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
 use super::part::Part;
-use super::pulse::Pulse;
 use super::queue::Candidate;
 use super::slots::Standing;
 use super::tokens::{Code, Tokens};
 use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
+use crate::watch::Pulse;
 
 /// The pairs that a census found, with the numbers of their lists.
 pub struct Census {

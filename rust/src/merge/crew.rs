@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 
 use super::part::{Part, Task};
-use super::pulse::Pulse;
 use crate::error::{Error, Result};
+use crate::watch::Pulse;
 
 /// Does a job on every item, each in a thread of its own and the first in the calling one.
 pub fn on_each<T: Send, R: Send>(
@@ -21,7 +21,7 @@ pub fn on_each<T: Send, R: Send>(
         let mut items = items.into_iter();
         let first = items.next();
         let start =
-            |item| thread::Builder::new().spawn_scoped(scope, move || job(item, &mut Pulse::helping(stop)));
+            |item| thread::Builder::new().spawn_scoped(scope, move || job(item, &mut Pulse::until(stop)));
         let others: Vec<_> = match items.map(start).collect() {
             Ok(others) => others,
             Err(refused) => {
@@ -36,13 +36,15 @@ pub fn on_each<T: Send, R: Send>(
             && others.iter().any(|other| !other.is_finished())
         {
             thread::yield_now();
-            watched = pulse.look();
+            watched = pulse.check();
         }
         ended.store(true, Ordering::Relaxed);
         results.extend(
             others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))),
         );
         watched?;
+        // Who was only told to stop has nothing to say.
+        results.sort_by_key(|result| matches!(result, Err(Error::Stopped)));
         results.into_iter().collect()
     })
 }

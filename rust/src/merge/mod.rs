@@ -24,7 +24,6 @@ mod neighbours;
 mod pairs;
 mod part;
 mod prior;
-mod pulse;
 mod queue;
 mod row;
 mod slots;

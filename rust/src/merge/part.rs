@@ -3,13 +3,13 @@
 use super::arena::{Arena, List};
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED};
-use super::pulse::Pulse;
 use super::row::Slot;
 use super::slots::{AnySlots, BATCH, Group, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
+use crate::watch::Pulse;
 
 /// A pair to be merged.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,12 +5,12 @@ use std::collections::{BinaryHeap, HashMap};
 
 use super::Merge;
 use super::pairs::key_of;
-use super::pulse::Pulse;
 use super::row::Slot;
 use super::slots::{AnySlots, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::watch::Pulse;
 
 /// What a merge takes: its row, its rank by its pair, and its token.
 const FOR_EACH_MERGE: usize = 128;
@@ -64,7 +64,7 @@ impl Prior {
         let span = |code: Code| spans[code as usize] as usize;
         let mut waiting = BinaryHeap::new();
         slots.each_word(|slots, word| {
-            pulse.work(word.len())?;
+            pulse.beat(word.len())?;
             let mut at = word.start;
             while at < word.end {
                 let next = at + span(slots.code(at));
@@ -72,7 +72,7 @@ impl Prior {
                 at = next;
             }
             while let Some(Reverse((rank, at))) = waiting.pop() {
-                pulse.work(1)?;
+                pulse.beat(1)?;
                 let [left, right, joined] = self.merges[rank as usize];
                 let middle = at + span(left);
                 if slots.code(at) != left || slots.code(middle) != right {

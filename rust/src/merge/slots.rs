@@ -11,13 +11,13 @@
 //! may show a longer token as that token's last slot.
 
 use super::pairs::key_of;
-use super::pulse::Pulse;
 use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
+use crate::watch::Pulse;
 
 /// How many slots the words of each count need.
 pub struct Layout {
@@ -37,7 +37,7 @@ impl Layout {
         let mut small = vec![0u64; SMALL];
         let mut large: Vec<(u64, u64)> = Vec::new();
         words.visit(share, &mut |word, count| {
-            pulse.work(word.len())?;
+            pulse.beat(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
@@ -145,7 +145,7 @@ impl<S: Slot> Slots<S> {
         let mut row = Row::of(BOUNDARY, layout.slots as usize)?;
         let slots: &mut [S] = &mut row;
         words.visit(share, &mut |word, count| {
-            pulse.work(word.len())?;
+            pulse.beat(word.len())?;
             if word.len() < 2 || count == 0 {
                 return Ok(());
             }
@@ -266,7 +266,7 @@ impl<S: Slot> Slots<S> {
                     len += 1;
                     if len == BATCH {
                         each(&batch)?;
-                        pulse.work(BATCH)?;
+                        pulse.beat(BATCH)?;
                         len = 0;
                     }
                 }
@@ -295,7 +295,7 @@ impl<S: Slot> Slots<S> {
                     at = next(&self.slots, at);
                 }
                 at += 1;
-                pulse.work(at - begin)?;
+                pulse.beat(at - begin)?;
                 self.slots.copy_within(begin..at, to);
                 to += at - begin;
             }

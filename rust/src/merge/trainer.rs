@@ -8,14 +8,13 @@ use super::neighbours::{Neighbours, Tally};
 use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
 use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
-use super::pulse::Pulse;
 use super::queue::{Candidate, Queue, TieBreak};
 use super::slots::{AnySlots, Layout};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::{Merge, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::Watch;
+use crate::watch::{Pulse, Stage, Watch};
 
 /// Learns merges from words whose units are `symbols`, after the merges in `prior`; returns the new ones.
 ///
@@ -99,7 +98,7 @@ pub(super) fn train_at_pace<'a, W: Words>(
     pace: Pace,
     watch: &mut dyn Watch,
 ) -> Result<Vec<Merge>> {
-    let mut pulse = Pulse::new(watch, rules.remaining(0, 0).unwrap_or(0));
+    let mut pulse = Pulse::of_stage(watch, Stage::Merging, rules.remaining(0, 0).unwrap_or(0));
     pulse.report()?;
     let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
     let mut tokens = Tokens::new(symbols, keep_bytes, rules.shared_tokens)?;
@@ -277,8 +276,8 @@ impl<'r> Trainer<'r> {
             self.settle_known(&mut parts, task)?;
         }
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
-        pulse.merged(self.merges.len());
-        pulse.work(positions + 1)?;
+        pulse.finished(self.merges.len());
+        pulse.beat(positions + 1)?;
         self.parts = parts;
         if self.parts.iter().any(|part| part.is_full()) {
             self.recount(Reason::Full, pulse)?;
