@@ -1,15 +1,19 @@
 """Texts that stand in one buffer are the texts themselves: split, taken, encoded and counted alike."""
 
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
+import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite._engine import CountTable, JoinedTexts
+from bpetite._engine import CountTable, JoinedTexts, Xxh3128
 from bpetite.patterns import PATTERNS
 from encoders import trained_encoder
+
+DTYPES: tuple[Literal["uint16", "uint32"], ...] = ("uint16", "uint32")
 
 letters = st.binary(max_size=40).map(lambda some: bytes(b"ab|"[byte % 3] for byte in some))
 
@@ -112,7 +116,59 @@ def test_an_id_is_appended_to_each(texts: list[str]) -> None:
     assert rows == [[*encoder.encode(text), 97] for text in texts]
 
 
+@given(
+    batches=st.lists(st.lists(st.text(alphabet="ab é東<|endoftext|>", max_size=30), max_size=6), max_size=4),
+    room=st.integers(0, 200),
+    append=st.sampled_from([None, 97]),
+)
+def test_a_row_is_used_again_where_it_has_room(
+    batches: list[list[str]], room: int, append: int | None
+) -> None:
+    encoder = trained_encoder()
+    for dtype in DTYPES:
+        row = np.full(room, 99, dtype)
+        for texts in batches:
+            needed = sum(len(text.encode()) for text in texts) + (append is not None) * len(texts)
+            given, has_room = row, len(row) >= needed
+            row, offsets = encoder.encode_into(texts, row, "parse", dtype, append)
+            ids, expected = encoder.encode_batch_to_numpy(texts, "parse", dtype, append=append)
+            assert (row is given) == has_room
+            np.testing.assert_array_equal(offsets, expected)
+            np.testing.assert_array_equal(row[: len(ids)], ids)
+            assert row.dtype == ids.dtype
+
+
+def test_a_row_that_ids_cannot_be_put_in_is_refused() -> None:
+    encoder = trained_encoder()
+    locked = np.zeros(9, np.uint32)
+    locked.flags.writeable = False
+    for row in (locked, np.zeros(9, np.uint16), np.zeros(9, np.uint32)[::2], [0] * 9):
+        with pytest.raises(TypeError):
+            encoder.encode_into(["ab"], row)  # type: ignore[arg-type]  # a wrong type is the point
+
+
+def test_encoding_into_a_row_can_be_stopped() -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        trained_encoder().encode_into(["a b c é " * 1000] * 10_000, progress=stop)
+
+
 def test_an_unknown_id_is_not_appended() -> None:
     for unknown in (10**6, -1, 2**40):
         with pytest.raises(KeyError):
             trained_encoder().encode_batch_to_numpy(["a"], append=unknown)
+        with pytest.raises(KeyError):
+            trained_encoder().encode_into(["a"], append=unknown)
+
+
+@given(st.lists(st.binary(max_size=600)))
+def test_the_hash_of_pieces_is_that_of_the_whole_as_others_have_it(pieces: list[bytes]) -> None:
+    ours = Xxh3128()
+    for piece in pieces:
+        ours.update(piece)
+    assert ours.hexdigest() == xxhash.xxh3_128_hexdigest(b"".join(pieces))

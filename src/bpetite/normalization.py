@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
@@ -126,6 +126,18 @@ class NormalizingEncoder:
             rows = [np.append(row, np.array([append], dtype)) for row in rows]
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
         return np.concatenate([np.empty(0, dtype), *rows]), offsets
+
+    def encode_into(
+        self,
+        texts: Iterable[str | bytes],
+        row: NDArray[Any] | None = None,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        append: int | None = None,
+        progress: Callable[[str, int, int], object] | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts on one thread, into another array than the given one."""
+        return self.encode_batch_to_numpy(texts, special, dtype, 1, append)
 
     def encode_with_offsets(
         self, text: str, special: Special = "parse", unit: Unit = "characters"

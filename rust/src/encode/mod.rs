@@ -15,6 +15,7 @@ mod merging;
 mod offsets;
 mod ordinary;
 mod parallel;
+mod row;
 mod special;
 mod stream;
 
@@ -23,6 +24,7 @@ use merges::Merges;
 pub use offsets::{Unit, spans};
 use ordinary::Gathering;
 pub use parallel::Encoded;
+pub use row::most_ids;
 pub use special::Special;
 use special::{Segment, SpecialTokens};
 pub use stream::EncodeStream;

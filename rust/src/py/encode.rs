@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
@@ -136,6 +136,24 @@ impl Encoder {
         match named_width(dtype)? {
             Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append),
             Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append),
+        }
+    }
+
+    #[pyo3(signature = (texts, row=None, special="parse", dtype="uint32", append=None, progress=None))]
+    #[allow(clippy::too_many_arguments)] // Those of `encode_batch_to_numpy`, and what is used again.
+    fn encode_into<'py>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        row: Option<&Bound<'py, PyAny>>,
+        special: &str,
+        dtype: &str,
+        append: Option<&Bound<'_, PyAny>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
+        let progress = progress.as_ref();
+        match named_width(dtype)? {
+            Width::Bits16 => self.encode_to_row::<u16>(texts, row, special, append, progress),
+            Width::Bits32 => self.encode_to_row::<u32>(texts, row, special, append, progress),
         }
     }
 
@@ -273,6 +291,32 @@ impl Encoder {
         Ok((encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py)))
     }
 
+    fn encode_to_row<'py, T: Id + numpy::Element>(
+        &self,
+        texts: &Bound<'py, PyAny>,
+        row: Option<&Bound<'py, PyAny>>,
+        special: &str,
+        append: Option<&Bound<'_, PyAny>>,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
+        let py = texts.py();
+        let special = named_special(special)?;
+        let append = append.map(|id| self.known_id(id)).transpose()?;
+        self.encoder.check_fits::<T>()?;
+        let held = HeldTexts::new(texts)?;
+        let texts = py.detach(|| held.checked())?;
+        let row = row_with_room::<T>(py, row, encode::most_ids(&texts, append))?;
+        let mut written = row.try_readwrite()?;
+        let ids = written.as_slice_mut()?;
+        let offsets = py.detach(|| {
+            with_work(|work, _| {
+                let watch = &mut PyWatch { progress };
+                Ok(self.encoder.encode_into(&texts, ids, special, append, work, &mut Pulse::of(watch))?)
+            })
+        })?;
+        Ok((row.clone().into_any(), offsets.into_pyarray(py)))
+    }
+
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
         let number = id_from(id)?;
         let known = self.encoder.tokens().get(number).map(|_| number);
@@ -340,6 +384,21 @@ fn with_work<R>(call: impl FnOnce(&mut Work, &mut Vec<u32>) -> PyResult<R>) -> P
         // A garbage collection within the call came back here.
         Err(_) => call(&mut Work::default(), &mut Vec::new()),
     })
+}
+
+/// The array if it has room for so many ids, else a new one with room for some more: the next texts may be larger.
+fn row_with_room<'py, T: numpy::Element>(
+    py: Python<'py>,
+    row: Option<&Bound<'py, PyAny>>,
+    ids: usize,
+) -> PyResult<Bound<'py, PyArray1<T>>> {
+    let row = row.map(|row| row.cast::<PyArray1<T>>()).transpose()?;
+    if let Some(row) = row.filter(|row| row.len().is_ok_and(|room| room >= ids)) {
+        return Ok(row.clone());
+    }
+    // NumPy raises MemoryError where there is too little.
+    let zeros = py.import("numpy")?.call_method1("zeros", (ids + ids / 4, T::get_dtype(py)))?;
+    Ok(zeros.cast_into()?)
 }
 
 fn named_special(name: &str) -> PyResult<Special> {

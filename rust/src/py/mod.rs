@@ -10,6 +10,7 @@ use crate::watch::{Stage, Watch};
 mod count;
 mod decode;
 mod encode;
+mod hash;
 mod ids;
 mod merge;
 mod pretokenize;
@@ -30,6 +31,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encode::EncodeStream>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
+    module.add_class::<hash::Xxh3128>()?;
     Ok(())
 }
 

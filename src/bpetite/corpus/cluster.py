@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._files import write_whole
+from bpetite.corpus.content import hash_input
 from bpetite.corpus.counting import count_inputs, weight_of
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.division import divide
 from bpetite.corpus.documents import Reading, read_batches
 from bpetite.corpus.encoding import Job, Options, check_same_job, finished
 from bpetite.corpus.manifest import TOKENIZER, Manifest, Progress, ReadInput
-from bpetite.corpus.shards import Ids, Shard, ShardWriter, hash_file, remove_parts
+from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
 from bpetite.corpus.sources import Input, find_inputs
 from bpetite.corpus.sources import Path as AnyPath
 from bpetite.counts import Counts, Tally, memory_bytes
@@ -319,10 +320,10 @@ class _Encoding:
         progress = Progress(shards=self.ray.get(shards))
         told = self.ray.get(made)
         first = 0
-        for found, own, (size, sha256) in zip(inputs, divided, self.ray.get(hashes), strict=True):
+        for found, own, (size, digest) in zip(inputs, divided, self.ray.get(hashes), strict=True):
             documents = sum(len(ends) for ends, _ in told[first : first + len(own)])
             affected = sum(affected for _, affected in told[first : first + len(own)])
-            progress.inputs.append(ReadInput(found.name, size, sha256, documents, affected))
+            progress.inputs.append(ReadInput(found.name, size, digest, documents, affected))
             first += len(own)
         return self.job.manifest(progress)
 
@@ -369,9 +370,10 @@ def _encode_part(job: Job, source: Input, reading: Reading, path: str) -> tuple[
         return stored[1:], int(stored[0])
     ends: list[NDArray[np.uint64]] = []
     tokens = affected = 0
+    ids: Ids | None = None
     with write_whole(f"{path}.ids", overwrite=True) as file:
         for batch in read_batches(source, reading):
-            ids, ended = job.ids_of(source.name, batch, 1)
+            ids, ended = job.ids_of(source.name, batch, None if ids is None else ids.base)
             file.write(np.ascontiguousarray(ids, np.dtype(job.dtype).newbyteorder("<")).data)
             ends.append(ended + np.uint64(tokens))
             tokens += len(ids)
@@ -398,4 +400,4 @@ def _build_shard(job: Job, folder: str, number: int, slices: list[_Slice]) -> Sh
 
 
 def _read_input(source: Input) -> tuple[int, str]:
-    return hash_file(Path(source.name))
+    return hash_input(source.name)

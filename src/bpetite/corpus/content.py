@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
+from bpetite._engine import Xxh3128
 from bpetite.corpus.sources import Input
 
 Format = Literal["auto", "text", "jsonl", "parquet"]
@@ -46,7 +46,7 @@ class Raw:
             self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
             self._file.seek(source.span[0])
             self._left = source.span[1] - source.span[0]
-        self._digest = hashlib.sha256() if hashed else None
+        self._digest = Xxh3128() if hashed else None
         self._head = b""
         self.size = 0
 
@@ -75,7 +75,7 @@ class Raw:
         return block
 
     @property
-    def sha256(self) -> str:
+    def digest(self) -> str:
         """The hash of what was read, in hexadecimal."""
         return "" if self._digest is None else self._digest.hexdigest()
 
@@ -102,6 +102,16 @@ class Raw:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def hash_input(path: str) -> tuple[int, str]:
+    """Return the size of a file and the hash that inputs are recognised by."""
+    digest, size = Xxh3128(), 0
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_HASHED):
+            digest.update(block)
+            size += len(block)
+    return size, digest.hexdigest()
 
 
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Reading, is_plain_text, read_batches, refuse_invalid
+from bpetite.corpus.documents import Batch, Reading, is_plain_text, read_batches, refusing_invalid
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.counts import Counts, Progress, Tally, memory_bytes
 from bpetite.dialect import Dialect
@@ -101,11 +101,8 @@ def _count_documents(
     progress: _Sum | None,
 ) -> None:
     for name, batch, read in read_ahead(_batches(inputs, reading)):
-        try:
+        with refusing_invalid(name, batch):
             counts._table.add_documents(batch.texts, num_threads=num_threads, memory_limit=memory_limit)
-        except ValueError:
-            refuse_invalid(name, batch)
-            raise
         mended = reading.invalid == "replace"
         counts.beside += Tally(
             documents=-batch.goes_on,

@@ -8,6 +8,7 @@ few megabytes where the pattern lets documents be cut (`Reading.cut`).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -138,17 +139,19 @@ def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> 
 
 def decoded(name: str, batch: Batch) -> list[str]:
     """Return the texts of a batch, of which one that is not UTF-8 is an error."""
-    try:
+    with refusing_invalid(name, batch):
         return [text.decode("utf-8") if isinstance(text, bytes) else text for text in batch.texts]
-    except UnicodeDecodeError:
-        refuse_invalid(name, batch)
+
+
+@contextlib.contextmanager
+def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
+    """Have a document that is not UTF-8 refused by the name of its input, and its number there."""
+    try:
+        yield
+    except ValueError:
+        for place, text in enumerate(batch.texts):
+            _check(name, batch.first + place, text)
         raise
-
-
-def refuse_invalid(name: str, batch: Batch) -> None:
-    """Raise the error of the first document of a batch that is not UTF-8, if there is one."""
-    for place, text in enumerate(batch.texts):
-        _check(name, batch.first + place, text)
 
 
 # What an input holds -------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
 
-A shard ends with the document that brings it to `shard_size` tokens. Documents are read ahead in one thread
-and encoded in the caller's (the engine brings its own threads); ids are written in another, and shards are
-completed in one more. Memory does not depend on the size of the corpus.
+A shard ends with the document that brings it to `shard_size` tokens. Documents are read in the caller's
+thread, each of as many others as were asked for encodes a batch at a time, one more writes ids, and one
+completes shards. Memory does not depend on the size of the corpus: a few batches are on their way, and the
+rows that ids are put in are used again.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._engine import Xxh3128
 from bpetite._files import write_whole
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.ahead import read_ahead
-from bpetite.corpus.content import Raw
+from bpetite.corpus.content import Raw, hash_input
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Reading, batches_of, read_batches, refuse_invalid
+from bpetite.corpus.documents import Batch, Reading, batches_of, read_batches, refusing_invalid
 from bpetite.corpus.manifest import (
     JOURNAL,
     MANIFEST,
@@ -43,7 +44,6 @@ from bpetite.corpus.shards import (
     ShardFormat,
     ShardWriter,
     choose_dtype,
-    hash_file,
     remove_parts,
 )
 from bpetite.corpus.sources import Input, find_inputs
@@ -53,8 +53,13 @@ from bpetite.tokenizer import Tokenizer
 Special = Literal["parse", "text", "error"]
 Width = Literal["uint16", "uint32"]
 Told = Callable[[str, int, int], object]
+Encoded = tuple[Ids, NDArray[np.uint64]]
+"""Ids, and where each whole document ends in them."""
 
 SHARD_SIZE = 100_000_000
+_MOST_THREADS = 64
+"""More are not used: one thread reads for all of them."""
+
 _WAITING = 1
 """How many batches of ids may wait to be written."""
 
@@ -198,34 +203,28 @@ class Job:
             shards=tuple(progress.shards),
         )
 
-    def ids_of(self, name: str, batch: Batch, num_threads: int | None) -> tuple[Ids, NDArray[np.uint64]]:
-        """Encode a batch: the ids, and where each document ends in them."""
+    def ids_of(
+        self, name: str, batch: Batch, row: Ids | None = None, progress: Told | None = None
+    ) -> Encoded:
+        """Encode a batch on this thread; the ids are the first of `row` if they have room there."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
-        return ids_of(
-            self.tokenizer, name, batch, self.options.special, width, num_threads, append=self.appended
-        )
+        with refusing_invalid(name, batch):
+            row, offsets = self.tokenizer._encoder.encode_into(
+                batch.texts, row, self.options.special, width, self.appended, progress
+            )
+        ids = row[: int(offsets[-1])]
+        if not batch.goes_on:
+            return ids, offsets[1:]
+        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
 
 
-def ids_of(
-    tokenizer: Tokenizer,
-    name: str,
-    batch: Batch,
-    special: Special = "parse",
-    dtype: Width = "uint32",
-    num_threads: int | None = None,
-    append: int | None = None,
-) -> tuple[Ids, NDArray[np.uint64]]:
-    """Encode a batch of the input of that name: the ids, and where each whole document ends in them."""
-    try:
-        ids, offsets = tokenizer.encode_batch_to_numpy(
-            batch.texts, special=special, dtype=dtype, num_threads=num_threads, append=append
-        )
-    except ValueError:
-        refuse_invalid(name, batch)
-        raise
-    if not batch.goes_on:
-        return ids, offsets[1:]
-    return ids[: len(ids) - (append is not None)], offsets[1:-1]
+def threads_of(num_threads: int | None) -> int:
+    """Return how many threads are meant; None is one for each core."""
+    if num_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if num_threads < 1:
+        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
+    return min(num_threads, _MOST_THREADS)
 
 
 def stamp_of(source: Input | Documents) -> list[int] | None:
@@ -312,7 +311,7 @@ def _check_input(source: Input | Documents, then: list[Any], now: list[Any], rea
 
 def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
     if isinstance(source, Input) and source.is_local:
-        if hash_file(Path(source.name)) != (read.bytes, read.sha256):
+        if hash_input(source.name) != (read.bytes, read.xxh3_128):
             raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
     elif source.size() not in (None, read.bytes):
         raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
@@ -337,7 +336,6 @@ class _Run:
         self._journal = journal
         self._job = job
         self._reached = reached
-        self._num_threads = num_threads
         self._told = progress
         self._total = sum(source.size() or 0 for source in job.inputs)
         self._before = sum(read.bytes for read in reached.inputs)
@@ -345,10 +343,14 @@ class _Run:
         self._writer: ShardWriter | None = None
         self._number = len(reached.shards)
         self._tokens = self._documents = 0
+        self._threads = threads_of(num_threads)
+        self._encoders = ThreadPoolExecutor(self._threads, "bpetite-encode")
         self._writer_thread = ThreadPoolExecutor(1, "bpetite-write")
         self._finisher = ThreadPoolExecutor(1, "bpetite-finish")
+        self._encoding: deque[Callable[[], None]] = deque()
         self._writing: deque[Future[None]] = deque()
         self._finishing: deque[Future[None]] = deque()
+        self._rows: deque[Ids] = deque()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
 
@@ -357,16 +359,21 @@ class _Run:
 
     def __exit__(self, *_: object) -> None:
         self._failed = True
-        self._writer_thread.shutdown()
-        self._finisher.shutdown()
+        for threads in (self._encoders, self._writer_thread, self._finisher):
+            threads.shutdown()
         for writer in self._unfinished:
             writer.discard()
 
     def finish(self) -> Manifest:
         """Encode what is left, and write the manifest."""
         begin = self._reached.position
-        for number in range(len(self._reached.inputs), len(self._job.inputs)):
-            self._encode_input(number, begin if number == begin.input else Position(number))
+        try:
+            for number in range(len(self._reached.inputs), len(self._job.inputs)):
+                self._encode_input(number, begin if number == begin.input else Position(number))
+        except Exception:
+            self._settle(0)  # What was read before is good, or its error comes first.
+            raise
+        self._settle(0)
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))
         self._wait(self._writing, 0)
@@ -377,35 +384,43 @@ class _Run:
         return manifest
 
     def _encode_input(self, number: int, begin: Position) -> None:
+        """Have the documents of an input encoded; what comes of it is dealt with in order."""
         source = self._job.inputs[number]
         reading = self._job.options.reading
         raw = None if isinstance(source, Documents) else Raw(source, hashed=True)
         made = read_batches(source, reading, raw) if isinstance(source, Input) else source.batches(reading)
         passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
         read = affected = 0
-        for batch in read_ahead(made):
-            self._encode_batch(source.name, passed.skip(batch, begin), passed)
+        for batch in made:
+            rest = passed.skip(batch, begin)
+            if rest.texts:
+                row = self._rows.pop() if self._rows else None
+                encoded = self._encoders.submit(
+                    self._job.ids_of, source.name, rest, row, self._stop_if_failed
+                )
+                self._encoding.append(partial(self._take, encoded, rest, passed))
+            self._settle(self._threads + 1)
             read, affected = batch.read, affected + batch.affected
             if self._told is not None:
                 self._told("encoding", self._before + read, self._total)
         passed.check_reached(begin)
         self._before += read
-        finished = ReadInput(
-            name=source.name,
-            bytes=read if raw is None else raw.size,
-            sha256=passed.digest() if raw is None else raw.sha256,
-            documents=passed.documents,
-            affected=affected,
-        )
-        self._reached.inputs.append(finished)
-        self._unnoted.append(finished)
+        size, digest = (read, None) if raw is None else (raw.size, raw.digest)
+        self._encoding.append(partial(self._end_input, passed, size, digest, affected))
 
-    def _encode_batch(self, name: str, batch: Batch, passed: _Passed) -> None:
-        """Encode a batch, and end a shard with each document that makes one full."""
-        if not batch.texts:
-            return
-        texts = batch.texts
-        ids, ends = self._job.ids_of(name, batch, self._num_threads)
+    def _settle(self, most: int) -> None:
+        """Deal with what was begun first until at most so much is left."""
+        while len(self._encoding) > most:
+            self._encoding.popleft()()
+
+    def _stop_if_failed(self, *_: object) -> None:
+        if self._failed:
+            raise InterruptedError("encoding was stopped")
+
+    def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed) -> None:
+        """Have the ids of a batch written, and end a shard with each document that makes one full."""
+        ids, ends = encoded.result()
+        row, texts = [] if ids.base is None else [ids.base], batch.texts
         while True:
             missing = max(0, self._job.options.shard_size - self._tokens)
             last = int(np.searchsorted(ends, np.uint64(missing)))
@@ -418,6 +433,13 @@ class _Run:
             ids, ends, texts = ids[stop:], ends[last + 1 :] - np.uint64(stop), texts[last + 1 :]
         self._write(ids, ends)
         passed.go_past(texts, goes_on=batch.goes_on)
+        self._writing.append(self._writer_thread.submit(self._rows.extend, row))
+
+    def _end_input(self, passed: _Passed, size: int, digest: str | None, affected: int) -> None:
+        """Note an input that was read to its end."""
+        finished = ReadInput(passed.name, size, digest or passed.digest(), passed.documents, affected)
+        self._reached.inputs.append(finished)
+        self._unnoted.append(finished)
 
     def _write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         if not len(ids) and not len(ends):
@@ -472,9 +494,9 @@ class _Passed:
     """Which documents of an input lie behind."""
 
     def __init__(self, name: str, number: int, *, hashed: bool) -> None:
-        self._name = name
+        self.name = name
         self._number = number
-        self._hash = hashlib.sha256() if hashed else None
+        self._hash = Xxh3128() if hashed else None
         self.documents = 0
 
     def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
@@ -497,13 +519,13 @@ class _Passed:
             return replace(batch, texts=[])
         self.go_past(batch.texts[:missing])
         if self.position() != begin:
-            raise ValueError(f"{self._name}: changed since the run began")
+            raise ValueError(f"{self.name}: changed since the run began")
         return replace(batch, texts=batch.texts[missing:], first=batch.first + missing)
 
     def check_reached(self, begin: Position) -> None:
         """Refuse an input that ended before the beginning."""
         if self.documents < begin.documents:
-            raise ValueError(f"{self._name}: changed since the run began: it has fewer documents")
+            raise ValueError(f"{self.name}: changed since the run began: it has fewer documents")
 
     def position(self) -> Position:
         """Return where the next document is."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from bpetite._files import write_whole
 from bpetite.corpus.shards import Shard, ShardFile
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
 TOKENIZER = "tokenizer.json"
@@ -31,7 +31,7 @@ class ReadInput:
 
     name: str
     bytes: int
-    sha256: str
+    xxh3_128: str
     documents: int
     affected: int = 0
     """Documents that were not text and were replaced or skipped, as the options say."""

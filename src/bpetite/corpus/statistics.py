@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, decoded, read_batches
-from bpetite.corpus.encoding import ids_of
+from bpetite.corpus.documents import Reading, decoded, read_batches, refusing_invalid
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.tokenizer import Tokenizer
 
@@ -84,7 +83,8 @@ def stats(
         for found in inputs:
             read = 0
             for batch in read_ahead(read_batches(found, reading)):
-                ids, _ = ids_of(tokenizer, found.name, batch, num_threads=num_threads)
+                with refusing_invalid(found.name, batch):
+                    ids, _ = tokenizer.encode_batch_to_numpy(batch.texts, num_threads=num_threads)
                 tally.add(decoded(found.name, batch), ids, batch.goes_on)
                 read = batch.read
                 if progress is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite.corpus.content import hash_input
 from bpetite.corpus.encoding import Special
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
@@ -45,7 +46,7 @@ def verify(
         raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
     if inputs:
         for read in manifest.inputs:
-            if hash_file(Path(read.name)) != (read.bytes, read.sha256):
+            if hash_input(read.name) != (read.bytes, read.xxh3_128):
                 raise ValueError(f"{read.name}: changed since it was encoded")
     return manifest
 
