@@ -6,8 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bpetite import Dialect, Tokenizer, _persistence
 from bpetite._constants import PRETOKENIZER_PATTERN, UNICODE_VERSION
@@ -303,3 +306,45 @@ def test_merges_that_double_without_end_are_refused(rich: Tokenizer, tmp_path: P
     path.write_text(json.dumps(document))
     with pytest.raises(ValueError, match="spell more than"):
         Tokenizer.load(path)
+
+
+ODD = json.loads(
+    """[null, true, false, -1, 0, 97, 98, 255, 256, 257, 259, 4294967296, 18446744073709551616, 97.0, "a",
+    "97", [], [97], [97, 98], [true, 98], [97, 98, 99], [[97], 98], [-1], [300], {}]"""
+)
+SMALL = saved(Tokenizer.train("ab abc abcd", 261))
+
+
+def loaded_or_refused(document: dict[str, Any]) -> object:
+    try:
+        return _persistence.vocabulary_of(json.dumps(document).encode("utf-8"), "a.json")
+    except (ValueError, KeyError) as refused:
+        return repr(refused)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["merges", "vocab"]), st.integers(0, 270), st.sampled_from(ODD)), max_size=2
+    )
+)
+@example([("merges", 1, [97, 98])])
+@example([("merges", 0, [True, 98])])
+@example([("vocab", 97, [True])])
+@example([("vocab", 257, [97, 98])])
+@example([("vocab", 262, [97])])
+def test_what_is_checked_all_at_once_is_what_is_checked_one_by_one(
+    changes: list[tuple[str, int, Any]],
+) -> None:
+    document = copy.deepcopy(SMALL)
+    for key, place, value in changes:
+        if key == "vocab":
+            document["vocab"][str(place)] = value
+        else:
+            document["merges"][place % len(document["merges"])] = value
+    found = loaded_or_refused(document)
+    with (
+        mock.patch.object(_persistence, "_earlier_ids", return_value=None),
+        mock.patch.object(_persistence, "_holds_tokens", return_value=False),
+    ):
+        assert found == loaded_or_refused(document)
+    assert changes or not isinstance(found, str)

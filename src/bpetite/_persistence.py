@@ -28,7 +28,7 @@ from bpetite._constants import (
 from bpetite._files import write_whole
 from bpetite._json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary, collector_paused
+from bpetite.vocabulary import LARGEST_ID, Arrays, Pair, Vocabulary, collector_paused
 
 Path = str | os.PathLike[str]
 
@@ -231,17 +231,27 @@ def _from_schema_1(path: Path, document: Json) -> Vocabulary:
         refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
     if type(specials[END_OF_TEXT_TOKEN]) is not int or specials[END_OF_TEXT_TOKEN] != size:
         refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
-    tokens = _schema_1_tokens(path, _object(path, document, "vocab"), merges)
+    ids = range(BASE_VOCAB_SIZE, size)
+    with contextlib.suppress(ValueError):  # what is wrong is looked for below
+        made = Vocabulary({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)}, (), specials).with_merges(
+            np.column_stack([merges, np.array(ids, np.uint32)])
+        )
+        if _holds_tokens(document["vocab"], made.arrays):
+            return made
+    tokens = _schema_1_tokens(path, _object(path, document, "vocab"), size)
     try:
-        return Vocabulary(tokens, merges, specials, merge_ids=range(BASE_VOCAB_SIZE, size))
+        return Vocabulary(tokens, merges.tolist(), specials, merge_ids=ids)
     except ValueError as error:
         refuse(path, f"vocab: {error}")
 
 
-def _schema_1_merges(path: Path, merges: object) -> list[Pair]:
+def _schema_1_merges(path: Path, merges: object) -> NDArray[np.uint32]:
     """Check that every merge is two ids that exist before it."""
     if not isinstance(merges, list):
         refuse(path, f"merges must be a list, not {type_name(merges)}")
+    pairs = _earlier_ids(merges)
+    if pairs is not None:
+        return pairs
     for rank, pair in enumerate(merges):
         if type(pair) is not list or len(pair) != 2:
             refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
@@ -253,12 +263,40 @@ def _schema_1_merges(path: Path, merges: object) -> list[Pair]:
         if not (0 <= left < rank and 0 <= right < rank):
             place = rank - BASE_VOCAB_SIZE
             refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
-    return list(map(tuple, merges))
+    return np.array(merges, np.uint32).reshape(-1, 2)
 
 
-def _schema_1_tokens(path: Path, vocab: Json, merges: Sequence[Pair]) -> dict[int, bytes]:
-    """Check that the tokens are the 256 bytes, what the merges spell, and the special token."""
-    size = BASE_VOCAB_SIZE + len(merges)
+def _earlier_ids(merges: list[Any]) -> NDArray[np.uint32] | None:
+    """Return the merges as an array if every one is two ids that exist before it."""
+    if set(map(type, merges)) <= {list} and set(map(len, merges)) <= {2}:
+        flat = list(chain.from_iterable(merges))
+        if set(map(type, flat)) <= {int}:
+            with contextlib.suppress(OverflowError):
+                pairs = np.fromiter(flat, np.int64, len(flat)).reshape(-1, 2)
+                ids = np.arange(BASE_VOCAB_SIZE, BASE_VOCAB_SIZE + len(pairs)).reshape(-1, 1)
+                if np.all((pairs >= 0) & (pairs < ids)):
+                    return pairs.astype(np.uint32)
+    return None
+
+
+def _holds_tokens(vocab: object, arrays: Arrays) -> bool:
+    """Whether an object holds just these tokens, and the special token behind them."""
+    ids = list(map(str, range(len(arrays.ids) + 1)))
+    if not isinstance(vocab, dict) or vocab.keys() != set(ids):
+        return False
+    lists = [vocab[token_id] for token_id in ids]
+    if set(map(type, lists)) != {list}:
+        return False
+    values = list(chain.from_iterable(lists))
+    if set(map(type, values)) != {int} or min(values) < 0 or max(values) > 255:
+        return False
+    special = END_OF_TEXT_TOKEN.encode("utf-8")
+    ends = np.cumsum(np.fromiter(map(len, lists), np.uint64, len(lists)))
+    return bytes(values) == arrays.tokens + special and np.array_equal(ends[:-1], arrays.ends)
+
+
+def _schema_1_tokens(path: Path, vocab: Json, size: int) -> dict[int, bytes]:
+    """Check that the tokens are the 256 bytes, as many more as there are merges, and the special token."""
     ids = _ids(path, "vocab", vocab)
     if len(ids) != size + 1 or set(ids) != set(range(size + 1)):
         refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
