@@ -197,12 +197,10 @@ unsafe impl Sync for Table {}
 
 impl Table {
     fn new(buckets: usize) -> Result<Self> {
-        Ok(Self {
-            buckets: Zeroed::new(buckets)?,
-            arena: Zeroed::new(buckets * WORDS)?,
-            used: AtomicUsize::new(0),
-            entries: AtomicUsize::new(0),
-        })
+        let arena = Zeroed::new(buckets * WORDS)?;
+        let buckets = Zeroed::new(buckets)?;
+        buckets.touch();
+        Ok(Self { buckets, arena, used: AtomicUsize::new(0), entries: AtomicUsize::new(0) })
     }
 
     #[inline(always)]

@@ -47,6 +47,17 @@ impl<T: Zeroable> Zeroed<T> {
     pub fn new(length: usize) -> Result<Self> {
         Ok(Self { storage: Storage::new(length * size_of::<T>())?, length, values: PhantomData })
     }
+
+    /// Have the system clear all of it now. Where values are read before they are written, in no order, every page
+    /// would cost two faults, and the second one an interrupt of the other processors.
+    pub fn touch(&self) {
+        #[cfg(target_os = "linux")]
+        if let Storage::Mapped(mapping) = &self.storage {
+            let (start, bytes) = (mapping.start.as_ptr(), self.length * size_of::<T>());
+            // SAFETY: the pages belong to this value and keep what they hold. A system that cannot do it refuses.
+            unsafe { libc::madvise(start.cast(), bytes, libc::MADV_POPULATE_WRITE) };
+        }
+    }
 }
 
 impl Storage {

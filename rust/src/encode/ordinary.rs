@@ -6,13 +6,14 @@
 use std::ops::Range;
 
 use super::cache::{BucketPlace, Buckets, INLINE, Key, LONGEST, SHORT, Table};
+use super::memory;
 use super::merging::{self, Scratch};
 use super::{Encoder, Sink, Work};
 use crate::error::Result;
 use crate::watch::Pulse;
 
 /// How many pretokens are gone through at a time.
-const BLOCK: usize = 64;
+const BLOCK: usize = 256;
 
 /// Bytes that are loaded at once to make a key.
 const LOADED: usize = 16;
@@ -76,8 +77,10 @@ impl Lookups {
                 // SAFETY: `LOADED` bytes from `start` on lie within the text, and bytes may be read at any address.
                 let bytes = unsafe { block.text.as_ptr().add(start).cast::<[u8; LOADED]>().read_unaligned() };
                 Key::short(bytes, length)
+            } else if length <= SHORT {
+                Key::short(last_bytes(block.text, start), length)
             } else {
-                rare_key(&block.text[start..end])
+                long_key(&block.text[start..end])
             };
             *place = buckets.place(*key);
             buckets.prefetch(*place);
@@ -86,9 +89,21 @@ impl Lookups {
     }
 }
 
-/// The key of a pretoken that is long or near the end of the text.
+/// The bytes of a text from a place less than `LOADED` before its end on, filled up with zeros.
+#[inline]
+fn last_bytes(text: &[u8], start: usize) -> [u8; LOADED] {
+    if let Some(last) = text.last_chunk() {
+        let before = start + LOADED - text.len();
+        return (u128::from_le_bytes(*last) >> (8 * before)).to_le_bytes();
+    }
+    let mut bytes = [0; LOADED];
+    bytes[..text.len() - start].copy_from_slice(&text[start..]);
+    bytes
+}
+
+/// The key of a pretoken of more than `SHORT` bytes.
 #[cold]
-fn rare_key(pretoken: &[u8]) -> Key {
+fn long_key(pretoken: &[u8]) -> Key {
     if pretoken.len() <= LONGEST { Key::of(pretoken) } else { Key::NONE }
 }
 
@@ -112,8 +127,13 @@ impl Default for Row {
 
 impl Row {
     fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
-        self.flush(sink);
-        sink.put(ids);
+        if let Some(room) = self.ids.get_mut(self.length..self.length + ids.len()) {
+            room.copy_from_slice(ids);
+            self.length += ids.len();
+        } else {
+            self.flush(sink);
+            sink.put(ids);
+        }
     }
 
     /// Copy the ids of successive pretokens, as long as entries hold them: the index of the first where none does.
@@ -243,6 +263,9 @@ impl Encoder {
         if let Some(&id) = self.whole.get(pretoken) {
             merging.ids.push(id);
             return Ok(());
+        }
+        if pretoken.len() > LONGEST {
+            memory::expect(&mut merging.ids, pretoken.len());
         }
         merging::merge(&self.merges, &self.tokens, pretoken, &mut merging.ids, &mut merging.scratch, pulse)
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
+use memchr::memchr;
 
 use crate::error::{Error, Result};
 
@@ -27,6 +28,8 @@ pub enum Segment<'t> {
 /// The special tokens of a vocabulary, matched all at once: the longest at the leftmost place.
 pub struct SpecialTokens {
     matcher: Option<AhoCorasick>,
+    /// The byte that all begin with, if there is one: most texts do not have it, which is the quickest to see.
+    first: Option<u8>,
     ids: Vec<u32>,
     longest: usize,
 }
@@ -50,8 +53,10 @@ impl SpecialTokens {
             })
             .transpose()
             .map_err(|reason| Error::Value(format!("special tokens: {reason}")))?;
+        let mut firsts = tokens.iter().map(|(text, _)| text.as_bytes()[0]);
         Ok(Self {
             matcher,
+            first: firsts.next().filter(|&first| firsts.all(|other| other == first)),
             ids: tokens.iter().map(|&(_, id)| id).collect(),
             longest: tokens.iter().map(|(text, _)| text.len()).max().unwrap_or(0),
         })
@@ -64,6 +69,10 @@ impl SpecialTokens {
 
     /// The first special token at or after `from`: where it lies, and its id.
     pub fn find(&self, text: &str, from: usize) -> Option<(Range<usize>, u32)> {
+        let from = match self.first {
+            Some(first) => from + memchr(first, &text.as_bytes()[from..])?,
+            None => from,
+        };
         let found = self.matcher.as_ref()?.find(Input::new(text).span(from..text.len()))?;
         Some((found.range(), self.ids[found.pattern().as_usize()]))
     }

@@ -12,7 +12,7 @@ use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{Integers, id_from, ids_from, list};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
-use crate::encode::{self, Definition, Encoded, Id, Special, Unit, Work};
+use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Work};
 use crate::memory;
 use crate::watch::{Pulse, Unwatched};
 
@@ -186,8 +186,17 @@ impl Encoder {
         special: &str,
         num_threads: Option<&Bound<'_, PyInt>>,
     ) -> PyResult<u64> {
-        let counts = self.count_texts(text.py(), &[text.to_str()?], special, num_threads)?;
-        Ok(counts.into_iter().sum())
+        let short = text.to_str()?;
+        if short.len() >= SHORT || num_threads.is_some() {
+            let counts = self.count_texts(text.py(), &[short], special, num_threads)?;
+            return Ok(counts.into_iter().sum());
+        }
+        let special = named_special(special)?;
+        with_work(|work, _| {
+            let mut count = Count::default();
+            self.encoder.encode(short, special, &mut count, work, &mut Pulse::of(&mut Unwatched))?;
+            Ok(count.taken() as u64)
+        })
     }
 
     #[pyo3(signature = (texts, special="parse", num_threads=None))]
