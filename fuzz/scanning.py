@@ -7,6 +7,7 @@ from random import Random
 
 from bpetite import Counts, _engine
 from bpetite._pretokenizer import pieces, pretokenize, split_at_specials
+from bpetite.patterns import PATTERNS
 from fuzz import texts, vocabularies
 
 
@@ -21,9 +22,19 @@ def supported_pattern(rng: Random) -> str:
         return pattern
 
 
+def _misread(pattern: str) -> dict[int, None]:
+    """Return characters to leave out of texts for a made-up pattern.
+
+    The `regex` module takes U+0345, whose large form is a letter, for a letter where some part of the pattern
+    ignores case (`test_engine_pretokenize.py`).
+    """
+    return {0x345: None} if "(?i:" in pattern and pattern not in PATTERNS.values() else {}
+
+
 def pieces_are_those_of_the_regex_module(rng: Random) -> None:
     """One text, cut by the engine and by the specification."""
-    pattern, text = supported_pattern(rng), texts.text(rng, 2000)
+    pattern = supported_pattern(rng)
+    text = texts.text(rng, 2000).translate(_misread(pattern))
     found, expected = _engine.pretokenize(text, pattern), pretokenize(text, pattern)
     assert found == expected, (pattern, text, found, expected)
 
@@ -32,7 +43,7 @@ def counts_are_those_of_the_pieces(rng: Random) -> None:
     """Documents, counted in two parts, by any number of threads, and one by one."""
     rules, specials = vocabularies.dialect(rng), vocabularies.specials(rng)
     pattern = supported_pattern(rng)
-    documents = [texts.text(rng) for _ in range(rng.randint(0, 5))]
+    documents = [texts.text(rng).translate(_misread(pattern)) for _ in range(rng.randint(0, 5))]
     expected: Counter[bytes] = Counter()
     for document in documents:
         for segment, is_special in split_at_specials(document, rules.boundaries(specials)):

@@ -1,5 +1,6 @@
 """A corpus into shards: the same bytes however often it was stopped, or a refusal that says why."""
 
+import copy
 import hashlib
 import json
 import os
@@ -366,6 +367,41 @@ def test_what_changed_refuses_to_go_on_and_is_named(
     corpus.encode(tokenizer, lines, stopped, options=Options(shard_size=50), resume=True)
     corpus.encode(tokenizer, lines, stopped.parent / "whole", options=Options(shard_size=50))
     assert contents(stopped) == contents(stopped.parent / "whole")
+
+
+def places(node: object) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON document, as what holds it and under which key."""
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, inner in items:
+        yield node, key
+        yield from places(inner)
+
+
+def test_a_broken_journal_is_refused_by_name(tokenizer: Tokenizer, lines: list[Path], stopped: Path) -> None:
+    journal = stopped / ".journal.jsonl"
+    whole = journal.read_bytes()
+    written = [json.loads(line) for line in whole.splitlines()]
+
+    def refused(content: bytes) -> None:
+        journal.write_bytes(content)
+        with pytest.raises(ValueError, match=r"broken|changed") as refusal:
+            corpus.encode(tokenizer, lines, stopped, options=Options(shard_size=50), resume=True)
+        assert str(stopped) in str(refusal.value), content
+
+    for content in (b"{\n", b"[]\n", b"null\n", b"[" * 100_000 + b"\n", b"\xff\n", whole + b"{}\n"):
+        refused(content)
+    for number, line in enumerate(written):
+        for nth, (was_in, key) in enumerate(list(places(line))):
+            if any((was_in is read and key) or was_in is read[2] for read in written[0]["inputs"]):
+                continue  # of inputs that were read, the hash is looked at, not the size and the time
+            for wrong in (1.5, {"": 1}, *([] if was_in[key] is None else [None])):
+                document = copy.deepcopy(written)
+                holder, _ = list(places(document[number]))[nth]
+                if wrong is None and isinstance(holder, dict):
+                    del holder[key]
+                else:
+                    holder[key] = wrong
+                refused(b"".join(json.dumps(step).encode() + b"\n" for step in document))
 
 
 def test_a_journal_line_that_was_cut_off_is_forgotten(

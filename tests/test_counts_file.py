@@ -351,3 +351,13 @@ def test_counting_within_a_memory_limit_gives_the_same_file(tmp_path: Path) -> N
     parts = [Counts.load(path.with_suffix(".parquet"), memory_limit="300KB") for path in paths]
     Counts.merge(parts, memory_limit="300KB").save(tmp_path / "merged")
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+
+
+def test_a_dictionary_that_is_no_bomb_is_read(tmp_path: Path) -> None:
+    counts = Counts.from_iterator([" ".join(map(str, range(5000)))], pattern="whitespace")
+    counts.save(tmp_path / "plain.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "plain.parquet")
+    pyarrow.parquet.write_table(table, tmp_path / "dictionary.parquet", use_dictionary=True)
+    column = pyarrow.parquet.ParquetFile(tmp_path / "dictionary.parquet").metadata.row_group(0).column(0)
+    assert "RLE_DICTIONARY" in column.encodings
+    assert list(Counts.load(tmp_path / "dictionary.parquet").items()) == list(counts.items())

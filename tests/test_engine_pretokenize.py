@@ -115,3 +115,9 @@ def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, r
 def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:
     with pytest.raises(ValueError, match="could not be matched"):
         _engine.pretokenize("a" * 60, r"(?:a|a|(?=b)b)+\d")
+
+
+def test_a_mark_whose_large_form_is_a_letter_is_no_letter() -> None:
+    """U+0345, which the `regex` module takes for one where a part of the pattern ignores case."""
+    for pattern in (r"\P{L}|(?i:s)x", r"[^\p{L}]|(?i:ab|s){2}"):
+        assert _engine.pretokenize("the\u0345 x", pattern) == [b"the", "\u0345".encode(), b" ", b"x"]

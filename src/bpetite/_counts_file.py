@@ -35,6 +35,13 @@ ROWS = 1 << 17
 
 GROUP_BYTES = 1 << 26
 
+MOST_GROUP_BYTES = 1 << 30
+"""How many bytes a column of a row group may take once it is read: small files may spell a great deal."""
+
+READ_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BINARY_PACKED"}
+DICTIONARY_ENCODINGS = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+"""How columns may be written; in other ways rows can share bytes, so that few bytes spell any number."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -219,8 +226,8 @@ def _checked_rows(path: Path, file: Any, rules: Rules) -> Iterator[Rows]:
     last: bytes | None = None
     total = 0
     try:
-        for batch in file.iter_batches(ROWS):
-            pretokens, counts = batch.column(0).cast(arrow.large_binary()), batch.column(1)
+        for batch in _bounded(path, file).iter_batches(ROWS):
+            pretokens, counts = _plain(path, batch.column(0)).cast(arrow.large_binary()), batch.column(1)
             if not len(batch):
                 continue
             if pretokens.null_count or counts.null_count:
@@ -243,6 +250,37 @@ def _checked_rows(path: Path, file: Any, rules: Rules) -> Iterator[Rows]:
         )
 
 
+def _bounded(path: Path, file: Any) -> Any:
+    """Return the file so opened that what is read of it at a time is bounded by what it says of itself."""
+    dictionary = False
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            if column.total_uncompressed_size > MOST_GROUP_BYTES:
+                _refuse(
+                    path,
+                    f"a row group takes {column.total_uncompressed_size} bytes, "
+                    f"which is more than {MOST_GROUP_BYTES}",
+                )
+            encodings = set(column.encodings) - READ_ENCODINGS
+            if not encodings <= DICTIONARY_ENCODINGS:
+                _refuse(path, f"column {column.path_in_schema} is written as {', '.join(sorted(encodings))}")
+            dictionary |= bool(encodings) and column.path_in_schema == "pretoken"
+    if not dictionary:
+        return file
+    _, parquet = _arrow()
+    return parquet.ParquetFile(path, pre_buffer=False, read_dictionary=["pretoken"])
+
+
+def _plain(path: Path, pretokens: Any) -> Any:
+    """Spell the rows of a dictionary, each of which may be there once: together they are no more than it."""
+    arrow, _ = _arrow()
+    if not arrow.types.is_dictionary(pretokens.type):
+        return pretokens
+    if len(pretokens.indices.unique()) < len(pretokens):
+        _refuse(path, "the pretokens are not in strictly ascending order of bytes")
+    return pretokens.dictionary_decode()
+
+
 def _joined(pretokens: Any) -> tuple[bytes, NDArray[np.uint64]]:
     _, offsets, content = pretokens.buffers()
     bounds = np.frombuffer(offsets, np.int64)[pretokens.offset : pretokens.offset + len(pretokens) + 1]
@@ -260,6 +298,6 @@ def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ImportError("counts files need pyarrow: pip install 'bpetite[corpus]'") from error
     return pyarrow, pyarrow.parquet

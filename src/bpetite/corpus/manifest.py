@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._files import write_whole
 from bpetite.corpus.shards import Shard, ShardFile
@@ -23,6 +23,8 @@ JOURNAL = ".journal.jsonl"
 TOKENIZER = "tokenizer.json"
 
 Json = dict[str, Any]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -74,20 +76,12 @@ class Journal:
         self._file.seek(whole)
         if len(lines) == 1:
             return None, Progress()
-        run, *steps = [self._parsed(line) for line in lines[:-1]]
-        progress = Progress()
-        for step in steps:
-            progress.shards.append(_shard(step["shard"]))
-            progress.inputs += [ReadInput(**read) for read in step["inputs"]]
-            progress.position = Position(**step["position"])
-        return run, progress
-
-    def _parsed(self, line: bytes) -> Json:
         try:
-            parsed: Json = json.loads(line)
-        except ValueError:
-            raise ValueError(f"{self._path}: broken; remove the folder and start again") from None
-        return parsed
+            run, *steps = map(json.loads, lines[:-1])
+            return _checked_run(run), _progress(steps)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            reason = f"{self._path}: broken ({error!r:.200}); remove the folder and start again"
+            raise ValueError(reason) from None
 
     def begin(self, run: Json) -> None:
         """Write down what is being made."""
@@ -130,9 +124,40 @@ def _lock(file: BinaryIO, folder: Path) -> None:
         raise ValueError(f"{folder}: another process is at work on it") from None
 
 
+def _checked_run(run: Json) -> Json:
+    """Return what is being made if everything that will be looked at is there."""
+    for name, kind in (("fingerprint", str), ("options", dict), ("inputs", list)):
+        if type(run[name]) is not kind:
+            raise TypeError(f"{name} is {run[name]!r:.80}")
+    for name, size, stamp in run["inputs"]:
+        if not (type(name) is str and type(size) in (int, type(None)) and type(stamp) in (list, type(None))):
+            raise TypeError(f"an input is {[name, size, stamp]!r:.80}")
+    return run
+
+
+def _progress(steps: list[Json]) -> Progress:
+    progress = Progress()
+    for step in steps:
+        progress.shards.append(_shard(step["shard"]))
+        progress.inputs += [_stored(ReadInput, read) for read in step["inputs"]]
+        progress.position = _stored(Position, step["position"])
+    return progress
+
+
 def _shard(stored: Json) -> Shard:
-    files = tuple(ShardFile(**file) for file in stored["files"])
-    return Shard(stored["tokens"], stored["documents"], files)
+    return _stored(Shard, stored | {"files": tuple(_stored(ShardFile, file) for file in stored["files"])})
+
+
+def _stored(kind: type[T], stored: Json) -> T:
+    """Return a value of ours with the fields that a file tells, each of its own type."""
+    hints = get_type_hints(kind)
+    if sorted(stored) != sorted(hints):
+        raise TypeError(f"{kind.__name__} has {sorted(stored)!s:.80}")
+    value = kind(**stored)
+    for name, hint in hints.items():
+        if type(getattr(value, name)) is not (get_origin(hint) or hint):
+            raise TypeError(f"{name} is {getattr(value, name)!r:.80}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -191,7 +216,7 @@ class Manifest:
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=tuple(ReadInput(**read) for read in stored["inputs"]),
+                inputs=tuple(_stored(ReadInput, read) for read in stored["inputs"]),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
             )
             as_written = manifest.to_json() == content
