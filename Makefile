@@ -11,7 +11,7 @@ SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs r
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode
-.PHONY: fuzz soak sanitize audit clean
+.PHONY: fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
 
@@ -60,8 +60,8 @@ bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder
 		--target $(VENV)/prerelease 'tokenizers==1.0.0rc3'
 	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
 
-fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number)
-	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number, ONLY=encoding)
+	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
 soak: $(TESTED) ## Train, encode and decode for SECONDS and watch the memory
 	@$(BIN)/python -m fuzz.soak --seconds $(SECONDS)
@@ -71,11 +71,16 @@ sanitize: ## The engine's tests under AddressSanitizer (Linux, x86-64)
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=rust/target/sanitize \
 		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target x86_64-unknown-linux-gnu
 
-audit: $(TESTED) ## Check the dependencies for advisories, licences and sources (needs the network)
+# What could not be reached is told, and is no success.
+audit: $(TESTED) ## Check the dependencies for advisories, licences and sources, and the workflows (needs the network)
 	$(CARGO) install --quiet --locked --root rust/target/tools cargo-deny
-	rust/target/tools/bin/cargo-deny --manifest-path $(MANIFEST) check --config deny.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/pip-audit --skip-editable --progress-spinner off
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit zizmor check-jsonschema
+	@$(BIN)/python tools/audit.py --cargo-deny rust/target/tools/bin/cargo-deny
+
+# Valgrind knows no AVX-512, so that other ways through the text are taken than natively.
+valgrind: ## The engine's tests under Valgrind, which also finds what is read before it is written (Linux)
+	cd rust && CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER='valgrind --quiet --error-exitcode=9' \
+		$(CARGO) test --quiet --locked --lib -- --test-threads=1 --skip random_corpora --skip quadratic
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) rust/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
