@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, Vocabulary, corpus
+from bpetite import Counts, Tokenizer, Vocabulary, corpus
 from bpetite.corpus import Documents, Options, Reading
+from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.shards import (
     ShardFormat,
     ShardWriter,
@@ -203,6 +204,59 @@ def test_ids_beyond_16_bits_survive(tmp_path: Path, shard_format: ShardFormat) -
     with pytest.raises(ValueError, match=r"uint16 cannot hold every id .* 70000"):
         corpus.encode(tokenizer, Documents([]), tmp_path / "no", options=Options(dtype="uint16"))
     assert not (tmp_path / "no").exists()
+
+
+def test_progress_tells_bytes_and_documents(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+    size = sum(path.stat().st_size for path in lines)
+    told: list[tuple[str, int, int]] = []
+
+    def tell(stage: str, done: int, total: int) -> None:
+        told.append((stage, done, total))
+
+    works: dict[str, Callable[[], Manifest | Counts]] = {
+        "encoding": lambda: corpus.encode(tokenizer, lines, tmp_path / "out", progress=tell),
+        "counting": lambda: corpus.count(lines, progress=tell),
+    }
+    for stage, work in works.items():
+        told.clear()
+        made = work()
+        assert [last for last in told if last[0] != "documents"][-1] == (stage, size, size)
+        numbers = [done for stage, done, _ in told if stage == "documents"]
+        assert numbers == sorted(numbers)
+        assert numbers[-1] == made.documents
+    told.clear()
+    corpus.stats(tokenizer, lines, progress=tell)
+    corpus.verify(tmp_path / "out", progress=tell)
+    assert told.count(("documents", len(TEXTS), 0)) == 2
+
+
+MEASURED = """
+import resource, sys
+from pathlib import Path
+from bpetite import Tokenizer, corpus
+path, out = sys.argv[1:]
+options = corpus.Options(shard_size=4_000_000, reading=corpus.Reading(separator="|"))
+corpus.encode(Tokenizer.train("the cat sat on the mat " * 9, 270), path, out, options=options, num_threads=2)
+status = Path("/proc/self/status")
+if status.exists():  # There, what is told of resources begins with the memory of whoever started the process.
+    print(int(status.read_text().partition("VmHWM:")[2].split()[0]) << 10)
+else:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_memory_does_not_depend_on_the_size_of_the_corpus(tmp_path: Path) -> None:
+    """A corpus that is 100 MB larger, and ids that are 58 MB more, may cost 24 MB."""
+    peaks = []
+    for megabytes in (20, 120):
+        path, out = tmp_path / f"{megabytes}.txt", tmp_path / f"{megabytes}"
+        path.write_bytes((b"the cat sat on the mat, " * 40 + b"|") * (megabytes << 10))
+        run = subprocess.run([sys.executable, "-c", MEASURED, path, out], capture_output=True, check=True)
+        peaks.append(int(run.stdout))
+        ids = sum(file.stat().st_size for file in out.glob("shard-*"))
+        shutil.rmtree(out)
+    assert ids > 60 << 20
+    assert peaks[1] - peaks[0] < 24 << 20
 
 
 def test_an_empty_corpus_makes_no_shards(tokenizer: Tokenizer, tmp_path: Path) -> None:

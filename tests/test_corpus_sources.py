@@ -1,9 +1,13 @@
 """Inputs and their documents: every format and compression, in order, whole or refused."""
 
+import functools
 import gzip
+import http.server
 import io
 import json
 import os
+import threading
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +20,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpetite import Counts
 from bpetite.corpus import documents
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.content import Raw
@@ -278,6 +283,57 @@ def test_urls_are_read_through_fsspec(tmp_path: Path) -> None:
         assert [text for each in found for text in texts_of(each.name)] == ["a", "b", "c"]
     with pytest.raises(FileNotFoundError):
         find_inputs("memory://corpus/none")
+
+
+def test_urls_lead_through_others(tmp_path: Path) -> None:
+    import fsspec
+
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("d/a.txt", "a")
+        archive.writestr("d/b.jsonl", jsonl(["b"]))
+        archive.writestr("d/c.txt.gz", gzip.compress(b"c"))
+        archive.writestr("e.parquet", parquet(["e"]))
+    (tmp_path / "x.zip").write_bytes(content.getvalue())
+    fsspec.filesystem("memory").pipe("/zipped/x.zip", content.getvalue())
+    for outer in (str(tmp_path / "x.zip"), "memory://zipped/x.zip"):
+        for inner in ("zip://d", "zip://d/*"):
+            found = find_inputs(f"{inner}::{outer}")
+            names = ["a.txt", "b.jsonl", "c.txt.gz"]
+            assert [each.name for each in found] == [f"zip://d/{name}::{outer}" for name in names]
+            assert [text for each in found for text in texts_of(each.name)] == ["a", "b", "c"]
+        assert texts_of(f"zip://e.parquet::{outer}") == ["e"]
+    (cached,) = find_inputs("simplecache::memory://zipped/*.zip")
+    assert cached.name == "simplecache::memory:///zipped/x.zip"
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_web_server_is_a_source(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(jsonl(["a", "b"]))
+    handler = functools.partial(_Handler, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert texts_of(f"http://127.0.0.1:{server.server_port}/a.jsonl") == ["a", "b"]
+        server.shutdown()
+
+
+def test_hugging_face_datasets_are_a_corpus(tmp_path: Path) -> None:
+    import datasets
+
+    texts = [f"row {number}, naïve 東京" for number in range(50)]
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(parquet(texts))
+    expected = list(Counts.from_iterator(texts).items())
+    for streaming in (False, True):
+        rows = datasets.load_dataset(
+            "parquet", data_files=str(path), split="train", streaming=streaming, cache_dir=str(tmp_path)
+        )
+        counts = Counts.from_iterator(row["text"] for row in rows)
+        assert (list(counts.items()), counts.documents) == (expected, 50)
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:

@@ -329,10 +329,11 @@ def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n' * 5000)
     told: list[tuple[str, int, int]] = []
     corpus.count([tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step))
-    assert {(stage, total) for stage, _, total in told} == {("counting", 170_000)}
-    done = [step[1] for step in told]
-    assert done == sorted(done)
-    assert done[-1] == 170_000
+    assert {(stage, total) for stage, _, total in told} == {("counting", 170_000), ("documents", 0)}
+    for counted, last in (("counting", 170_000), ("documents", 5001)):
+        done = [done for stage, done, _ in told if stage == counted]
+        assert done == sorted(done)
+        assert done[-1] == last
 
 
 def test_counting_within_a_memory_limit_gives_the_same_file(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 
 from bpetite import corpus
 from bpetite.cli.options import (
@@ -17,6 +19,7 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.corpus.manifest import Manifest
 from bpetite.tokenizer import Tokenizer
 
 _ENCODE_EXAMPLES = """
@@ -91,7 +94,6 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run_encode(options: argparse.Namespace) -> bytes:
     """Encode, and return a line of JSON."""
-    tokenizer = Tokenizer.load(options.model)
     layout = corpus.Options(
         format=options.format,
         dtype=options.dtype,
@@ -101,28 +103,14 @@ def run_encode(options: argparse.Namespace) -> bytes:
         reading=reading_of(options),
     )
     with BytesProgress("encoding", quiet=options.quiet) as progress:
-        if options.cluster is None:
-            manifest = corpus.encode(
-                tokenizer,
-                options.input,
-                options.output,
-                options=layout,
-                resume=options.resume,
-                num_threads=options.num_threads,
-                progress=progress,
-            )
-        else:
-            from bpetite.corpus import cluster
-
-            manifest = cluster.encode(
-                tokenizer,
-                options.input,
-                options.output,
-                address=options.cluster,
-                options=layout,
-                resume=options.resume,
-                progress=progress,
-            )
+        manifest = _encode_with(options)(
+            Tokenizer.load(options.model),
+            options.input,
+            options.output,
+            options=layout,
+            resume=options.resume,
+            progress=progress,
+        )
         read = sum(source.bytes for source in manifest.inputs)
         progress.complete(f"{manifest.documents:,} documents, {manifest.tokens:,} tokens", read)
     summary = {
@@ -134,6 +122,15 @@ def run_encode(options: argparse.Namespace) -> bytes:
         "affected_documents": sum(source.affected for source in manifest.inputs),
     }
     return json_line(summary)
+
+
+def _encode_with(options: argparse.Namespace) -> Callable[..., Manifest]:
+    """Return what encodes: this machine, or a cluster."""
+    if options.cluster is None:
+        return partial(corpus.encode, num_threads=options.num_threads)
+    from bpetite.corpus import cluster
+
+    return partial(cluster.encode, address=options.cluster)
 
 
 def run_verify(options: argparse.Namespace) -> bytes:

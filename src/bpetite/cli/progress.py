@@ -43,6 +43,14 @@ class _RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
+class _DocumentsColumn(ProgressColumn):
+    """How many documents are done."""
+
+    def render(self, task: Task) -> Text:
+        """Return the number."""
+        return Text(f"{task.fields['documents']:,} documents")
+
+
 class _Shown:
     """Bars on a terminal, one for each stage, while a block runs; and lines, unless they are unwanted."""
 
@@ -72,10 +80,10 @@ class _Shown:
     ) -> None:
         self._bars.stop()
 
-    def _draw(self, stage: str, done: int, total: int) -> None:
+    def _draw(self, stage: str, done: int, total: int, documents: int = 0) -> None:
         if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=total or None)
-        self._bars.update(self._tasks[stage], completed=done, total=total or None)
+            self._tasks[stage] = self._bars.add_task(stage, total=total or None, documents=documents)
+        self._bars.update(self._tasks[stage], completed=done, total=total or None, documents=documents)
 
     def _say(self, line: str) -> None:
         if not self._quiet:
@@ -99,7 +107,7 @@ class TrainingProgress(_Shown):
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
-        if self._live:
+        if self._live and stage != "documents":
             self._draw(stage, done, total)
         elif stage == "merging":
             self._tell_merges(done)
@@ -118,26 +126,31 @@ class TrainingProgress(_Shown):
 
 
 class BytesProgress(_Shown):
-    """Called with `(stage, done, total)` in bytes while a corpus is read; a context manager around it.
+    """Called with `(stage, done, total)` while a corpus is read; a context manager around it.
 
-    A terminal gets a bar with bytes, speed and time left; a file gets a line every ten seconds.
+    The stage `documents` tells how many are done, any other counts bytes. A terminal gets a bar with bytes,
+    documents, speed and time left; a file gets a line every ten seconds.
     """
 
     def __init__(self, verb: str, *, quiet: bool = False) -> None:
-        super().__init__(DownloadColumn(), TransferSpeedColumn(), quiet=quiet)
+        super().__init__(DownloadColumn(), _DocumentsColumn(), TransferSpeedColumn(), quiet=quiet)
         self._verb = verb
+        self._documents = 0
         self._started = self._told = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far the reading has come."""
-        if self._live:
-            self._draw(self._verb, done, total)
+        if stage == "documents":
+            self._documents = done
+        elif self._live:
+            self._draw(self._verb, done, total, documents=self._documents)
         elif not self._quiet and time.monotonic() - self._told >= EVERY_SECONDS:
             self._told = time.monotonic()
             speed = done / (self._told - self._started)
             left = f", {(total - done) / speed:.0f} s left" if total > done and speed else ""
             of = f" of {total / 1e6:,.0f}" if total else ""
-            self._say(f"{self._verb}: {done / 1e6:,.0f}{of} MB, {speed / 1e6:,.0f} MB/s{left}")
+            size = f"{done / 1e6:,.0f}{of} MB, {self._documents:,} documents"
+            self._say(f"{self._verb}: {size}, {speed / 1e6:,.0f} MB/s{left}")
 
     def complete(self, what: str, size: int) -> None:
         """Tell what came of it."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
 from bpetite._engine import Xxh3128
-from bpetite.corpus.sources import Input
+from bpetite.corpus.sources import Input, chain_of
 
 Format = Literal["auto", "text", "jsonl", "parquet"]
 
@@ -117,7 +117,7 @@ def hash_input(path: str) -> tuple[int, str]:
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     """Return an input's format and compression; a name that says other than the content is refused."""
     head = raw.head()
-    stem, suffix = os.path.splitext(name.lower())
+    stem, suffix = os.path.splitext(chain_of(name)[1].lower())
     named_compression = _COMPRESSED.get(suffix)
     if named_compression is not None:
         suffix = os.path.splitext(stem)[1]

@@ -26,7 +26,10 @@ def count(
     memory_limit: int | str | None = None,
     progress: Progress | None = None,
 ) -> Counts:
-    """Count files, folders, globs and URLs, each with its weight if it has one (`wiki/*.jsonl.zst:2`)."""
+    """Count files, folders, globs and URLs, each with its weight if it has one (`wiki/*.jsonl.zst:2`).
+
+    `progress` is called with `("counting", bytes, of how many)` and `("documents", how many, 0)`.
+    """
     counts = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
     inputs = find_inputs(paths)
     total = sum(found.size() or 0 for found in inputs)
@@ -57,11 +60,17 @@ class _Sum:
         self._total = total
         self._before = 0
         self._now = 0
+        self._documents = 0
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Pass on how far the present call is."""
         self._now = done
         self._progress(stage, self._before + done, self._total)
+
+    def tell_documents(self, more: int) -> None:
+        """Tell that so many documents more have been counted."""
+        self._documents += more
+        self._progress("documents", self._documents, 0)
 
     def next(self) -> None:
         """Go on to the next call."""
@@ -80,12 +89,15 @@ def count_inputs(
     """Add what inputs hold to counts."""
     for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
         if plain:
+            before = counts.documents
             counts._table.add_files(
                 [found.name for found in group],
                 num_threads=num_threads,
                 memory_limit=memory_limit,
                 progress=None if progress is None else progress.tell,
             )
+            if progress is not None:
+                progress.tell_documents(counts.documents - before)
         else:
             _count_documents(counts, list(group), reading, num_threads, memory_limit, progress)
         if progress is not None:
@@ -101,6 +113,7 @@ def _count_documents(
     progress: _Sum | None,
 ) -> None:
     for name, batch, read in read_ahead(_batches(inputs, reading)):
+        before = counts.documents
         with refusing_invalid(name, batch):
             counts._table.add_documents(batch.texts, num_threads=num_threads, memory_limit=memory_limit)
         mended = reading.invalid == "replace"
@@ -111,6 +124,7 @@ def _count_documents(
         )
         if progress is not None:
             progress.tell("counting", read, 0)
+            progress.tell_documents(counts.documents - before)
 
 
 def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:

@@ -106,7 +106,8 @@ def encode(
     """Encode files (or `Documents`, an iterable of them) into a folder of shards.
 
     `resume` goes on where a stopped run was, and ends with the same bytes as an undisturbed one; it refuses
-    if the tokenizer, an option or an input is another than then.
+    if the tokenizer, an option or an input is another than then. `progress` is called with
+    `("encoding", bytes, of how many)` and `("documents", how many, 0)`.
     """
     job = Job.make(tokenizer, corpus, options or Options())
     folder = Path(output)
@@ -339,6 +340,7 @@ class _Run:
         self._told = progress
         self._total = sum(source.size() or 0 for source in job.inputs)
         self._before = sum(read.bytes for read in reached.inputs)
+        self._behind = sum(shard.documents for shard in reached.shards)
         self._unnoted: list[ReadInput] = []
         self._writer: ShardWriter | None = None
         self._number = len(reached.shards)
@@ -374,6 +376,7 @@ class _Run:
             self._settle(0)  # What was read before is good, or its error comes first.
             raise
         self._settle(0)
+        self._tell(self._before)
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))
         self._wait(self._writing, 0)
@@ -401,12 +404,17 @@ class _Run:
                 self._encoding.append(partial(self._take, encoded, rest, passed))
             self._settle(self._threads + 1)
             read, affected = batch.read, affected + batch.affected
-            if self._told is not None:
-                self._told("encoding", self._before + read, self._total)
+            self._tell(self._before + read)
         passed.check_reached(begin)
         self._before += read
         size, digest = (read, None) if raw is None else (raw.size, raw.digest)
         self._encoding.append(partial(self._end_input, passed, size, digest, affected))
+
+    def _tell(self, read: int) -> None:
+        """Tell how many bytes were read, and how many documents of them are encoded."""
+        if self._told is not None:
+            self._told("encoding", read, self._total)
+            self._told("documents", self._behind, 0)
 
     def _settle(self, most: int) -> None:
         """Deal with what was begun first until at most so much is left."""
@@ -449,6 +457,7 @@ class _Run:
             self._unfinished.append(self._writer)
         self._tokens += len(ids)
         self._documents += len(ends)
+        self._behind += len(ends)
         self._wait(self._writing, _WAITING)
         self._writing.append(self._writer_thread.submit(self._unless_failed, self._writer.write, ids, ends))
 

@@ -11,6 +11,7 @@ import glob
 import os
 import re
 import sys
+import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,7 +53,9 @@ class Input:
             return sys.stdin.buffer
         if self.is_local:
             return open(self.name, "rb", buffering=0)
-        opened: BinaryIO = _fsspec().open(self.name, "rb").open()
+        remote = _fsspec().open(self.name, "rb")
+        opened: BinaryIO = remote.open()
+        weakref.finalize(opened, remote.close).atexit = False  # An archive must not go before what is in it.
         return opened
 
     def size(self) -> int | None:
@@ -163,7 +166,21 @@ def _remote_names(url: str) -> list[str]:
         return [url]
     if not paths:
         raise FileNotFoundError(f"{url}: no file matches")
-    return _sorted(system.unstrip_protocol(name) for name in paths)
+    before, _, after = chain_of(url)
+    return _sorted("::".join([*before, system.unstrip_protocol(name), *after]) for name in paths)
+
+
+def chain_of(url: str) -> tuple[list[str], str, list[str]]:
+    """Cut a URL that leads through others: what comes first, the one with the file's own name, and the rest.
+
+    >>> chain_of("simplecache::zip://a.txt::s3://bucket/b.zip")
+    (['simplecache'], 'zip://a.txt', ['s3://bucket/b.zip'])
+    >>> chain_of("a::b.txt")
+    ([], 'a::b.txt', [])
+    """
+    parts = url.split("::")
+    place = next((place for place, part in enumerate(parts) if "://" in part), None)
+    return ([], url, []) if place is None else (parts[:place], parts[place], parts[place + 1 :])
 
 
 def _sorted(names: Iterable[str]) -> list[str]:

@@ -77,7 +77,7 @@ def stats(
     for found in find_inputs(paths):
         sources.setdefault(found.source, []).append(found)
     size = sum(found.size() or 0 for inputs in sources.values() for found in inputs)
-    tallies, before = [], 0
+    tallies, before, documents = [], 0, 0
     for name, inputs in sources.items():
         tally = _Tally(name, tokenizer)
         for found in inputs:
@@ -86,9 +86,11 @@ def stats(
                 with refusing_invalid(found.name, batch):
                     ids, _ = tokenizer.encode_batch_to_numpy(batch.texts, num_threads=num_threads)
                 tally.add(decoded(found.name, batch), ids, batch.goes_on)
+                documents += len(batch.texts) - batch.goes_on
                 read = batch.read
                 if progress is not None:
                     progress("encoding", before + read, size)
+                    progress("documents", documents, 0)
             before += read
         tallies.append(tally)
     if len(tallies) > 1:

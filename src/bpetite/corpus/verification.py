@@ -41,6 +41,7 @@ def verify(
         done += sum(file.bytes for file in shard.files)
         if progress is not None:
             progress("verifying", done, total)
+            progress("documents", sum(part.documents for part in manifest.shards[: number + 1]), 0)
     expected = sum(read.documents for read in manifest.inputs)
     if expected != manifest.documents:
         raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
