@@ -69,10 +69,10 @@ impl Key {
         }
         let mut low = pretoken.len() as u64;
         let mut high = !low;
-        for word in pretoken.chunks(8) {
-            let mut bytes = [0; 8];
-            bytes[..word.len()].copy_from_slice(word);
-            let word = u64::from_le_bytes(bytes);
+        // The last word overlaps the one before it, unless the length is a multiple of eight.
+        let (words, _) = pretoken.as_chunks();
+        for word in words.iter().chain(pretoken.last_chunk()) {
+            let word = u64::from_le_bytes(*word);
             low = mix(low ^ word, 0x9E37_79B9_7F4A_7C15);
             high = mix(high ^ word, 0xC2B2_AE3D_27D4_EB4F);
         }
