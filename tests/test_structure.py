@@ -22,7 +22,7 @@ LAYERS = [
     {"counts"},
     {"_counts_file"},
     {"vocabulary"},
-    {"_engine", "_files", "_json", "display", "patterns"},
+    {"_engine", "_files", "_fingerprint", "_json", "display", "patterns"},
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},

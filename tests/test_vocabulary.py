@@ -1,14 +1,18 @@
 """What a vocabulary is, and everything that it refuses to be."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from bpetite import _fingerprint
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
 
@@ -92,6 +96,61 @@ def test_the_fingerprint_follows_the_content() -> None:
     other = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<|x|>": 258})
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert one.fingerprint == "1fc73fd887274e09f07f97af43f9177713f5d153251f263fd082f0f1774b6636"
+
+
+def as_json(vocabulary: Vocabulary) -> str:
+    content = {
+        "merges": vocabulary.merges,
+        "pattern": vocabulary.pattern,
+        "special_tokens": sorted(vocabulary.special_tokens.items()),
+        "tokens": [[token_id, token.hex()] for token_id, token in vocabulary.tokens.items()],
+        "whole_pretoken_first": vocabulary.whole_pretoken_first,
+    }
+    if vocabulary.normalization is not None:
+        content["normalization"] = vocabulary.normalization
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+@given(
+    first=st.sampled_from([0, 5, 99_990, 2**32 - 2000]),
+    step=st.integers(1, 3),
+    chosen=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=40),
+    specials=st.dictionaries(st.text(min_size=1, max_size=4), st.integers(2000, 2020), max_size=3),
+    pattern=st.text(max_size=5),
+    whole=st.booleans(),
+    normalization=st.sampled_from([None, "NFC"]),
+    rows=st.integers(1, 300),
+)
+def test_the_fingerprint_is_the_hash_of_a_json_text(
+    first: int,
+    step: int,
+    chosen: list[tuple[int, int]],
+    specials: dict[str, int],
+    pattern: str,
+    whole: bool,
+    normalization: Literal["NFC"] | None,
+    rows: int,
+) -> None:
+    tokens = {first + step * byte: bytes([byte]) for byte in range(256)}
+    ids, pairs = list(tokens), dict[tuple[int, int], int]()
+    for left, right in chosen:
+        pair = ids[left % len(ids)], ids[right % len(ids)]
+        if pair not in pairs and len(tokens[pair[0]] + tokens[pair[1]]) < 1000:
+            ids.append(first + 3 * 256 + 7 * len(pairs))
+            tokens[ids[-1]] = tokens[pair[0]] + tokens[pair[1]]
+            pairs[pair] = ids[-1]
+    assume(len({*ids, *specials.values()}) == len(ids) + len(specials))
+    vocabulary = Vocabulary(
+        tokens,
+        [*pairs],
+        specials,
+        pattern,
+        whole_pretoken_first=whole,
+        normalization=normalization,
+        merge_ids=[*pairs.values()],
+    )
+    with mock.patch.object(_fingerprint, "_ROWS", rows):
+        assert vocabulary.fingerprint == hashlib.sha256(as_json(vocabulary).encode("ascii")).hexdigest()
 
 
 def rows_of(*rows: tuple[int, int, int]) -> NDArray[np.uint32]:

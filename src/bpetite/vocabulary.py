@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import json
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -270,19 +269,19 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
-        import hashlib  # It brings OpenSSL, of which most runs have no need.
+        from bpetite import _fingerprint  # It brings OpenSSL, of which most runs have no need.
 
+        arrays = self.arrays
         content: dict[str, object] = {
-            "merges": self.merges,
+            "merges": _fingerprint.pairs_json(arrays.merges[:, :2]),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
-            "tokens": [[token_id, token.hex()] for token_id, token in self.tokens.items()],
+            "tokens": _fingerprint.tokens_json(arrays.ids, arrays.tokens, arrays.ends),
             "whole_pretoken_first": self.whole_pretoken_first,
         }
         if self.normalization is not None:
             content["normalization"] = self.normalization
-        written = json.dumps(content, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(written.encode("ascii")).hexdigest()
+        return _fingerprint.fingerprint(content)
 
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
