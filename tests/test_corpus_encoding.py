@@ -279,6 +279,22 @@ def test_special_tokens_in_the_text_are_what_was_asked_for(tokenizer: Tokenizer,
         corpus.encode(tokenizer, Documents([text]), tmp_path / "error", options=Options(special="error"))
 
 
+def test_a_lone_surrogate_is_refused_by_name_whatever_is_done_with_it(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text": "a"}\n\n{"text": "na\\u00efve \\udc00"}\n{"text": "b"}\n')
+    works: list[Callable[[], object]] = [
+        lambda: corpus.count(path),
+        lambda: corpus.encode(tokenizer, path, tmp_path / "out"),
+        lambda: corpus.stats(tokenizer, path),
+    ]
+    for work in works:
+        with pytest.raises(ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 6"):
+            work()
+    assert not list((tmp_path / "out").glob("shard-*"))
+
+
 def test_a_long_document_is_encoded_in_pieces_to_the_same_ids(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

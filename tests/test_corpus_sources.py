@@ -11,7 +11,8 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
+from unittest import mock
 
 import pyarrow
 import pyarrow.parquet
@@ -27,6 +28,8 @@ from bpetite.corpus.content import Raw
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Reading, batches_of, decoded, read_batches
 from bpetite.corpus.sources import Input, find_inputs
+
+T = TypeVar("T")
 
 DOCUMENTS = ["first, naïve", "", "third\nwith a line", "東京 4", '"quoted" \\ \u2028', "a" * 5000]
 
@@ -81,6 +84,104 @@ def test_documents_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
     encoded = pyarrow.table({"body": pyarrow.array(DOCUMENTS).dictionary_encode()})
     pyarrow.parquet.write_table(encoded, tmp_path / "d.parquet")
     assert texts_of(tmp_path / "d.parquet", Reading(text_column="body")) == DOCUMENTS
+
+
+# A list of documents is the specification of what a file holds.
+PARQUET_KINDS = [
+    pyarrow.string(),
+    pyarrow.large_string(),
+    pyarrow.binary(),
+    pyarrow.large_binary(),
+    pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+]
+
+
+@given(
+    rows=st.lists(st.none() | st.sampled_from(DOCUMENTS) | st.text(max_size=9) | st.binary(max_size=9)),
+    kind=st.sampled_from(PARQUET_KINDS),
+    group=st.integers(1, 9),
+    stored=st.tuples(
+        st.booleans(), st.sampled_from(["none", "snappy", "zstd"]), st.sampled_from([1, 1 << 20])
+    ),
+    block=st.sampled_from([1, 30, 1 << 22]),
+)
+def test_parquet_holds_what_a_list_holds(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[str | bytes | None],
+    kind: pyarrow.DataType,
+    group: int,
+    stored: tuple[bool, str, int],
+    block: int,
+) -> None:
+    as_text = kind in (pyarrow.string(), pyarrow.large_string()) or pyarrow.types.is_dictionary(kind)
+    if as_text:
+        rows = [row.decode("utf-8", "replace") if isinstance(row, bytes) else row for row in rows]
+    else:
+        rows = [row.encode() if isinstance(row, str) else row for row in rows]
+    path = tmp_path_factory.getbasetemp() / "rows.parquet"
+    use_dictionary, compression, page = stored
+    pyarrow.parquet.write_table(
+        pyarrow.table({"text": pyarrow.array(rows, kind)}),
+        path,
+        row_group_size=group,
+        use_dictionary=use_dictionary,
+        compression=compression,
+        data_page_size=page,
+    )
+    with mock.patch.object(documents, "BLOCK", block):
+        skipped = list(read_batches(Input(str(path)), Reading(invalid="skip")))
+        strict = outcome(lambda: texts_of(path))
+    given_rows = [row for row in rows if row is not None]
+    expected = list(batches_of(given_rows, "skip"))
+    assert [t for batch in skipped for t in batch.texts] == [t for batch in expected for t in batch.texts]
+    lacking = len(rows) - len(given_rows)
+    assert sum(b.affected for b in skipped) == sum(b.affected for b in expected) + lacking
+    assert strict == outcome(lambda: list_of(path, rows))
+
+
+def list_of(path: Path, rows: Sequence[str | bytes | None]) -> list[str]:
+    texts = []
+    for number, row in enumerate(rows):
+        if row is None:
+            raise ValueError(f"{path}: row {number + 1}: column 'text' is null")
+        try:
+            texts.append(row if isinstance(row, str) else row.decode())
+        except UnicodeDecodeError as error:
+            place = f"not valid UTF-8 at byte {error.start}"
+            raise ValueError(f"{path}: document {number}: {place}") from None
+    return texts
+
+
+def outcome(work: Callable[[], T]) -> T | str:
+    try:
+        return work()
+    except ValueError as error:
+        return str(error)
+
+
+JSON_PIECES = [
+    '"text"',
+    '"text": "a"',
+    '"text": "\\ud83d\\ude00 \\ud800"',
+    '"\\u00e9": [1, {"text": -0.5e3}]',
+    '"n": NaN',
+    '"a\tb": 1',
+    *"{}[],: \t\r\n\x0b\x1f\u3000\ufeff",
+    "null",
+]
+
+
+@given(st.lists(st.sampled_from(JSON_PIECES), max_size=9).map("".join), st.booleans())
+def test_a_line_is_parsed_as_json_loads_does(pieces: str, whole: bool) -> None:
+    line = '{"text": "naïve"}' + pieces if whole else pieces
+    assert repr(outcome(lambda: documents._record(line))) == repr(outcome(lambda: json.loads(line)))
+
+
+def test_of_two_broken_documents_the_first_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b'{"text": "a"}\n{"text": "\\udc00"}\n{"text": 3}\n')
+    with pytest.raises(ValueError, match=r"c.jsonl: document 1: lone surrogate '.udc00' at character 0"):
+        texts_of(path)
 
 
 def test_files_of_several_members_are_read_to_the_end(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Raw:
     def __init__(self, source: Input, hashed: bool = False) -> None:
         self.name = source.name
         self._file = source.open()
+        self._is_local = source.is_local
         self._expected = source.size()
         self._left: int | None = None
         if source.span is not None:
@@ -84,6 +85,14 @@ class Raw:
         self._head = b""
         self._file.seek(0)
         return self._file
+
+    def file_for(self, arrow: Any) -> Any:
+        """Return the file as pyarrow reads it best: by itself, where it can open the very same file again."""
+        file = self.file()
+        if not self._is_local:
+            return file
+        again = f"/dev/fd/{file.fileno()}"
+        return arrow.OSFile(again) if os.path.exists(again) else file
 
     @property
     def expected(self) -> int:

@@ -74,7 +74,7 @@ class Batch:
     """Some documents of one input, in order."""
 
     texts: Sequence[str | bytes]
-    """Text, or bytes that have yet to be checked as UTF-8."""
+    """Text that has yet to be checked: bytes may not be UTF-8, and a `str` may have lone surrogates."""
 
     first: int = 0
     """How many documents of the input stand before these."""
@@ -138,14 +138,14 @@ def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> 
 
 
 def decoded(name: str, batch: Batch) -> list[str]:
-    """Return the texts of a batch, of which one that is not UTF-8 is an error."""
+    """Return the texts of a batch, of which one that is none is an error."""
     with refusing_invalid(name, batch):
-        return [text.decode("utf-8") if isinstance(text, bytes) else text for text in batch.texts]
+        return list(map(_text, batch.texts))
 
 
 @contextlib.contextmanager
 def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
-    """Have a document that is not UTF-8 refused by the name of its input, and its number there."""
+    """Have a document that is no text refused by the name of its input, and its number there."""
     try:
         yield
     except ValueError:
@@ -225,6 +225,8 @@ class _Gathered:
         """Take note of a record without any text, which can only be an error or be left out."""
         self.number += 1
         if self._invalid != "skip":
+            for place, text in enumerate(self._texts):  # What is wrong first is told first.
+                _check(self._name, self._first + place, text)
             raise ValueError(f"{self._name}: {why}")
         self._affected += 1
 
@@ -240,6 +242,12 @@ class _Gathered:
 
 _ROWS = 1 << 16
 """How many rows of Parquet are read at a time at most."""
+
+_LINES = 1 << 18
+"""How many bytes of JSON lines are read at a time: they should still be in the cache when they are parsed."""
+
+_DECODER = json.JSONDecoder()
+_JSON_SPACE = " \t\n\r"
 
 
 def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
@@ -276,7 +284,7 @@ class _Lines:
 
     def __iter__(self) -> Iterator[list[bytes]]:
         rest = b""
-        while block := self._read(max(BLOCK, len(rest))):
+        while block := self._read(max(min(_LINES, BLOCK), len(rest))):
             *lines, rest = (rest + block).split(b"\n")
             yield lines
         if rest:
@@ -287,23 +295,33 @@ def _json_lines(blocks: Iterable[list[bytes]], raw: Raw, reading: Reading) -> It
     """Yield the text field of every line; a line of white space alone holds no document."""
     gathered = _Gathered(raw.name, reading.invalid)
     name, number = reading.text_field, 0
+    unchecked = reading.invalid == "error"  # Whoever uses a text finds what is wrong with it at no cost.
     for lines in blocks:
         for line in lines:
             number += 1
             try:
-                record = json.loads(line.decode("utf-8"))
+                record = _record(line.decode("utf-8"))
             except ValueError as error:
                 if line.strip():
                     _add_broken_line(gathered, number, line, error, reading)
                 continue
             text = record.get(name) if type(record) is dict else None
             if type(text) is str:
-                gathered.add(text, checked=b"\\u" not in line)
+                gathered.add(text, checked=unchecked or text.isascii() or b"\\u" not in line)
             else:
                 gathered.lack(f"line {number}: {_lacking(record, name)}")
         if gathered.full:
             yield gathered.take(raw.size)
     yield gathered.take(raw.size)
+
+
+def _record(line: str) -> Any:
+    """Return what `json.loads` returns, without its search for white space where there is none."""
+    if line.startswith("{"):
+        record, end = _DECODER.raw_decode(line)
+        if end == len(line) or not line[end:].strip(_JSON_SPACE):
+            return record
+    return json.loads(line)
 
 
 def _add_broken_line(
@@ -336,7 +354,7 @@ def _parquet_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
     gathered = _Gathered(raw.name, reading.invalid)
     name = reading.text_column
     try:
-        file = pyarrow.parquet.ParquetFile(raw.file(), pre_buffer=False, buffer_size=BLOCK)
+        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=BLOCK)
         column = _text_column(arrow, raw.name, file.schema_arrow, name)
         waiting, size = [], 0
         for number in range(file.num_row_groups):
@@ -363,7 +381,7 @@ def _rows_at_a_time(group: Any, column: str) -> int:
 
 
 def _add_columns(gathered: _Gathered, columns: list[Any], name: str) -> None:
-    """Take the texts of columns of binary strings with 64-bit offsets, of which a null is none."""
+    """Take the texts of columns of binary strings, of which a null is none."""
     if not any(column.null_count for column in columns):
         gathered.add_joined(_joined(columns))
         return
@@ -377,8 +395,11 @@ def _add_columns(gathered: _Gathered, columns: list[Any], name: str) -> None:
 def _joined(columns: list[Any]) -> JoinedTexts:
     contents, offsets, size = [], [np.zeros(1, np.int64)], 0
     for column in columns:
+        if not len(column):
+            continue
         _, bounds, content = column.buffers()
-        ends = np.frombuffer(bounds, np.int64)[column.offset : column.offset + len(column) + 1]
+        width = np.int64 if str(column.type) == "large_binary" else np.int32
+        ends = np.frombuffer(bounds, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
         first, last = int(ends[0]), int(ends[-1])
         if last > first:
             contents.append(content.slice(first, last - first))
@@ -388,10 +409,15 @@ def _joined(columns: list[Any]) -> JoinedTexts:
 
 
 def _as_binary(arrow: Any, column: Any) -> Any:
-    """Return text as the bytes it is stored as, which nobody has checked yet."""
+    """Return text as the bytes it is stored as, which nobody has checked yet.
+
+    Nothing is done to them: to ask for a cast would have pyarrow load all of its functions first.
+    """
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    return column.cast(arrow.large_binary())
+    is_wide = column.type in (arrow.large_string(), arrow.large_binary())
+    kind = arrow.large_binary() if is_wide else arrow.binary()
+    return arrow.Array.from_buffers(kind, len(column), column.buffers(), column.null_count, column.offset)
 
 
 def _text_column(arrow: Any, path: str, schema: Any, name: str) -> str:
@@ -410,15 +436,21 @@ def _text_column(arrow: Any, path: str, schema: Any, name: str) -> str:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def _text(text: str | bytes) -> str:
+    """Return a document's text, or raise why it has none."""
+    if isinstance(text, bytes):
+        return text.decode("utf-8")
+    if not text.isascii():
+        text.encode("utf-8")
+    return text
+
+
 def _text_or_none(text: str | bytes) -> str | None:
     """Return a document's text, None if it has none: bytes that are not UTF-8, or lone surrogates."""
     try:
-        if isinstance(text, bytes):
-            return text.decode("utf-8")
-        text.encode("utf-8")
+        return _text(text)
     except UnicodeError:
         return None
-    return text
 
 
 def _replaced(text: str | bytes) -> str:
@@ -431,10 +463,7 @@ def _replaced(text: str | bytes) -> str:
 def _check(name: str, number: int, text: str | bytes) -> None:
     """Refuse a document that is not text, by file, document and place."""
     try:
-        if isinstance(text, bytes):
-            text.decode("utf-8")
-        else:
-            text.encode("utf-8")
+        _text(text)
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: document {number}: not valid UTF-8 at byte {error.start}") from None
     except UnicodeEncodeError as error:

@@ -513,7 +513,8 @@ class _Passed:
         self.documents += len(texts) - goes_on
         if self._hash is not None:
             for place, text in enumerate(texts):
-                self._hash.update(text.encode("utf-8") if isinstance(text, str) else text)
+                # What is no text was never encoded, and must only differ from what was.
+                self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
                 if place < len(texts) - goes_on:
                     self._hash.update(b"\xff")  # which no text has in it
 
