@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, Vocabulary, corpus
 from bpetite.corpus import Documents, Options, Reading
+from bpetite.corpus.encoding import Job
 from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.shards import (
     ShardFormat,
@@ -650,6 +651,28 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
         assert len(list(out.glob("shard-*[0-9].npy"))) <= failing
         corpus.encode(tokenizer, lines, out, options=options, resume=True)
         assert contents(out) == whole
+
+
+def test_a_tokenizer_that_cannot_be_written_stops_the_run_soon(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first documents are encoded while it is written."""
+    from bpetite.corpus import documents
+
+    def faulty(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    many = iter(["the cat sat on the mat"] * 100_000)
+    monkeypatch.setattr(documents, "BLOCK", 100)
+    with monkeypatch.context() as patched:
+        patched.setattr(Job, "save_tokenizer", faulty)
+        with pytest.raises(OSError, match="No space left"):
+            corpus.encode(tokenizer, Documents(many), tmp_path / "out")
+    assert next(many)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {".journal.jsonl"}
+    corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", resume=True)
+    corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
 def test_a_folder_that_may_not_be_written_to_is_an_error(

@@ -116,8 +116,8 @@ def encode(
         return done
     journal = Journal(folder)
     try:
-        reached = _begin(folder, journal, job, resume)
-        with _Run(folder, journal, job, reached, num_threads, progress) as run:
+        reached, begin = _begin(folder, journal, job, resume)
+        with _Run(folder, journal, job, reached, begin, num_threads, progress) as run:
             return run.finish()
     finally:
         journal.close()
@@ -160,7 +160,7 @@ class Job:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
         vocabulary = tokenizer.vocabulary
-        largest = max(max(vocabulary.tokens), *vocabulary.special_tokens.values(), 0)
+        largest = max([int(vocabulary.arrays.ids.max()), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
         appended = None
         if options.append_special is not None:
@@ -257,16 +257,23 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     return manifest
 
 
-def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> Progress:
-    """Return how far a stopped run came, having made sure that this is the same one."""
+def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], None]]:
+    """Return how far a stopped run came, having made sure that this is the same one.
+
+    What is called besides writes down what must be there before any shard is.
+    """
     remove_parts(folder)
     was, reached = journal.read()
     if was is None:
         if resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
-        job.save_tokenizer(folder)
-        journal.begin(job.identity())
-        return reached
+        identity = job.identity()
+
+        def begin() -> None:
+            job.save_tokenizer(folder)
+            journal.begin(identity)
+
+        return reached, begin
     check_same_job(folder, was, job, reached.inputs)
     for shard in reached.shards:
         for file in shard.files:
@@ -275,7 +282,7 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> Progress:
                 raise ValueError(
                     f"{path}: gone or changed since it was written; remove the folder and start again"
                 )
-    return reached
+    return reached, lambda: None
 
 
 def check_same_job(folder: Path, was: Json, job: Job, read: Sequence[ReadInput]) -> None:
@@ -330,6 +337,7 @@ class _Run:
         journal: Journal,
         job: Job,
         reached: Progress,
+        begin: Callable[[], None],
         num_threads: int | None,
         progress: Told | None,
     ) -> None:
@@ -355,6 +363,8 @@ class _Run:
         self._rows: deque[Ids] = deque()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
+        # If this fails no shard is completed; meanwhile documents are read and encoded.
+        self._finishing.append(self._finisher.submit(self._noting_failure, begin))
 
     def __enter__(self) -> _Run:
         return self
@@ -458,6 +468,8 @@ class _Run:
         self._tokens += len(ids)
         self._documents += len(ends)
         self._behind += len(ends)
+        while self._finishing and self._finishing[0].done():
+            self._finishing.popleft().result()
         self._wait(self._writing, _WAITING)
         self._writing.append(self._writer_thread.submit(self._unless_failed, self._writer.write, ids, ends))
 
@@ -485,8 +497,10 @@ class _Run:
 
     def _unless_failed(self, work: Callable[..., None], *arguments: Any) -> None:
         """Do something in another thread; after a failure nothing."""
-        if self._failed:
-            return
+        if not self._failed:
+            self._noting_failure(work, *arguments)
+
+    def _noting_failure(self, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
         except BaseException:

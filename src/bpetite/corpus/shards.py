@@ -12,6 +12,7 @@ import hashlib
 import os
 import secrets
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -105,23 +106,29 @@ class ShardWriter:
         if self._format == "npy":
             self._file.seek(0)
             self._file.write(npy_header(self.tokens, self._dtype))
-        _close_durably(self._file)
-        offsets = np.concatenate(self._ends)
-        with open(self._part(self._documents_name), "wb") as file:
-            if self._format == "megatron":
-                file.write(megatron_index(offsets, self._dtype))
-            else:
-                file.write(npy_header(len(offsets), offsets.dtype) + offsets.tobytes())
-            _close_durably(file)
-        files = tuple(self._named(name) for name in (self._documents_name, self._ids_name))
+        names = (self._documents_name, self._ids_name)
+        with (
+            open(self._part(self._documents_name), "wb") as documents,
+            ThreadPoolExecutor(1, "bpetite-sync") as beside,
+        ):
+            documents.write(self._documents_content())
+            for file in (documents, self._file):
+                file.flush()
+            synced = beside.submit(_sync, documents, self._file)  # The disk works while hashes are computed.
+            files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
+            synced.result()
+        self._file.close()
+        for name in names:
+            os.replace(self._part(name), self._folder / name)
         sync_folder(self._folder)
         return Shard(self.tokens, self.documents, files)
 
-    def _named(self, name: str) -> ShardFile:
-        part = self._part(name)
-        size, sha256 = hash_file(part)
-        os.replace(part, self._folder / name)
-        return ShardFile(name, size, sha256)
+    def _documents_content(self) -> bytes:
+        """Return the file that says where documents are."""
+        offsets = np.concatenate(self._ends)
+        if self._format == "megatron":
+            return megatron_index(offsets, self._dtype)
+        return npy_header(len(offsets), offsets.dtype) + offsets.tobytes()
 
     def discard(self) -> None:
         """Remove what was written."""
@@ -140,10 +147,9 @@ def remove_parts(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _close_durably(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-    file.close()
+def _sync(*files: BinaryIO) -> None:
+    for file in files:
+        os.fsync(file.fileno())
 
 
 def hash_file(path: Path) -> tuple[int, str]:
