@@ -293,8 +293,8 @@ impl Encoder {
         let py = texts.py();
         let append = append.map(|id| self.known_id(id)).transpose()?;
         let mut encoded = self.encode_many::<T>(texts, special, num_threads)?;
-        memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
         if let Some(id) = append {
+            memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
             py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
         Ok((encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py)))
