@@ -458,8 +458,8 @@ def main() -> None:
     parts = [
         f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
         f"millions of characters: {sizes}; cut into their documents. First pass of a fresh encoder / later "
-        f"passes, medians of {FAST_ROUNDS} interleaved rounds ({ROUNDS} where all take part). One thread, pinned: processor time; two: time on "
-        "the wall.",
+        f"passes, medians of {FAST_ROUNDS} interleaved rounds ({ROUNDS} where all take part). One thread, "
+        "pinned: processor time; two: time on the wall.",
         rate_table(vocabulary, FAST, corpora, 1),
         rate_table(vocabulary, FAST, corpora, 2),
         memory_table(vocabulary, corpora),

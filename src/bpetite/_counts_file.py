@@ -9,6 +9,7 @@ equal bytes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
 
 FORMAT_VERSION = 1
 METADATA_KEY = b"bpetite"
+
+ROOM_FOR_ARROW = 96 << 20
+"""Bytes that are asked for before pyarrow runs, and given back: it ends the process where it finds none."""
 
 ROWS = 1 << 17
 """How many rows make a row group, unless their pretokens reach `GROUP_BYTES` before."""
@@ -74,6 +78,7 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
         metadata=metadata,
     )
     with (
+        _memory_errors(),
         write_whole(path, overwrite=overwrite) as file,
         parquet.ParquetWriter(
             file,
@@ -86,6 +91,19 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
         writer = CountsWriter(arrow, parquet_writer, schema)
         yield writer
         writer.finish()
+
+
+@contextlib.contextmanager
+def _memory_errors() -> Iterator[None]:
+    """Raise MemoryError where pyarrow tells of memory that a library of its own lacks as another error."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        if getattr(error, "errno", None) == errno.ENOMEM or "std::bad_alloc" in str(error):
+            raise MemoryError(f"not enough memory to write Parquet: {error}") from None
+        raise
 
 
 class CountsWriter:
@@ -300,4 +318,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ImportError("counts files need pyarrow: pip install 'bpetite[corpus]'") from error
+    np.empty(ROOM_FOR_ARROW, np.uint8)
     return pyarrow, pyarrow.parquet

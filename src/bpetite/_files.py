@@ -30,7 +30,7 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
             os.fsync(file.fileno())
         _put_in_place(temporary, target, overwrite)
     except OSError as error:
-        if error.filename not in (None, os.fspath(temporary)):
+        if error.errno is None or error.filename not in (None, os.fspath(temporary)):
             raise
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     finally:

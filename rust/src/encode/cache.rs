@@ -33,6 +33,8 @@ const GROWTH: usize = 4;
 const WORDS: usize = 16;
 /// How many buckets are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 8;
+/// For how many batches of pretokens a full table is used when there was no memory for another one.
+const PAUSE: usize = 1 << 14;
 
 /// The top byte of a key's second half: in its low four bits the length of a short pretoken (0 for a long one), in
 /// its high four bits, in entries only, the number of ids (0 where they lie in the arena).
@@ -133,6 +135,8 @@ pub struct Table {
     /// Words of the arena that are taken.
     used: AtomicUsize,
     entries: AtomicUsize,
+    /// For how many batches no other table is looked for.
+    pause: AtomicUsize,
 }
 
 /// The buckets of a table, at hand for the hot loop.
@@ -200,7 +204,13 @@ impl Table {
         let arena = Zeroed::new(buckets * WORDS)?;
         let buckets = Zeroed::new(buckets)?;
         buckets.touch();
-        Ok(Self { buckets, arena, used: AtomicUsize::new(0), entries: AtomicUsize::new(0) })
+        Ok(Self {
+            buckets,
+            arena,
+            used: AtomicUsize::new(0),
+            entries: AtomicUsize::new(0),
+            pause: AtomicUsize::new(0),
+        })
     }
 
     #[inline(always)]
@@ -315,6 +325,11 @@ impl Table {
             || self.used.load(Ordering::Relaxed) > self.arena.len()
     }
 
+    /// Whether to go on with this table although it is full; asked once for each batch.
+    fn pauses(&self) -> bool {
+        self.pause.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |pause| pause.checked_sub(1)).is_ok()
+    }
+
     /// The table that takes the place of this one: larger, with the same entries; or empty.
     fn successor(&self) -> Result<Self> {
         let larger = self.buckets.len() * GROWTH;
@@ -411,11 +426,17 @@ impl Cache {
     #[cold]
     fn replaced(&self, table: Arc<Table>) -> Arc<Table> {
         let Some(current) = self.table() else { return table };
-        if !Arc::ptr_eq(&current, &table) || self.being_replaced.swap(true, Ordering::Acquire) {
+        if !Arc::ptr_eq(&current, &table)
+            || table.pauses()
+            || self.being_replaced.swap(true, Ordering::Acquire)
+        {
             return current;
         }
-        // Without memory for another table, this one is used as it is.
+        // Without memory for another table, this one is used as it is; to look for it takes time, so not again soon.
         let successor = table.successor().ok().map(Arc::new);
+        if successor.is_none() {
+            table.pause.store(PAUSE, Ordering::Relaxed);
+        }
         let stored = successor.filter(|successor| {
             self.table.try_write().map(|mut current| *current = Arc::clone(successor)).is_ok()
         });
