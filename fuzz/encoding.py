@@ -9,6 +9,7 @@ from random import Random
 from typing import Literal
 
 import numpy as np
+import regex
 import tiktoken
 
 from bpetite import Tokenizer, Vocabulary, _encoder
@@ -85,8 +86,9 @@ def ids_are_tiktokens(rng: Random) -> None:
 
 @cache
 def _known(character: str) -> bool:
-    """Whether a character is as old as this Python, so that tiktoken's Unicode version has its class too."""
-    return unicodedata.category(character) != "Cn"
+    """Whether old tables and new ones, Python's and the `regex` module's, give a character the same class."""
+    category = unicodedata.category(character)
+    return category != "Cn" and regex.match(rf"\p{{{category}}}", character) is not None
 
 
 @lru_cache(maxsize=64)
