@@ -653,6 +653,29 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
         assert contents(out) == whole
 
 
+def test_a_failed_write_is_told_though_it_stops_encoders_first(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller waits for a batch whose encoder ends only because a batch before it was not written."""
+    from bpetite.corpus import documents
+
+    encode = Job.ids_of
+
+    def endless(self: Job, name: str, batch: Any, row: Any, progress: Callable[..., object]) -> object:
+        while batch.first:
+            progress("encoding", 0, 0)
+        return encode(self, name, batch, row, progress)
+
+    def faulty(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(documents, "BLOCK", 100)
+    monkeypatch.setattr(Job, "ids_of", endless)
+    monkeypatch.setattr(ShardWriter, "write", faulty)
+    with pytest.raises(OSError, match="No space left"):
+        corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out")
+
+
 def test_a_tokenizer_that_cannot_be_written_stops_the_run_soon(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -475,3 +475,11 @@ def test_reading_ahead_passes_errors_on_and_stops_when_left() -> None:
     next(ahead)
     ahead.close()
     assert len(made) < 9
+
+
+def test_where_no_thread_starts_nothing_is_read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert list(read_ahead(iter(range(9)))) == list(range(9))

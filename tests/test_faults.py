@@ -36,7 +36,7 @@ CONVERT_TO_GPT2 = ["convert", "tok.json", "--to", "gpt2"]
 
 FAULTY = """
 import os, resource, signal, sys
-fault, limit = sys.argv[1], int(sys.argv[2])
+fault, limit, arguments = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 if fault.startswith("signal"):
     synced, nth = [], int((fault.split() + ["1"])[1])
     os.fsync = lambda descriptor: synced.append(1) or (len(synced) == nth and os.kill(os.getpid(), limit))
@@ -46,11 +46,16 @@ from bpetite.cli import main
 if fault == "threads":
     import threading
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+if fault == "no threads":
+    import threading
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+    threading.Thread.start = refuse
 if fault == "memory":
     import numpy, pyarrow.parquet
     used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
-main(sys.argv[3:])
+main(arguments)
 """
 """Runs the command with a signal when a file is written but has no name yet, or with little of something."""
 
@@ -211,6 +216,44 @@ def test_without_memory_for_threads_training_ends_well_or_with_an_error(
     assert b"Traceback" not in done.stderr
     assert done.returncode in (0, 1)
     assert names(tmp_path) == (["out"] if done.returncode == 0 else [])
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_without_threads_of_python_a_command_does_the_same(folder: Path, tmp_path: Path, writer: str) -> None:
+    run(folder, *WRITERS[writer], str(tmp_path / "whole"))
+    done = faulty(folder, "no threads", 0, *WRITERS[writer], str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_without_threads_a_corpus_is_not_encoded(folder: Path, tmp_path: Path) -> None:
+    command = ["encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output"]
+    done = faulty(folder, "no threads", 0, *command, str(tmp_path / "out"))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"bpetite encode-corpus: can't start new thread\n"
+    assert names(tmp_path / "out") == [".journal.jsonl"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")
+@pytest.mark.parametrize(
+    ("command", "argument"),
+    [
+        (["decode", "--model", "tok.json", "--ids"], "97"),
+        (["train", "--vocab-size", "300", "--output", "out", "--input"], "corpus.txt"),
+    ],
+)
+def test_without_memory_for_its_arguments_a_command_ends_with_an_error(
+    folder: Path, command: list[str], argument: str
+) -> None:
+    """The arguments stand in memory already; what is made of them does not."""
+    told = set()
+    for kilobytes in range(500, 8000, 750):
+        done = faulty(folder, "memory", kilobytes << 10, *command, *[argument] * 50_000)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"Traceback" not in done.stderr
+        told.add(done.stderr.splitlines()[-1])
+    assert b"bpetite: not enough memory" in told
+    assert any(line.startswith(f"bpetite {command[0]}: not enough memory".encode()) for line in told)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its address space")

@@ -48,6 +48,10 @@ Each command explains itself: bpetite train --help
 """
 
 
+_NO_THREAD = "can't start new thread"
+"""What Python says where the system starts no more threads."""
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
     if sys.stderr is None:  # what is meant for it must not go into the next file that is opened
@@ -61,10 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    options = _parser().parse_args(arguments)
-    if getattr(options, "no_color", False):
-        os.environ["NO_COLOR"] = "1"
+    name = "bpetite"
     try:
+        options = _parser().parse_args(arguments)
+        name = f"bpetite {options.command}"
+        if getattr(options, "no_color", False):
+            os.environ["NO_COLOR"] = "1"
         result: bytes = options.run(options)
         sys.stdout.buffer.write(result)
         sys.stdout.buffer.flush()
@@ -74,8 +80,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("bpetite: interrupted", file=sys.stderr)
         return 130
-    except (OSError, ValueError, KeyError, OverflowError, MemoryError, ImportError) as error:
-        print(f"bpetite {options.command}: {_message(error)}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, OverflowError, MemoryError, ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and str(error) != _NO_THREAD:
+            raise
+        print(f"{name}: {_message(error)}", file=sys.stderr)
         return 1
     return 0
 

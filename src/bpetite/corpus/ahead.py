@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
-    """Yield the items, made in a thread of their own while the caller works on those before."""
+    """Yield the items, made in a thread of their own while the caller works on those before.
+
+    Where the system starts no more threads, they are made when they are asked for.
+    """
     made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     left = threading.Event()
 
@@ -33,7 +36,9 @@ def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
             put(None, error)
 
     maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
-    maker.start()
+    if not _started(maker):
+        yield from items
+        return
     try:
         while True:
             item, error = made.get()
@@ -45,3 +50,11 @@ def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
     finally:
         left.set()
         maker.join()
+
+
+def _started(thread: threading.Thread) -> bool:
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True

@@ -8,6 +8,7 @@ rows that ids are put in are used again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections import deque
@@ -328,6 +329,10 @@ def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
 # The run ---------------------------------------------------------------------------------------------------
 
 
+class _Stopped(Exception):
+    """A batch was not encoded to its end, because something else had failed."""
+
+
 class _Run:
     """One run, from where it begins to the manifest."""
 
@@ -383,7 +388,8 @@ class _Run:
             for number in range(len(self._reached.inputs), len(self._job.inputs)):
                 self._encode_input(number, begin if number == begin.input else Position(number))
         except Exception:
-            self._settle(0)  # What was read before is good, or its error comes first.
+            with contextlib.suppress(_Stopped):
+                self._settle(0)  # What was read before is good, or its error comes first.
             raise
         self._settle(0)
         self._tell(self._before)
@@ -433,11 +439,16 @@ class _Run:
 
     def _stop_if_failed(self, *_: object) -> None:
         if self._failed:
-            raise InterruptedError("encoding was stopped")
+            raise _Stopped
 
     def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed) -> None:
         """Have the ids of a batch written, and end a shard with each document that makes one full."""
-        ids, ends = encoded.result()
+        try:
+            ids, ends = encoded.result()
+        except _Stopped:
+            self._wait(self._writing, 0)  # One of these has the error that stopped it.
+            self._wait(self._finishing, 0)
+            raise
         row, texts = [] if ids.base is None else [ids.base], batch.texts
         while True:
             missing = max(0, self._job.options.shard_size - self._tokens)
