@@ -21,7 +21,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Counts
+from bpetite import Counts, Tokenizer, corpus
 from bpetite.corpus import documents
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.content import Raw
@@ -322,8 +322,24 @@ def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
         assert all(
             piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>") for piece in pieces
         )
+        assert not any(piece.startswith("<|") or piece.endswith("|>") for piece in pieces)
     whole = list(read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter(r"\w+|\W", []))))
     assert [len(batch.texts) for batch in whole] == [1]
+
+
+def test_a_long_document_holds_as_many_documents_in_pieces_as_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cut beside a special token would make one document of the two that it keeps apart."""
+    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    content = b"the cat<|endoftext|> sat" * 20_000
+    (tmp_path / "plain.txt").write_bytes(content)
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(content))
+    plain, packed = (
+        corpus.count(path, dialect="tiktoken") for path in sorted(tmp_path.iterdir(), reverse=True)
+    )
+    assert list(plain.items()) == list(packed.items())
+    assert plain.documents == packed.documents == 20_001
 
 
 def test_inputs_come_in_the_order_given_and_sorted_by_bytes_within(tmp_path: Path) -> None:
@@ -444,6 +460,18 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     path.write_bytes(b"abcdef")
     with pytest.raises(ValueError, match=r"changed while it was read \(3 to 6 bytes\)"):
         list(read_batches(Input(str(path)), Reading(), raw))
+
+
+def test_empty_documents_have_a_place_among_ids_and_none_in_counts(tmp_path: Path) -> None:
+    """And a special token makes two documents for counting, but not two rows of ids."""
+    (tmp_path / "in.jsonl").write_bytes(jsonl(["a", "", "b<|endoftext|>c", ""]))
+    tokenizer = Tokenizer.train("the cat", 260)
+    assert corpus.encode(tokenizer, tmp_path / "in.jsonl", tmp_path / "ids").documents == 4
+    assert corpus.stats(tokenizer, tmp_path / "in.jsonl")[-1].documents == 4
+    counted = corpus.count(tmp_path / "in.jsonl", dialect="tiktoken")
+    assert counted.documents == 3
+    joined = Counts.from_iterator(["a<|endoftext|><|endoftext|>b<|endoftext|>c"], dialect="tiktoken")
+    assert (joined.documents, list(joined.items())) == (3, list(counted.items()))
 
 
 def test_documents_come_from_any_iterable() -> None:

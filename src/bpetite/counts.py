@@ -282,7 +282,7 @@ class Counts:
 
     @property
     def documents(self) -> int:
-        """How many documents were counted."""
+        """How many stretches of text were counted; special tokens that cut the corpus make several of one."""
         return self._table.documents + self.beside.documents
 
     @property

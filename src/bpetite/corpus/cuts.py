@@ -1,17 +1,20 @@
 """A pattern and special tokens in, a function out that finds where a long text may be cut.
 
-Cutting there changes neither pretokens nor special tokens, so that a document of any size can be read in
-constant memory. For a pattern without such a proof there is no place, and a document is held whole.
+Cutting there changes neither pretokens nor special tokens, nor the number of stretches between special tokens
+that hold text, so that a document of any size can be read in constant memory. For a pattern without such a
+proof there is no place, and a document is held whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from bpetite._engine import safe_cut
 
 _WINDOW = 1 << 14
 _WINDOWS = 16
+_TRIES = 16
 
 Cut = Callable[[bytes], int | None]
 
@@ -27,15 +30,21 @@ def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
             start = end - _WINDOW
             if start < 0:
                 break
-            place = _cut_within(text, start, end, pattern)
-            if place is not None:
+            for place in islice(_places(text, start, end, pattern), _TRIES):
                 around = text[place - margin : place + margin]
-                if not any(_straddles(around, special, margin) for special in specials):
+                if not any(_touches(around, special, margin) for special in specials):
                     return place
             end = start
         return None
 
     return cut
+
+
+def _places(text: bytes, start: int, end: int, pattern: str) -> Iterator[int]:
+    """Yield the safe places between two positions."""
+    while (place := _cut_within(text, start, end, pattern)) is not None:
+        yield place
+        start = place + 1
 
 
 def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
@@ -51,6 +60,6 @@ def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
     return None if place is None else start + place
 
 
-def _straddles(around: bytes, special: bytes, middle: int) -> bool:
-    """Whether a special token begins before the middle and ends behind it."""
-    return special in around[max(0, middle - len(special) + 1) : middle + len(special) - 1]
+def _touches(around: bytes, special: bytes, middle: int) -> bool:
+    """Whether a special token reaches over, up to or from the middle."""
+    return special in around[max(0, middle - len(special)) : middle + len(special)]

@@ -177,7 +177,7 @@ class Manifest:
 
     @property
     def documents(self) -> int:
-        """How many documents there are in all."""
+        """How many documents there are in all, empty ones among them."""
         return sum(shard.documents for shard in self.shards)
 
     def to_json(self) -> bytes:
