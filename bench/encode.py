@@ -454,6 +454,8 @@ def main() -> None:
     corpora = read_corpora(arguments.corpora, arguments.megabytes)
     vocabulary = read_vocabulary(arguments.gpt2, corpora)
     check(vocabulary, corpora)
+    # First, while there is no memory of an earlier pass to use again.
+    memory = memory_table(vocabulary, corpora)
     sizes = ", ".join(f"{name} {sum(map(len, texts)) / 1e6:.0f}" for name, texts in corpora.items())
     parts = [
         f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
@@ -462,7 +464,7 @@ def main() -> None:
         "pinned: processor time; two: time on the wall.",
         rate_table(vocabulary, FAST, corpora, 1),
         rate_table(vocabulary, FAST, corpora, 2),
-        memory_table(vocabulary, corpora),
+        memory,
         f"All contenders, on the first {SAMPLE // 1_000_000} million characters of each corpus:",
         rate_table(vocabulary, list(MAKERS), beginnings(corpora), 1),
         decoding_table(vocabulary, beginnings(corpora)),

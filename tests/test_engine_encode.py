@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -267,6 +268,29 @@ def test_ids_are_the_same_for_every_number_of_threads(num_threads: int | None) -
     assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
     assert encoder.count_batch(batch, num_threads=num_threads) == [*map(len, expected)]
     assert encoder.encode(text, num_threads=num_threads) == expected[2].tolist()
+
+
+@pytest.mark.parametrize(("dtype", "words"), [("uint32", 9_000_000), ("uint16", 18_000_000)])
+def test_a_large_array_keeps_its_ids_whatever_is_encoded_after_it(
+    dtype: Literal["uint32", "uint16"], words: int
+) -> None:
+    # Large enough for its memory to serve the next one when nobody has it any more.
+    encoder = trained_encoder()
+    first, second, third = (f" {word}" * words for word in ("a", "b", "c"))
+    ids = encoder.encode_to_numpy(first, dtype=dtype)
+    assert ids.nbytes > 32 << 20
+    window = ids[1000:2000]
+    copy = window.copy()
+    del ids
+    others, _ = encoder.encode_batch_to_numpy([second], dtype=dtype, num_threads=2)
+    copy_of_others = others.copy()
+    np.testing.assert_array_equal(window, copy)
+    del window
+    again = encoder.encode_to_numpy(third, dtype=dtype)
+    again[:] = 0
+    del again
+    np.testing.assert_array_equal(others, copy_of_others)
+    np.testing.assert_array_equal(encoder.encode_to_numpy(second, dtype=dtype), copy_of_others)
 
 
 def test_uint16_is_refused_where_ids_do_not_fit() -> None:

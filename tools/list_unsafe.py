@@ -18,6 +18,7 @@ TESTS = {
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
+    "spare.rs": "`cargo test spare`, `tests/test_engine_encode.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "py/": "`tests/test_engine_decode.py`, `fuzz/encoding.py`",

@@ -13,6 +13,7 @@ pub mod merge;
 mod prefetch;
 pub mod pretokenize;
 pub mod recover;
+mod spare;
 pub mod spell;
 pub mod tokens;
 pub mod unicode;

@@ -4,6 +4,7 @@
 use std::hint::black_box;
 
 use crate::error::{Error, Result};
+use crate::spare;
 
 /// What is left free for all that is taken without asking. (As much as the allocator always gets from the system and
 /// gives back: looking for it leaves nothing changed.)
@@ -38,11 +39,20 @@ pub fn threads(wanted: usize) -> usize {
 
 #[cold]
 fn look_for(bytes: usize) -> Result<()> {
+    let wanted = bytes.saturating_add(SPARE);
+    if can_be_had(wanted) {
+        return Ok(());
+    }
+    spare::give_back();
+    if can_be_had(wanted) { Ok(()) } else { Err(missing(bytes)) }
+}
+
+fn can_be_had(bytes: usize) -> bool {
     let mut room = Vec::<u8>::new();
-    let found = room.try_reserve_exact(bytes.saturating_add(SPARE));
+    let found = room.try_reserve_exact(bytes);
     // Room that nobody looks at would not be asked for at all.
     black_box(&room);
-    found.map_err(|_| missing(bytes))
+    found.is_ok()
 }
 
 /// Make room for so many values more.
@@ -56,7 +66,11 @@ pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let before = values.capacity();
     let bytes = more.saturating_mul(size_of::<T>());
-    values.try_reserve(more).map_err(|_| missing(bytes))?;
+    let found = values.try_reserve(more).or_else(|_| {
+        spare::give_back();
+        values.try_reserve(more)
+    });
+    found.map_err(|_| missing(bytes))?;
     if values.capacity() * size_of::<T>() < FEW {
         return Ok(());
     }

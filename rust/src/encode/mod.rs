@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::memory::{ensure, reserve};
 use crate::pretokenize::{Batch, Pattern};
+use crate::spare::{Spared, row_for, trim};
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
 
@@ -75,7 +76,7 @@ pub trait Sink {
 }
 
 /// An integer type that ids are stored as.
-pub trait Id: Copy + Default + Send + Sync {
+pub trait Id: Copy + Default + Send + Sync + Spared {
     /// The largest id that fits.
     const LARGEST: u32;
     /// Convert an id known to fit.
@@ -106,7 +107,12 @@ impl<T: Id> Sink for Vec<T> {
 
     fn expect(&mut self, bytes: usize) {
         // No text has more ids than bytes; what is not used is never touched, and given back in the end.
-        memory::expect(self, bytes);
+        if self.capacity() == 0 {
+            *self = row_for(bytes);
+        }
+        if self.capacity() == 0 {
+            memory::expect(self, bytes);
+        }
     }
 
     #[inline]
@@ -115,7 +121,7 @@ impl<T: Id> Sink for Vec<T> {
     }
 
     fn finish(&mut self) {
-        self.shrink_to_fit();
+        trim(self);
     }
 
     #[inline]

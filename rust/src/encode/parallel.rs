@@ -13,6 +13,7 @@ use super::special::{Segment, Special};
 use super::{Count, Encoder, Id, Sink, Work, character_start};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::spare::Kept;
 use crate::watch::{Pulse, Watch};
 
 /// About how many bytes of text make a job, and how many make it worth while to start threads.
@@ -23,8 +24,8 @@ const JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
 const FOR_EACH_TEXT: usize = size_of::<Part>() + 4 * size_of::<usize>();
 
 /// The ids of several texts in one row; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
-pub struct Encoded<T> {
-    pub ids: Vec<T>,
+pub struct Encoded<T: Id> {
+    pub ids: Kept<T>,
     pub offsets: Vec<u64>,
 }
 
@@ -72,12 +73,12 @@ impl Encoder {
         self.check_fits::<T>()?;
         memory::ensure(texts.len() * FOR_EACH_TEXT)?;
         let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
-        let Done { sink, ends } = self.run(&parts, special, threads, watch)?;
+        let Done::<Vec<T>> { sink, ends } = self.run(&parts, special, threads, watch)?;
         let mut offsets = vec![0; texts.len() + 1];
         for (part, &end) in parts.iter().zip(&ends) {
             offsets[part.text + 1] = end as u64;
         }
-        Ok(Encoded { ids: sink, offsets })
+        Ok(Encoded { ids: sink.into(), offsets })
     }
 
     /// Count the ids of each text.
@@ -356,7 +357,7 @@ mod tests {
                         encoder.encode_all::<u32>(&texts, special, Some(threads), &mut Unwatched).unwrap()
                     };
                     let (whole, cut) = (encode(1), encode(3));
-                    assert_eq!(cut.ids, whole.ids, "{texts:?}");
+                    assert_eq!(*cut.ids, *whole.ids, "{texts:?}");
                     assert_eq!(cut.offsets, whole.offsets, "{texts:?}");
                     let counts = encoder.count_all(&texts, special, Some(3), &mut Unwatched).unwrap();
                     let numbers: Vec<u64> =

@@ -9,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
-use super::ids::{Integers, id_from, ids_from, list};
+use super::ids::{Integers, array, id_from, ids_from, list};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Work};
 use crate::memory;
+use crate::spare::Kept;
 use crate::watch::{Pulse, Unwatched};
 
 /// Texts below this size are encoded without letting go of the GIL.
@@ -98,12 +99,8 @@ impl Encoder {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
         match named_width(dtype)? {
-            Width::Bits16 => {
-                Ok(self.encode_one::<u16>(text, special, num_threads)?.into_pyarray(py).into_any())
-            }
-            Width::Bits32 => {
-                Ok(self.encode_one::<u32>(text, special, num_threads)?.into_pyarray(py).into_any())
-            }
+            Width::Bits16 => array(py, self.encode_one::<u16>(text, special, num_threads)?),
+            Width::Bits32 => array(py, self.encode_one::<u32>(text, special, num_threads)?),
         }
     }
 
@@ -253,7 +250,7 @@ impl Encoder {
         text: &Bound<'_, PyString>,
         special: &str,
         num_threads: Option<&Bound<'_, PyInt>>,
-    ) -> PyResult<Vec<T>> {
+    ) -> PyResult<Kept<T>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
         let py = text.py();
@@ -261,8 +258,8 @@ impl Encoder {
         if text.len() < SHORT {
             self.encoder.check_fits::<T>()?;
             return with_work(|work, _| {
-                let mut ids = Vec::new();
-                self.encoder.encode(text, special, &mut ids, work, &mut Pulse::of(&mut Unwatched))?;
+                let mut ids = Kept::default();
+                self.encoder.encode(text, special, &mut *ids, work, &mut Pulse::of(&mut Unwatched))?;
                 Ok(ids)
             });
         }
@@ -297,7 +294,7 @@ impl Encoder {
             memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
             py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
-        Ok((encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py)))
+        Ok((array(py, encoded.ids)?, encoded.offsets.into_pyarray(py)))
     }
 
     fn encode_to_row<'py, T: Id + numpy::Element>(
@@ -435,7 +432,8 @@ fn named_width(dtype: &str) -> PyResult<Width> {
 /// Put an id behind the ids of each text, from the last to the first, so that each is moved once.
 fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
     let Encoded { ids, offsets } = encoded;
-    ids.resize(ids.len() + offsets.len() - 1, id);
+    let length = ids.len() + offsets.len() - 1;
+    ids.resize(length, id);
     for text in (0..offsets.len() - 1).rev() {
         let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
         ids.copy_within(start..end, start + text);

@@ -1,14 +1,18 @@
 //! Ids as Python has them: lists, arrays and other iterables in, lists and arrays out.
 
+use std::any::Any;
 use std::ops::Deref;
 
+use numpy::ndarray::ArrayView1;
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
+use crate::encode::Id;
 use crate::memory;
+use crate::spare::Kept;
 
 /// Vocabularies with larger ids than this get no shared objects for theirs.
 const LARGEST_SHARED: usize = 1 << 20;
@@ -43,6 +47,19 @@ impl Integers {
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     memory::ensure(ids.len() * FOR_EACH_ID)?;
     PyList::new(py, ids)
+}
+
+/// What an array lies in.
+#[pyclass(module = "bpetite._engine", frozen)]
+struct Memory(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
+
+/// An array in the memory of ids.
+pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Kept<T>) -> PyResult<Bound<'_, PyAny>> {
+    // SAFETY: the ids stay where they are when their owner moves, and it lives as long as the array, which has it.
+    let view = unsafe { ArrayView1::from_shape_ptr(ids.len(), ids.as_mut_ptr().cast_const()) };
+    let memory = Bound::new(py, Memory(Box::new(ids)))?.into_any();
+    // SAFETY: nothing but the array reads or writes the ids from now on; the memory only drops them.
+    Ok(unsafe { PyArray1::borrow_from_array(&view, memory) }.into_any())
 }
 
 /// Ids that a caller gave: borrowed where they lie in memory as the engine has them, else copied.

@@ -1,0 +1,178 @@
+//! The memory of the last large result, kept for the next one once its owner has let go of it.
+//!
+//! A large result is written once, so its pages are what it costs besides the work: a fault for each, and far more in
+//! virtual machines whose host has to find them. The system may take back what is kept whenever it needs memory, and
+//! what nobody else can have any more is given back before a call fails for want of it.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Mutex;
+
+/// How many bytes are kept, at least: what is smaller comes from what the allocator keeps itself.
+const LEAST: usize = 32 << 20;
+/// And at most. Elsewhere than on Linux, which can take back what it needs, nothing is kept.
+const MOST: usize = if cfg!(target_os = "linux") { 256 << 20 } else { 0 };
+
+/// How much room stays behind the numbers of a large result, so that one of the same size finds enough. (Room is made
+/// for each batch of pretokens as if every byte were an id.) None of it is touched.
+const ROOM: usize = 1 << 16;
+
+/// Numbers of which large results are made.
+pub trait Spared: Sized + 'static {
+    fn spare() -> &'static Spare<Self>;
+}
+
+impl Spared for u32 {
+    fn spare() -> &'static Spare<Self> {
+        static SPARE: Spare<u32> = Spare(Mutex::new(Vec::new()));
+        &SPARE
+    }
+}
+
+impl Spared for u16 {
+    fn spare() -> &'static Spare<Self> {
+        static SPARE: Spare<u16> = Spare(Mutex::new(Vec::new()));
+        &SPARE
+    }
+}
+
+/// Give back to the system all that is kept.
+pub fn give_back() {
+    u32::spare().take(|_| true);
+    u16::spare().take(|_| true);
+}
+
+/// A row without values, for the result of a text of so many bytes: with the memory that is kept, if about so much
+/// is needed.
+pub fn row_for<T: Spared>(bytes: usize) -> Vec<T> {
+    T::spare().take(|values| (bytes / 8..=bytes).contains(&values))
+}
+
+/// Give back the room behind the values, but for what a result of the same size may need.
+pub fn trim<T: Spared>(values: &mut Vec<T>) {
+    let room = if is_kept(values.len() * size_of::<T>()) { ROOM } else { 0 };
+    values.shrink_to(values.len() + room);
+}
+
+fn is_kept(bytes: usize) -> bool {
+    (LEAST..=MOST).contains(&bytes)
+}
+
+/// A result whose memory serves the next one.
+#[derive(Debug, Default)]
+pub struct Kept<T: Spared>(Vec<T>);
+
+impl<T: Spared> From<Vec<T>> for Kept<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self(values)
+    }
+}
+
+impl<T: Spared> Deref for Kept<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Spared> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+impl<T: Spared> Drop for Kept<T> {
+    fn drop(&mut self) {
+        T::spare().keep(std::mem::take(&mut self.0));
+    }
+}
+
+/// What is kept: a row without values. Nobody waits for it: a lock that is taken (or was, when this process was
+/// forked) means doing without.
+pub struct Spare<T>(Mutex<Vec<T>>);
+
+impl<T> Spare<T> {
+    /// The row that is kept, if there is one and its size is the wanted one.
+    fn take(&self, wanted: impl Fn(usize) -> bool) -> Vec<T> {
+        let Ok(mut kept) = self.0.try_lock() else { return Vec::new() };
+        if wanted(kept.capacity()) { std::mem::take(&mut *kept) } else { Vec::new() }
+    }
+
+    /// Keep the memory of these values, if no more is kept so far.
+    fn keep(&self, mut values: Vec<T>) {
+        if !is_kept(values.capacity() * size_of::<T>()) {
+            return;
+        }
+        values.clear();
+        if let Ok(mut kept) = self.0.try_lock()
+            && kept.capacity() < values.capacity()
+        {
+            lend(&mut values);
+            std::mem::swap(&mut *kept, &mut values);
+        }
+    }
+}
+
+/// Let the system take back the room of a row when it needs memory; until it does, what is written there stays.
+fn lend<T>(values: &mut Vec<T>) {
+    #[cfg(target_os = "linux")]
+    {
+        /// A multiple of the size of a page on every machine.
+        const PAGE: usize = 1 << 16;
+        let room = values.spare_capacity_mut();
+        let skipped = room.as_ptr().align_offset(PAGE).min(room.len());
+        let start = room[skipped..].as_mut_ptr();
+        let whole_pages = size_of_val(&room[skipped..]) / PAGE * PAGE;
+        // SAFETY: these pages lie in the room of a row, of which nobody expects that it holds anything.
+        unsafe { libc::madvise(start.cast(), whole_pages, libc::MADV_FREE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = values;
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    const LARGE: usize = 10 << 20;
+
+    #[test]
+    fn the_memory_of_one_large_result_is_kept_for_one_of_about_its_size() {
+        let spare = Spare(Mutex::new(Vec::new()));
+        spare.keep(vec![1_u64; 1000]);
+        assert_eq!(spare.take(|values| values > 0).capacity(), 0, "small ones are not kept");
+        spare.keep(vec![1_u64; LARGE]);
+        spare.keep(vec![1_u64; LARGE / 2]);
+        assert_eq!(spare.take(|values| values > LARGE).capacity(), 0);
+        let again = spare.take(|values| values == LARGE);
+        assert_eq!((again.len(), again.capacity()), (0, LARGE));
+        assert_eq!(spare.take(|values| values > 0).capacity(), 0, "nobody else gets it");
+        spare.keep(Vec::with_capacity(2 * LARGE));
+        spare.keep(again);
+        assert_eq!(spare.take(|_| true).capacity(), 2 * LARGE, "the larger one is kept");
+        spare.keep(Vec::with_capacity(64 * LARGE));
+        assert_eq!(spare.take(|_| true).capacity(), 0, "too much is not kept");
+    }
+
+    #[test]
+    fn a_lock_that_is_taken_means_doing_without() {
+        let spare = Spare(Mutex::new(Vec::new()));
+        let taken = spare.0.lock().unwrap();
+        spare.keep(vec![1_u64; LARGE]);
+        assert_eq!(spare.take(|_| true).capacity(), 0);
+        drop(taken);
+        assert_eq!(spare.take(|_| true).capacity(), 0);
+    }
+
+    #[test]
+    fn a_result_leaves_room_for_another_one_only_where_it_is_kept() {
+        let mut small = Vec::<u16>::with_capacity(1000);
+        small.extend([1, 2, 3]);
+        trim(&mut small);
+        assert_eq!(small.capacity(), 3);
+        let mut large = Vec::<u16>::with_capacity(9 * LARGE);
+        large.resize(2 * LARGE, 1);
+        trim(&mut large);
+        assert_eq!(large.capacity(), 2 * LARGE + ROOM);
+    }
+}
