@@ -1,4 +1,4 @@
-"""A trainer's name, a file and settings in; nothing out: the process that `bench.train` measures.
+"""A trainer's name, a file and settings in; the peak of memory out: the process that `bench.train` measures.
 
     python -m bench.contenders NAME PATH VOCAB_SIZE THREADS PATTERN SEPARATOR
 
@@ -100,6 +100,19 @@ CONTENDERS: dict[str, Callable[[Task], None]] = {
     "tokenizers": train_tokenizers,
 }
 
+
+def own_peak() -> int:
+    """Return the largest memory of this process, in bytes."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:
+            return int(status.read().partition("VmHWM:")[2].split()[0]) << 10
+    except FileNotFoundError:  # Only Linux has it; there `ru_maxrss` begins with the memory of the parent.
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 if __name__ == "__main__":
     name, path, vocab_size, threads, pattern, separator = sys.argv[1:]
     CONTENDERS[name](Task(path, int(vocab_size), int(threads), pattern, separator))
+    print(own_peak())

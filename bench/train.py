@@ -56,9 +56,10 @@ def measure(contender: str, path: Path, vocab_size: int = VOCAB_SIZE, threads: i
     command = [sys.executable, "-m", "bench.contenders", contender, *settings]
     environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
     start = time.perf_counter()
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as told,
+        subprocess.Popen(command, env=environment, stdout=told, stderr=subprocess.DEVNULL) as process,
+    ):
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
             wall = time.perf_counter() - start
@@ -68,11 +69,11 @@ def measure(contender: str, path: Path, vocab_size: int = VOCAB_SIZE, threads: i
                 process.kill()
             time.sleep(0.001)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        print(f"{contender} ended with {process.returncode} on {path.name}", file=sys.stderr)
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+        if process.returncode != 0:
+            print(f"{contender} ended with {process.returncode} on {path.name}", file=sys.stderr)
+            return None
+        told.seek(0)
+        return Cost(wall, usage.ru_utime + usage.ru_stime, int(told.read().split()[-1]))
 
 
 def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost | None]:

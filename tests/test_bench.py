@@ -1,5 +1,6 @@
 """What the benchmarks write: a page of their own, and its main tables in the README."""
 
+import os
 import re
 import shutil
 import sys
@@ -11,6 +12,7 @@ PROJECT = Path(__file__).parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
+from bench.train import measure  # noqa: E402
 
 TRAINING = table(
     ["32,000 tokens", "tiny, 1 MB"],
@@ -64,3 +66,16 @@ def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> Non
             f"<!-- Encoding: begin -->\n## Encoding\n\nother\n\n{ENCODING}\n<!-- Encoding: end -->\n"
         )
     assert tables_of(project / "README.md")[0].strip() == ENCODING
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "wait4"), reason="the benchmark of training waits for processes with wait4"
+)
+def test_the_memory_of_a_contender_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    path = tmp_path / "corpus.txt"
+    path.write_text("the cat sat on the mat<|endoftext|>" * 100)
+    ours = bytearray(b"x") * (300 << 20)
+    cost = measure("bpetite", path, 300)
+    assert cost is not None
+    assert 10 << 20 < cost.peak < len(ours)
