@@ -18,7 +18,7 @@ LIMITS = (0, 16, 32, 36, 40, 48, 60, 75, 90, 105, 120, 150, 190, 250, 2000)
 """Megabytes of address space beyond what the process has."""
 
 READY = """
-import json, os, resource, sys, traceback
+import ctypes, gc, json, os, resource, sys, traceback
 from random import Random
 import numpy, pyarrow.parquet, regex
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
@@ -32,27 +32,27 @@ small = Tokenizer.train(text[:50_000], 600)
 ids = small.encode(text)
 array = numpy.tile(numpy.array(ids, numpy.uint32), 10)
 many = ids * 10
+symbol_words = [list(word) for word in words[:40_000]]
 numbers = ' '.join(map(str, range(10**6, 10**6 + 500_000)))
 buffer = text.encode() * 10
 with open("text", "w") as file:
     file.write(numbers)
 Tokenizer.train(text, 20_000).save("large.json")
+gc.freeze()  # or collections in the forked processes would copy every object
 """
 """What each attempt has: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
 
 SWEEP = """
+malloc = ctypes.CDLL(None).malloc  # which, unlike Python, leaves what it gives as it is
+malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+
 def used():
     return int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 def take_what_is_free():
-    taken = []
     for size in (10**6, 10**5, 10**4):
-        try:
-            while True:
-                taken.append(bytearray(size))
-        except MemoryError:
+        while malloc(size):
             pass
-    return taken
 
 def attempt(work, megabytes):
     sys.stdout.flush()
@@ -62,7 +62,7 @@ def attempt(work, megabytes):
         try:
             most = used() + megabytes * 2**20
             resource.setrlimit(resource.RLIMIT_AS, (used(), most))
-            taken = take_what_is_free()
+            take_what_is_free()
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
             exec(work)
             code = 0
@@ -87,7 +87,7 @@ WORK = {
     "save counts": "Counts.from_iterator([text]).save('counts.parquet', overwrite=True)",
     "train": "Tokenizer.train_from_iterator([text, numbers], 600, num_threads=2)",
     "train on a custom pattern": "Tokenizer.train_from_iterator([text], 300, pattern=r'[a-z]{7}|[a-z]+|.')",
-    "train on symbols": "symbols.train_bpe([list(word) for word in words], 50)",
+    "train on symbols": "symbols.train_bpe(symbol_words, 50)",
     "encode": "assert small.encode(text) == ids",
     "encode to an array": "assert (small.encode_to_numpy(buffer.decode()) >= 0).all()",
     "encode on threads": "small.encode_to_numpy(' '.join([text] * 6), num_threads=2)",
