@@ -266,10 +266,10 @@ def test_a_broken_document_is_mended_or_left_out_only_if_asked(tmp_path: Path) -
     for name, replaced, affected in (("c.txt", "\ufffd\ufffdb", 1), ("c.jsonl", "\U00010000\ufffd", 2)):
         path = Input(str(tmp_path / name))
         mended = list(read_batches(path, Reading(separator="|", invalid="replace")))
-        assert mended[0].texts[1] == replaced
+        assert decoded(name, mended[0])[1] == replaced
         assert mended[0].affected == affected
         left = list(read_batches(path, Reading(separator="|", invalid="skip")))
-        assert left[0].texts == [text for text in ("a", "c") if affected == 1 or text == "a"]
+        assert decoded(name, left[0]) == [text for text in ("a", "c") if affected == 1 or text == "a"]
         assert left[0].affected == affected
 
 

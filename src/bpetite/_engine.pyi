@@ -1,6 +1,6 @@
 """The Rust engine (`rust/src/`), as Python sees it. Private: `bpetite` is the public face."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final, overload
 
@@ -13,6 +13,7 @@ __all__ = [
     "DecodeStream",
     "EncodeStream",
     "Encoder",
+    "FieldTexts",
     "JoinedTexts",
     "Xxh3128",
     "character_classes",
@@ -226,7 +227,7 @@ class DecodeStream:
 
 @final
 class JoinedTexts(Sequence[bytes]):
-    """Texts that stand in one `bytes` object; the engine finds them in it without an object for each."""
+    """Texts that stand in one buffer; the engine finds them in it without an object for each."""
 
     def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
         """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
@@ -240,6 +241,30 @@ class JoinedTexts(Sequence[bytes]):
     def __getitem__(self, index: int, /) -> bytes: ...
     @overload
     def __getitem__(self, index: slice, /) -> JoinedTexts: ...
+
+@final
+class FieldTexts(Sized):
+    """Gathers the texts that one field has in lines of JSON, as far as lines are plainly well-formed."""
+
+    def __new__(cls, field: bytes, room: int) -> FieldTexts:
+        """There is room for so many bytes from the first on; it grows."""
+
+    def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
+        """Take lines of a block from a place on; one that has no end is gone on with in the next block.
+
+        Returns how far that went, over how many lines, and the last of them if it may be anything.
+        """
+
+    def append(self, text: str) -> None:
+        """Put a text behind the others."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """How many bytes the texts are, and what it takes to know where they are."""
+
+    def take(self) -> JoinedTexts:
+        """Return the texts so far; those that follow are gathered anew."""
 
 def spell_merges(
     base_ids: Sequence[int], merges: NDArray[np.uint32], most: int

@@ -12,6 +12,7 @@ mod decode;
 mod encode;
 mod hash;
 mod ids;
+mod json_lines;
 mod merge;
 mod pretokenize;
 mod recover;
@@ -31,6 +32,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encode::EncodeStream>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
+    module.add_class::<json_lines::FieldTexts>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())
 }

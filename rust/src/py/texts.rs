@@ -1,6 +1,7 @@
 //! Texts that Python owns: `str`, or `bytes` that must be UTF-8, each an object or many of them in one.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use memchr::memmem;
 use numpy::PyReadonlyArray1;
@@ -47,15 +48,18 @@ impl OwnedText {
     }
 }
 
-/// Texts that stand in one `bytes` object: they are found in it without a copy or an object of their own for each.
+/// Texts that stand in one buffer: they are found in it without a copy or an object of their own for each.
 #[pyclass(module = "bpetite._engine", frozen, sequence)]
 pub struct JoinedTexts {
     /// A text that comes first and begins outside of the buffer.
     first: Option<Vec<u8>>,
-    buffer: PyBackedBytes,
+    buffer: Buffer,
     /// Where the others are, in order; all of them lie in the buffer.
     places: Vec<Range<usize>>,
 }
+
+/// Bytes that Python owns, or the engine.
+pub type Buffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 #[pymethods]
 impl JoinedTexts {
@@ -69,7 +73,7 @@ impl JoinedTexts {
             .filter(|offsets| offsets.is_sorted() && offsets.last().is_none_or(|&end| end <= buffer.len()))
             .ok_or_else(|| PyValueError::new_err("offsets must ascend within the buffer"))?;
         let places = offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect();
-        Ok(Self { first: None, buffer, places })
+        Ok(Self::new_in(Arc::new(buffer), places))
     }
 
     /// What `(before + buffer).split(separator)` gives if there is no separator in `before`.
@@ -90,7 +94,7 @@ impl JoinedTexts {
             let places = from.map_or_else(|| Ok(Vec::new()), |from| places(&buffer, from, separator))?;
             Ok::<_, Error>((first, places))
         })?;
-        Ok(Self { first: Some(first), buffer, places })
+        Ok(Self { first: Some(first), buffer: Arc::new(buffer), places })
     }
 
     fn __len__(&self) -> usize {
@@ -100,18 +104,23 @@ impl JoinedTexts {
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
         if let Ok(slice) = index.cast::<PySlice>() {
-            return Ok(Bound::new(py, self.slice(py, slice)?)?.into_any());
+            return Ok(Bound::new(py, self.slice(slice)?)?.into_any());
         }
         let index: isize = index.extract()?;
         let from_front = if index < 0 { index + self.__len__() as isize } else { index };
-        let text = usize::try_from(from_front).ok().and_then(|index| self.texts().nth(index));
+        let text = usize::try_from(from_front).ok().and_then(|index| self.text(index));
         let text = text.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
         Ok(PyBytes::new(py, text).into_any())
     }
 }
 
 impl JoinedTexts {
-    fn slice(&self, py: Python<'_>, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
+    /// Texts at places, in order, that lie in the buffer.
+    pub fn new_in(buffer: Buffer, places: Vec<Range<usize>>) -> Self {
+        Self { first: None, buffer, places }
+    }
+
+    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
         let chosen = slice.indices(self.__len__() as isize)?;
         if chosen.step != 1 {
             return Err(PyValueError::new_err("texts are taken in one stretch"));
@@ -121,11 +130,26 @@ impl JoinedTexts {
         memory::ensure(chosen.slicelength * size_of::<Range<usize>>())?;
         let places = self.places[start.saturating_sub(before)..end.saturating_sub(before)].to_vec();
         let first = self.first.clone().filter(|_| start == 0 && end > 0);
-        Ok(Self { first, buffer: self.buffer.clone_ref(py), places })
+        Ok(Self { first, buffer: self.buffer.clone(), places })
+    }
+
+    fn content(&self) -> &[u8] {
+        (*self.buffer).as_ref()
+    }
+
+    fn text(&self, index: usize) -> Option<&[u8]> {
+        match &self.first {
+            Some(first) if index == 0 => Some(first),
+            first => {
+                let place = self.places.get(index - usize::from(first.is_some()))?;
+                Some(&self.content()[place.clone()])
+            }
+        }
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
-        self.first.as_deref().into_iter().chain(self.places.iter().map(|place| &self.buffer[place.clone()]))
+        let content = self.content();
+        self.first.as_deref().into_iter().chain(self.places.iter().map(|place| &content[place.clone()]))
     }
 
     /// The texts as the engine takes them: those in the buffer are checked at once, and each by itself where that
@@ -133,7 +157,8 @@ impl JoinedTexts {
     fn checked(&self) -> Result<Vec<&str>> {
         let start = self.places.first().map_or(0, |place| place.start);
         let end = self.places.last().map_or(0, |place| place.end);
-        let whole = simdutf8::basic::from_utf8(&self.buffer[start..end]).ok();
+        let content = self.content();
+        let whole = simdutf8::basic::from_utf8(&content[start..end]).ok();
         let mut texts = Vec::new();
         memory::reserve(&mut texts, self.__len__())?;
         if let Some(first) = &self.first {
@@ -143,7 +168,7 @@ impl JoinedTexts {
             let text = whole.and_then(|whole| whole.get(place.start - start..place.end - start));
             texts.push(match text {
                 Some(text) => text,
-                None => checked(&self.buffer[place.clone()], || format!("text {}", texts.len()))?,
+                None => checked(&content[place.clone()], || format!("text {}", texts.len()))?,
             });
         }
         Ok(texts)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bpetite._engine import JoinedTexts
+from bpetite._engine import FieldTexts, JoinedTexts
 from bpetite.corpus.content import Format, Raw, needed_pyarrow, recognise, unpacked
 from bpetite.corpus.sources import Input
 
@@ -100,7 +100,7 @@ def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Ite
         read = unpacked(raw, compression)
         if form == "json":
             form, read = _text_or_lines(raw.name, read)
-        yield from _json_lines(_Lines(read), raw, reading) if form == "jsonl" else _texts(read, raw, reading)
+        yield from _json_lines(read, raw, reading) if form == "jsonl" else _texts(read, raw, reading)
     finally:
         raw.close()
 
@@ -205,6 +205,9 @@ class _Gathered:
                     return
                 whole = _replaced(text)
             text = whole
+        self._keep(text)
+
+    def _keep(self, text: str | bytes) -> None:
         self._texts.append(text)
 
     def add_joined(self, texts: JoinedTexts) -> None:
@@ -238,6 +241,62 @@ class _Gathered:
         self._first = self.number
         self._texts, self._joined, self._size, self._affected = [], None, 0, 0
         return batch
+
+
+class _GatheredLines(_Gathered):
+    """Texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
+
+    def __init__(self, name: str, reading: Reading) -> None:
+        super().__init__(name, reading.invalid)
+        self._field = reading.text_field
+        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"), BLOCK + 2 * _LINES)
+        self._line = 0
+
+    @property
+    def full(self) -> bool:
+        return self._found.size >= BLOCK
+
+    def add_lines(self, block: bytes) -> None:
+        """Take lines; one that has no end yet is gone on with in the next block."""
+        place = 0
+        while place < len(block):
+            before = len(self._found)
+            place, lines, left = self._found.take_lines(block, place)
+            self.number += len(self._found) - before
+            self._line += lines
+            if left is not None:
+                self._add_line(left)
+
+    def take(self, read: int, *, goes_on: bool = False) -> Batch:
+        self._joined = self._found.take()
+        return super().take(read, goes_on=goes_on)
+
+    def _keep(self, text: Any) -> None:
+        self._found.append(text)
+
+    def _add_line(self, line: bytes) -> None:
+        """Take a line as `json.loads` does."""
+        try:
+            record = _record(line.decode("utf-8"))
+        except ValueError as error:
+            if line.strip():
+                self._add_broken_line(line, error)
+            return
+        text = record.get(self._field) if type(record) is dict else None
+        if type(text) is str:
+            self.add(text)
+        else:
+            self.lack(f"line {self._line}: {_lacking(record, self._field)}")
+
+    def _add_broken_line(self, line: bytes, error: ValueError) -> None:
+        """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be mended."""
+        if not isinstance(error, UnicodeDecodeError):
+            return self.lack(f"line {self._line}: not JSON: {error}")
+        if self._invalid == "replace":
+            record = json.loads(line.decode("utf-8", "replace"))
+            if type(record) is dict and type(record.get(self._field)) is str:
+                return self.add_replaced(_replaced(record[self._field]))
+        return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
 
 
 _ROWS = 1 << 16
@@ -276,42 +335,14 @@ def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator
     yield gathered.take(raw.size)
 
 
-class _Lines:
-    """Lines of a stream, a list of whole ones at a time."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-
-    def __iter__(self) -> Iterator[list[bytes]]:
-        rest = b""
-        while block := self._read(max(min(_LINES, BLOCK), len(rest))):
-            *lines, rest = (rest + block).split(b"\n")
-            yield lines
-        if rest:
-            yield [rest]
-
-
-def _json_lines(blocks: Iterable[list[bytes]], raw: Raw, reading: Reading) -> Iterator[Batch]:
+def _json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
     """Yield the text field of every line; a line of white space alone holds no document."""
-    gathered = _Gathered(raw.name, reading.invalid)
-    name, number = reading.text_field, 0
-    unchecked = reading.invalid == "error"  # Whoever uses a text finds what is wrong with it at no cost.
-    for lines in blocks:
-        for line in lines:
-            number += 1
-            try:
-                record = _record(line.decode("utf-8"))
-            except ValueError as error:
-                if line.strip():
-                    _add_broken_line(gathered, number, line, error, reading)
-                continue
-            text = record.get(name) if type(record) is dict else None
-            if type(text) is str:
-                gathered.add(text, checked=unchecked or text.isascii() or b"\\u" not in line)
-            else:
-                gathered.lack(f"line {number}: {_lacking(record, name)}")
+    gathered = _GatheredLines(raw.name, reading)
+    while block := read(min(_LINES, BLOCK)):
+        gathered.add_lines(block)
         if gathered.full:
             yield gathered.take(raw.size)
+    gathered.add_lines(b"\n")  # The last line may have no end.
     yield gathered.take(raw.size)
 
 
@@ -322,19 +353,6 @@ def _record(line: str) -> Any:
         if end == len(line) or not line[end:].strip(_JSON_SPACE):
             return record
     return json.loads(line)
-
-
-def _add_broken_line(
-    gathered: _Gathered, number: int, line: bytes, error: ValueError, reading: Reading
-) -> None:
-    """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be mended."""
-    if isinstance(error, UnicodeDecodeError):
-        if reading.invalid == "replace":
-            record = json.loads(line.decode("utf-8", "replace"))
-            if type(record) is dict and type(record.get(reading.text_field)) is str:
-                return gathered.add_replaced(_replaced(record[reading.text_field]))
-        return gathered.lack(f"line {number}: not valid UTF-8 at byte {error.start} of the line")
-    return gathered.lack(f"line {number}: not JSON: {error}")
 
 
 def _lacking(record: Any, name: str) -> str:
