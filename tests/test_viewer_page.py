@@ -18,6 +18,7 @@ from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
+from bpetite.display import visible
 from bpetite.viewer.server import Viewer
 from viewing import open_view, running, watched_page
 
@@ -125,12 +126,28 @@ def test_invisible_characters_are_made_visible(page: Page) -> None:
     assert "\u202e" not in shown
     assert "\x00" not in shown
     label = "bytes => import('/bytes.js').then(({ labelOf }) => labelOf(new Uint8Array(bytes)))"
-    for text, visible in (
-        ("\u202ea\u200d", "U+202EaU+200D"),
-        ("\u0301", "◌\u0301"),
-        ("\ufeff\xa0", "U+FEFFU+00A0"),
+    for token, seen in (
+        ("\u202ea\u200d".encode(), "U+202EaU+200D"),
+        ("\u0301".encode(), "◌\u0301"),
+        ("\ufeff\xa0".encode(), "U+FEFFU+00A0"),
+        (b"a\xc3", "ac3"),
+        ("\x97日é".encode()[1:-1], "97日c3"),
+        (b"\xf0\x9f\x98\x80\xf0\x9f", "😀f09f"),
     ):
-        assert page.evaluate(label, list(text.encode())) == visible
+        assert page.evaluate(label, list(token)) == seen
+
+
+def test_characters_and_broken_bytes_of_a_token_are_told_apart_as_in_the_terminal(page: Page) -> None:
+    rng = random.Random(5)
+    parts = [
+        *map(str.encode, "aé日😀"),
+        *(bytes([byte]) for byte in b"\x80\x9f\xa0\xbf\xc0\xc3\xe0\xed\xf0\xf4\xff"),
+    ]
+    tokens = [b"".join(rng.choices(parts, k=rng.randint(1, 6))) for _ in range(2000)]
+    texts = """tokens => import("/bytes.js").then(({ visible }) => tokens.map(token =>
+        visible(new Uint8Array(token)).map(({ text, mark }) => mark === null ? text : `<${text}>`).join("")
+    ))"""
+    assert page.evaluate(texts, [list(token) for token in tokens]) == list(map(visible, tokens))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -27,14 +27,13 @@ export function textOf(bytes) {
 
 /** Cuts a token into runs of text and marks: `{ text, mark }`, where a mark stands for what cannot be seen. */
 export function visible(bytes) {
-  const text = textOf(bytes);
-  if (text === null) return Array.from(bytes, (byte) => ({ text: hexOf(byte), mark: "byte" }));
   const runs = [];
-  let plain = COMBINING.test(text) ? "◌" : "";
-  for (const character of text) {
+  let plain = "";
+  for (const character of charactersOf(bytes)) {
     const mark = markOf(character);
     if (mark === null) {
-      plain += character;
+      const isFirst = !plain && !runs.length;
+      plain += isFirst && COMBINING.test(character) ? `◌${character}` : character;
       continue;
     }
     if (plain) runs.push({ text: plain, mark: null });
@@ -45,7 +44,18 @@ export function visible(bytes) {
   return runs;
 }
 
+/** Yields each character, and as a number each byte that is part of none. */
+function* charactersOf(bytes) {
+  for (let at = 0; at < bytes.length; ) {
+    const length = 1 + (bytes[at] >= 0xc0) + (bytes[at] >= 0xe0) + (bytes[at] >= 0xf0);
+    const character = textOf(bytes.subarray(at, at + length));
+    yield character ?? bytes[at];
+    at += character === null ? 1 : length;
+  }
+}
+
 function markOf(character) {
+  if (typeof character === "number") return { text: hexOf(character), mark: "byte" };
   if (character === " ") return { text: "·", mark: "space" };
   if (character === "\n") return { text: "↵", mark: "newline" };
   if (character === "\t") return { text: "→", mark: "tab" };
