@@ -1,8 +1,6 @@
 """The engine counts what the specification's pretokens, counted one by one, come to."""
 
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from hypothesis import strategies as st
 from bpetite import _engine
 from bpetite._pretokenizer import pieces
 from bpetite.patterns import PATTERNS
+from interrupts import interrupts, seconds_after_interrupt
 
 GPT2 = PATTERNS["gpt2"]
 
@@ -284,31 +283,19 @@ def test_the_same_table_can_be_filled_in_many_calls() -> None:
     assert counted(table) == expected(documents)
 
 
-INTERRUPTED = """
-import itertools, os, signal, sys, threading, time
+@interrupts
+@pytest.mark.parametrize(
+    "work", ["table.add_files(['words.txt'] * 100_000)", "table.add_documents(itertools.repeat(text))"]
+)
+def test_an_interrupt_stops_counting_within_a_second(
+    work: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words.txt").write_text("some words " * 100_000)
+    ready = """
+import itertools
 from bpetite import _engine
-
 table = _engine.CountTable(r"\\S+|\\s+")
-def interrupt():
-    global sent
-    sent = time.monotonic()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(0.3, interrupt).start()
-try:
-    if sys.argv[1] == "files":
-        table.add_files([sys.argv[2]] * 100_000)
-    else:
-        table.add_documents(itertools.repeat("some words " * 1000))
-except KeyboardInterrupt:
-    print(time.monotonic() - sent)
+text = "some words " * 1000
 """
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot send itself Ctrl-C there")
-@pytest.mark.parametrize("source", ["files", "documents"])
-def test_an_interrupt_stops_counting_within_a_second(source: str, tmp_path: Path) -> None:
-    path = tmp_path / "words.txt"
-    path.write_text("some words " * 100_000)
-    command = [sys.executable, "-c", INTERRUPTED, source, str(path)]
-    seconds = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
-    assert float(seconds) < 1
+    assert seconds_after_interrupt(ready, work) < 1
