@@ -103,12 +103,10 @@ pub fn append(text: &mut String, more: &str) -> Result<()> {
     Ok(())
 }
 
-/// So many times the same value.
+/// So many times the same value. (Zeros are not written, but come from the system as they are.)
 pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    reserve(&mut values, length)?;
-    values.resize(length, value);
-    Ok(values)
+    ensure(length.saturating_mul(size_of::<T>()))?;
+    Ok(vec![value; length])
 }
 
 /// All values of an iterator.

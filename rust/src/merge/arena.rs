@@ -1,5 +1,7 @@
 //! Lists of positions, each in one piece of a common array; what a list leaves behind is used again.
 
+use std::sync::atomic::AtomicU32;
+
 use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
@@ -52,6 +54,15 @@ impl Arena {
 
     pub fn positions_mut(&mut self, list: List) -> &mut [u32] {
         &mut self.positions[list.range()]
+    }
+
+    /// All places, for threads that write to different ones.
+    pub fn shared_places(&mut self) -> &[AtomicU32] {
+        const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
+        let places: *mut [u32] = &mut *self.positions;
+        // SAFETY: an AtomicU32 is as large as a u32, has the same valid values and the same alignment (asserted); the
+        // exclusive borrow lasts as long as the shared one that is made of it.
+        unsafe { &*(places as *const [AtomicU32]) }
     }
 
     /// All places, for those who write to many lists at a time.

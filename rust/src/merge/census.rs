@@ -1,13 +1,15 @@
 //! The words' pairs, counted afresh: which pairs occur at least so often, and where.
 
 use std::cmp::Reverse;
+use std::iter::zip;
+use std::ops::Range;
 
 use super::Rules;
 use super::crew::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
-use super::part::Part;
+use super::part::{Occurrence, Part};
 use super::queue::Candidate;
-use super::slots::Standing;
+use super::slots::{Group, Standing};
 use super::tokens::{Code, Tokens};
 use crate::error::Result;
 use crate::memory;
@@ -19,13 +21,10 @@ pub struct Census {
     /// Every pair that occurs this often, and may be merged, is followed.
     pub threshold: u64,
     pub followed: PairTable,
-    /// How many pairs stand in the words.
-    pub standing: usize,
-    /// How many codes there are, if few.
-    dense_codes: Option<usize>,
-    /// For each part and list, how many positions are listed.
-    numbers: Vec<Vec<u32>>,
 }
+
+/// For each stretch of a part and each list, how many positions are listed.
+type Numbers = Vec<Vec<u32>>;
 
 /// What a followed pair takes besides its place in the table and its positions: a candidate, and its list's number.
 const FOR_EACH_FOLLOWED: usize = size_of::<Candidate>() + size_of::<u32>();
@@ -43,22 +42,40 @@ type Parts<'a, 'p> = &'a mut [&'p mut Part];
 pub struct Plan<'a> {
     pub tokens: &'a Tokens,
     pub rules: &'a Rules,
-    /// The threshold wished for; `None` for one that leaves room for so many pairs as `room` says, were all of
-    /// them equally frequent.
+    /// The threshold wished for; `None` for one that leaves room for `slack` times the merges that are to be made,
+    /// were all pairs equally frequent, or `slack_of_few` times where pairs are few.
     pub threshold: Option<u64>,
-    pub room: u64,
+    pub merges: Option<u64>,
+    pub slack: u64,
+    pub slack_of_few: u64,
     /// As long as so many pairs reach it, the threshold may be higher than wished for, but not above `most`.
     pub most: u64,
     pub enough: usize,
     /// Up to so many codes, every pair has a counter of its own.
     pub dense: usize,
+    /// Where one part has at most so many pairs for each hundred slots, they are put in order.
+    pub few: u64,
+    /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
+    pub growth: usize,
     /// How fast a threshold that no pair reaches falls.
     pub divisor: u64,
 }
 
+/// To put more pairs in order would take too long without a look at whether to stop.
+const MOST_SORTED: usize = 1 << 22;
+
+/// Where fewer pairs stand for each merge, the last merges are made of pairs so rare that to follow them from the start
+/// costs more than to count again.
+const FEW: u64 = 24;
+
 impl Plan<'_> {
-    fn threshold(&self, total: u64) -> u64 {
-        self.threshold.unwrap_or(total / self.room.max(1))
+    /// The threshold wished for where so many pairs stand, with counts of this sum.
+    fn threshold(&self, total: u64, standing: usize) -> u64 {
+        let room = self.merges.map_or(u64::MAX, |merges| {
+            let few = standing as u64 / FEW < merges;
+            merges.saturating_mul(if few { self.slack_of_few } else { self.slack })
+        });
+        self.threshold.unwrap_or(total / room.max(1))
     }
 
     fn allows(&self, key: u64) -> bool {
@@ -68,8 +85,17 @@ impl Plan<'_> {
 }
 
 impl Census {
-    /// Counts the pairs; `None` when none may be merged.
+    /// Counts the pairs and lists the positions of the frequent ones; `None` when none may be merged.
     pub fn take(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        if let [part] = parts
+            && part.standing as u64 * 100 <= part.slots.len() as u64 * plan.few
+            && part.standing <= MOST_SORTED
+        {
+            return Self::take_sorted(part, plan, pulse);
+        }
+        if plan.threshold.is_some() {
+            on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
+        }
         if plan.tokens.len() <= plan.dense {
             Self::take_dense(parts, plan, pulse)
         } else {
@@ -77,58 +103,85 @@ impl Census {
         }
     }
 
-    /// Puts the followed pairs' positions into the parts' lists, and leaves room for `growth` more in each part.
-    pub fn list(&self, parts: Parts<'_, '_>, growth: usize, pulse: &mut Pulse<'_>) -> Result<()> {
-        let items = parts.iter_mut().zip(&self.numbers);
-        if let Some(codes) = self.dense_codes {
-            let lists = DenseLists::new(codes, &self.followed);
-            on_each(items, pulse, |(part, numbers), pulse| part.list_all(&lists, numbers, growth, pulse))?;
-        } else {
-            on_each(items, pulse, |(part, numbers), pulse| {
-                part.list_all(&self.followed, numbers, growth, pulse)
-            })?;
-        }
-        Ok(())
-    }
-
     /// Follows the pairs that reach the threshold; `None` when there are none. `number` tells at how many positions
-    /// of a part a pair stands.
-    fn follow(
+    /// of a stretch a pair stands.
+    fn follow<R>(
         mut found: Vec<Found>,
         threshold: u64,
-        (parts, standing): (usize, usize),
-        number: impl Fn(usize, u64) -> u32,
-        plan: &Plan<'_>,
-    ) -> Result<Option<Self>> {
+        counted: &[Vec<R>],
+        number: impl Fn(&R, u64) -> u32,
+    ) -> Result<Option<(Self, Vec<Numbers>)>> {
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
             return Ok(None);
         }
-        memory::ensure(found.len() * (FOR_EACH_FOLLOWED + parts * size_of::<u32>()))?;
+        let stretches: usize = counted.iter().map(Vec::len).sum();
+        memory::ensure(found.len() * (FOR_EACH_FOLLOWED + stretches * size_of::<u32>()))?;
         let mut followed = PairTable::with_capacity(found.len())?;
-        let mut numbers = vec![Vec::with_capacity(found.len()); parts];
         for (list, pair) in found.iter().enumerate() {
             let place = followed.insert(pair.key)?;
             *followed.count_mut(place) = pair.count;
             *followed.list_mut(place) = list as u32;
-            for (part, numbers) in numbers.iter_mut().enumerate() {
-                numbers.push(number(part, pair.key));
-            }
         }
-        Ok(Some(Self {
-            threshold,
-            followed,
-            standing,
-            dense_codes: (plan.tokens.len() <= plan.dense).then_some(plan.tokens.len()),
-            numbers,
-        }))
+        let numbers_of = |counted: &R| found.iter().map(|pair| number(counted, pair.key)).collect();
+        let numbers = counted.iter().map(|part| part.iter().map(numbers_of).collect()).collect();
+        Ok(Some((Self { threshold, followed }, numbers)))
+    }
+
+    /// Puts the followed pairs' positions into the parts' lists.
+    fn list(
+        self,
+        parts: Parts<'_, '_>,
+        numbers: &[Numbers],
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
+        let codes = plan.tokens.len();
+        let dense = (codes <= plan.dense).then(|| DenseLists::new(codes, &self.followed));
+        on_each(parts.iter_mut().zip(numbers), pulse, |(part, numbers), pulse| {
+            let growth = part.standing / 100 * plan.growth;
+            match &dense {
+                Some(lists) => part.list_all(lists, numbers, growth, pulse),
+                None => part.list_all(&self.followed, numbers, growth, pulse),
+            }
+        })?;
+        Ok(Some(self))
+    }
+
+    /// Puts the pairs of a part in order, to count them and to list their positions at once.
+    fn take_sorted(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        let ranges = gather(part, plan, pulse)?;
+        let sorted = on_each(ranges, pulse, |pieces, pulse| Sorted::of(pieces, part, pulse))?;
+        part.standing = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
+        let counts = || sorted.iter().flat_map(|sorted| &sorted.runs).map(|run| run.count);
+        let Some(highest) = counts().max() else { return Ok(None) };
+        let total = counts().fold(0, u64::saturating_add);
+        let likely = reached_by(plan.enough, counts())?.min(plan.most);
+        let threshold = plan.threshold(total, part.standing).max(likely).clamp(1, highest);
+        let frequent = || {
+            let runs =
+                sorted.iter().flat_map(|sorted| sorted.runs.iter().map(|run| (run.count, sorted.range(run))));
+            runs.filter(|&(count, _)| count >= threshold)
+        };
+        let lists = frequent().count();
+        memory::ensure(lists * FOR_EACH_FOLLOWED)?;
+        let mut followed = PairTable::with_capacity(lists)?;
+        for (list, (count, occurrences)) in frequent().enumerate() {
+            let place = followed.insert(occurrences[0].key)?;
+            *followed.count_mut(place) = count;
+            *followed.list_mut(place) = list as u32;
+        }
+        let places = frequent().map(|(_, occurrences)| occurrences.len()).sum();
+        let growth = part.standing / 100 * plan.growth;
+        part.take_lists(frequent().map(|(_, occurrences)| occurrences), places, growth)?;
+        Ok(Some(Self { threshold, followed }))
     }
 
     fn take_dense(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
-        let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
+        let counted = on_stretches(parts, pulse, |part, stretch, pulse| {
             let mut counters = vec![(0u64, 0u32); codes * codes];
-            part.slots.each_batch(&part.spans, pulse, |batch| {
+            part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
                 for pair in batch {
                     let (left, right) = codes_of(pair.key);
                     let counter = &mut counters[left as usize * codes + right as usize];
@@ -139,14 +192,15 @@ impl Census {
             })?;
             Ok(counters)
         })?;
-        let mut standing = 0;
+        for (part, counted) in parts.iter_mut().zip(&counted) {
+            part.standing = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
+        }
         let mut total = 0u64;
         let mut found = Vec::new();
         for at in 0..codes * codes {
-            standing += counted.iter().map(|part| part[at].1 as usize).sum::<usize>();
             let mut count = 0;
-            for part in &counted {
-                add(&mut count, part[at].0)?;
+            for counters in counted.iter().flatten() {
+                add(&mut count, counters[at].0)?;
             }
             total = total.saturating_add(count);
             let key = key_of((at / codes) as Code, (at % codes) as Code);
@@ -155,30 +209,37 @@ impl Census {
             }
         }
         let Some(highest) = found.iter().map(|pair| pair.count).max() else { return Ok(None) };
-        let threshold = plan.threshold(total).clamp(1, highest);
-        let number = |part: usize, key| {
+        let standing = parts.iter().map(|part| part.standing).sum();
+        let threshold = plan.threshold(total, standing).clamp(1, highest);
+        let number = |counters: &Vec<(u64, u32)>, key| {
             let (left, right) = codes_of(key);
-            counted[part][left as usize * codes + right as usize].1
+            counters[left as usize * codes + right as usize].1
         };
-        Self::follow(found, threshold, (counted.len(), standing), number, plan)
+        match Self::follow(found, threshold, &counted, number)? {
+            Some((census, numbers)) => census.list(parts, &numbers, plan, pulse),
+            None => Ok(None),
+        }
     }
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
     /// only the pairs that may reach the threshold.
     fn take_sketched(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let slots: usize = parts.iter().map(|part| part.slots.len()).sum();
-        let sketches =
-            on_each(parts.iter_mut(), pulse, |part, pulse| Sketch::draw(part, slots, plan, pulse))?;
-        let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else { return Ok(None) };
+        let sketches = on_stretches(parts, pulse, |part, stretch, pulse| {
+            Sketch::draw(part, stretch, slots, plan, pulse)
+        })?;
+        for (part, sketches) in parts.iter_mut().zip(&sketches) {
+            part.standing = sketches.iter().map(|sketch| sketch.standing).sum();
+        }
+        let Some(sketch) = sketches.into_iter().flatten().reduce(Sketch::combine) else { return Ok(None) };
         let Some(highest) = sketch.highest() else { return Ok(None) };
-        let standing = sketch.standing;
         let likely = sketch.reached_by(plan.enough)?.min(plan.most);
-        let mut threshold = plan.threshold(sketch.total).max(likely).clamp(1, highest);
+        let mut threshold = plan.threshold(sketch.total, sketch.standing).max(likely).clamp(1, highest);
         loop {
-            let counted = on_each(parts.iter_mut(), pulse, |part, pulse| {
+            let counted = on_stretches(parts, pulse, |part, stretch, pulse| {
                 let mut pairs = PairTable::with_capacity(sketch.number_that_reach(threshold))?;
                 let mut likely: Vec<Standing> = Vec::new();
-                part.slots.each_batch(&part.spans, pulse, |batch| {
+                part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
                     likely.clear();
                     likely.extend(batch.iter().filter(|pair| sketch.may_reach(pair.key, threshold)).copied());
                     likely.iter().for_each(|pair| pairs.prefetch(pair.key));
@@ -191,29 +252,118 @@ impl Census {
                 })?;
                 Ok(pairs)
             })?;
-            let number =
-                |part: usize, key| counted[part].find(key).map_or(0, |place| counted[part].list(place));
+            let number = |pairs: &PairTable, key| pairs.find(key).map_or(0, |place| pairs.list(place));
             let found = add_up(&counted, plan)?;
-            let census = Self::follow(found, threshold, (counted.len(), standing), number, plan)?;
-            if census.is_some() || threshold == 1 {
-                return Ok(census);
+            if let Some((census, numbers)) = Self::follow(found, threshold, &counted, number)? {
+                drop(counted);
+                return census.list(parts, &numbers, plan, pulse);
+            }
+            if threshold == 1 {
+                return Ok(None);
             }
             threshold = (threshold / plan.divisor).max(1);
         }
     }
 }
 
-/// Adds up what the parts counted.
-fn add_up(counted: &[PairTable], plan: &Plan<'_>) -> Result<Vec<Found>> {
+/// Does a job on every stretch of every part.
+fn on_stretches<R: Send>(
+    parts: Parts<'_, '_>,
+    pulse: &mut Pulse<'_>,
+    job: impl Fn(&Part, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
+) -> Result<Vec<Vec<R>>> {
+    on_each(parts.iter(), pulse, |part, pulse| {
+        on_each(part.stretches(), pulse, |stretch, pulse| job(part, stretch, pulse))
+    })
+}
+
+/// The occurrences of all pairs of a part, divided by the pairs' hashes into as many ranges as there are threads; those
+/// of a range in pieces.
+fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
+    let stretches = part.stretches();
+    let of = stretches.len();
+    let pieces = on_each(stretches, pulse, |stretch, pulse| {
+        let mut pieces = vec![Vec::new(); of];
+        part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
+            batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
+                let range = ((hash(pair.key) >> 32) * of as u64) >> 32;
+                memory::push(&mut pieces[range as usize], Occurrence { key: pair.key, at: pair.at })
+            })
+        })?;
+        Ok(pieces)
+    })?;
+    let mut ranges = vec![Vec::new(); of];
+    for pieces in pieces {
+        zip(&mut ranges, pieces).for_each(|(range, piece)| range.push(piece));
+    }
+    Ok(ranges)
+}
+
+/// Occurrences of pairs in order, and the pairs.
+struct Sorted {
+    occurrences: Vec<Occurrence>,
+    runs: Vec<Run>,
+}
+
+/// How often a pair occurs, and which are its occurrences.
+struct Run {
+    count: u64,
+    start: u32,
+    end: u32,
+}
+
+impl Sorted {
+    fn of(pieces: Vec<Vec<Occurrence>>, part: &Part, pulse: &mut Pulse<'_>) -> Result<Self> {
+        let mut pieces = pieces.into_iter();
+        let mut occurrences = pieces.next().unwrap_or_default();
+        pieces.try_for_each(|piece| memory::extend(&mut occurrences, &piece))?;
+        occurrences.sort_unstable_by_key(|pair| u128::from(pair.key) << 32 | u128::from(pair.at));
+        pulse.check()?;
+        let (mut runs, mut start) = (Vec::new(), 0);
+        let mut group = Group::default();
+        for run in occurrences.chunk_by(|one, next| one.key == next.key) {
+            let mut count = 0;
+            for &Occurrence { at, .. } in run {
+                if !group.contains(at) {
+                    group = part.slots.group(at as usize);
+                }
+                add(&mut count, group.count)?;
+            }
+            let end = start + run.len() as u32;
+            memory::push(&mut runs, Run { count, start, end })?;
+            start = end;
+        }
+        Ok(Self { occurrences, runs })
+    }
+
+    fn range(&self, run: &Run) -> &[Occurrence] {
+        &self.occurrences[run.start as usize..run.end as usize]
+    }
+}
+
+/// The count that about so many of these counts reach; 0 where there are not so many.
+fn reached_by(pairs: usize, counts: impl Iterator<Item = u64>) -> Result<u64> {
+    let mut counts = memory::gathered(counts)?;
+    if pairs >= counts.len() {
+        return Ok(0);
+    }
+    Ok(*counts.select_nth_unstable_by_key(pairs, |&count| Reverse(count)).1)
+}
+
+/// Adds up what was counted in all stretches.
+fn add_up(counted: &[Vec<PairTable>], plan: &Plan<'_>) -> Result<Vec<Found>> {
     let found = |table: &PairTable| {
         let allowed = table.iter().filter(|&(key, ..)| plan.allows(key));
         memory::gathered(allowed.map(|(key, count, _)| Found { key, count }))
     };
-    if let [alone] = counted {
+    let tables = || counted.iter().flatten();
+    if let [tables] = counted
+        && let [alone] = &tables[..]
+    {
         return found(alone);
     }
-    let mut all = PairTable::with_capacity(counted.iter().map(PairTable::len).max().unwrap_or(0))?;
-    for (key, count, _) in counted.iter().flat_map(PairTable::iter) {
+    let mut all = PairTable::with_capacity(tables().map(PairTable::len).max().unwrap_or(0))?;
+    for (key, count, _) in tables().flat_map(PairTable::iter) {
         let place = all.insert(key)?;
         add(all.count_mut(place), count)?;
     }
@@ -233,11 +383,17 @@ struct Sketch {
 const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
 
 impl Sketch {
-    /// A sketch of a part of words that take so many slots in all.
-    fn draw(part: &Part, slots: usize, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Self> {
+    /// A sketch of a stretch of words that take so many slots in all.
+    fn draw(
+        part: &Part,
+        stretch: Range<usize>,
+        slots: usize,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Self> {
         let size = slots.max(1).ilog2().clamp(*SIZES.start(), *SIZES.end());
         let mut sketch = Self { counters: vec![0; 1 << size], total: 0, standing: 0 };
-        part.slots.each_batch(&part.spans, pulse, |batch| {
+        part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
             batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
             sketch.standing += batch.len();
             for pair in batch.iter().filter(|pair| plan.allows(pair.key)) {
@@ -269,13 +425,12 @@ impl Sketch {
         }
     }
 
-    /// What about so many pairs reach; 0 where there are not so many.
+    /// What about so many pairs reach.
     fn reached_by(&self, pairs: usize) -> Result<u64> {
-        let mut counters = memory::gathered(self.counters.iter().copied().filter(|&counter| counter > 0))?;
-        if pairs >= counters.len() {
-            return Ok(0);
-        }
-        Ok(u64::from(*counters.select_nth_unstable_by_key(pairs, |&counter| Reverse(counter)).1))
+        reached_by(
+            pairs,
+            self.counters.iter().filter(|&&counter| counter > 0).map(|&counter| u64::from(counter)),
+        )
     }
 
     /// About how many pairs may reach the threshold.

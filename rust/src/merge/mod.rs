@@ -11,6 +11,7 @@
 //!   list of positions and a place in the queue. All others are known to be rarer. When the best followed
 //!   pair falls below the threshold, the words are counted once more with a lower one. A new pair is born
 //!   with all its occurrences, so it is known at once whether it must be followed.
+//!   Where few pairs are left, they are counted by putting them in order, which lists their positions as well.
 //! - A merge sums its changes per neighbour first ([`neighbours`]); each neighbouring pair is then looked up
 //!   once, not once per occurrence.
 //!

@@ -1,6 +1,12 @@
-//! A part of the words, with everything that a thread needs to merge in it without asking others.
+//! A part of the words, with everything that a thread needs to merge in it without asking others. Several threads may
+//! count its pairs and list their positions, each in a stretch of its own.
+
+use std::iter::zip;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, List};
+use super::crew::on_each;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED};
 use super::row::Slot;
@@ -55,6 +61,10 @@ pub struct Part {
     pub slots: AnySlots,
     /// The span of every token.
     pub spans: Vec<u32>,
+    /// So many threads pass over the part together.
+    hands: usize,
+    /// No more pairs stand in the words.
+    pub standing: usize,
     /// By list number.
     lists: Vec<List>,
     arena: Arena,
@@ -74,10 +84,12 @@ const FEW: usize = 8;
 const SPARE: usize = 1 << 10;
 
 impl Part {
-    pub fn new(slots: AnySlots, spans: &[u32]) -> Self {
+    pub fn new(slots: AnySlots, spans: &[u32], hands: usize) -> Self {
         Self {
+            standing: slots.len(),
             slots,
             spans: spans.to_vec(),
+            hands,
             lists: Vec::new(),
             arena: Arena::default(),
             arena_limit: 0,
@@ -85,6 +97,11 @@ impl Part {
             after: Neighbours::default(),
             events: Vec::new(),
         }
+    }
+
+    /// Cuts the slots into stretches of whole words, one for each thread.
+    pub fn stretches(&self) -> Vec<Range<usize>> {
+        self.slots.stretches(self.hands)
     }
 
     /// How many positions a list has, of which some may no longer hold.
@@ -139,6 +156,7 @@ impl Part {
             AnySlots::Narrow(slots) => replace_all(slots, positions, task, kept),
             AnySlots::Wide(slots) => replace_all(slots, positions, task, kept),
         }
+        self.standing -= self.events.len();
         self.arena.give_back(list);
     }
 
@@ -179,53 +197,93 @@ impl Part {
         self.after.clear();
     }
 
-    /// Forgets all positions, and the words that have become one token.
-    pub fn compact(&mut self, pulse: &mut Pulse<'_>) -> Result<()> {
+    /// Forgets all positions.
+    pub fn forget(&mut self) {
         self.events.clear();
         self.before.clear();
         self.after.clear();
         self.lists = Vec::new();
         self.arena = Arena::default();
+    }
+
+    /// Drops the words that have become one token; the positions must be forgotten.
+    pub fn compact(&mut self, pulse: &mut Pulse<'_>) -> Result<()> {
         self.slots.compact(&self.spans, pulse)
     }
 
-    /// Lists the positions of all followed pairs; `numbers` says how many each list has.
+    /// Lists the positions of all followed pairs; `numbers` says how many each list has in every stretch.
     pub fn list_all(
         &mut self,
         followed: &impl ListNumbers,
-        numbers: &[u32],
+        numbers: &[Vec<u32>],
         growth: usize,
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let (mut ends, mut listed) = (Vec::new(), 0);
-        memory::reserve(&mut ends, numbers.len())?;
-        memory::reserve(&mut self.lists, numbers.len())?;
-        for &len in numbers {
-            self.lists.push(List { start: listed, len });
-            ends.push(listed);
-            listed += len;
+        let lists = numbers.first().map_or(0, Vec::len);
+        memory::ensure(lists * (size_of::<List>() + numbers.len() * size_of::<u32>()))?;
+        self.lists.reserve_exact(lists);
+        let mut ends = vec![Vec::with_capacity(lists); numbers.len()];
+        let mut listed = 0;
+        for list in 0..lists {
+            let start = listed;
+            for (ends, numbers) in zip(&mut ends, numbers) {
+                ends.push(listed);
+                listed += numbers[list];
+            }
+            self.lists.push(List { start, len: listed - start });
         }
         self.arena.reserve(listed as usize)?;
         self.arena_limit = listed as usize + growth + SPARE;
-        let places = self.arena.places();
-        let mut lists = [UNLISTED; BATCH];
-        self.slots.each_batch(&self.spans, pulse, |batch| {
-            batch.iter().for_each(|pair| followed.prefetch(pair.key));
-            for (list, pair) in lists.iter_mut().zip(batch) {
-                *list = followed.list_of(pair.key);
-                if let Some(&end) = ends.get(*list as usize) {
-                    prefetch(places, end as usize);
+        let work = zip(self.stretches(), ends);
+        let (slots, spans, places) = (&self.slots, &self.spans, self.arena.shared_places());
+        on_each(work, pulse, |(stretch, mut ends), pulse| {
+            let mut lists = [UNLISTED; BATCH];
+            slots.each_batch(stretch, spans, pulse, |batch| {
+                batch.iter().for_each(|pair| followed.prefetch(pair.key));
+                for (list, pair) in lists.iter_mut().zip(batch) {
+                    *list = followed.list_of(pair.key);
+                    if let Some(&end) = ends.get(*list as usize) {
+                        prefetch(places, end as usize);
+                    }
                 }
-            }
-            for (&list, pair) in lists.iter().zip(batch) {
-                if let Some(end) = ends.get_mut(list as usize) {
-                    places[*end as usize] = pair.at;
-                    *end += 1;
+                for (&list, pair) in lists.iter().zip(batch) {
+                    if let Some(end) = ends.get_mut(list as usize) {
+                        places[*end as usize].store(pair.at, Ordering::Relaxed);
+                        *end += 1;
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            })
+        })?;
+        Ok(())
     }
+
+    /// Takes over lists of positions, each with so many places, of which there are so many in all.
+    pub fn take_lists<'l>(
+        &mut self,
+        lists: impl Iterator<Item = &'l [Occurrence]>,
+        places: usize,
+        growth: usize,
+    ) -> Result<()> {
+        self.arena.reserve(places)?;
+        self.arena_limit = places + growth + SPARE;
+        let mut start = 0;
+        for list in lists {
+            let len = list.len() as u32;
+            memory::push(&mut self.lists, List { start, len })?;
+            let places = &mut self.arena.places()[start as usize..(start + len) as usize];
+            zip(places, list).for_each(|(place, occurrence)| *place = occurrence.at);
+            start += len;
+        }
+        Ok(())
+    }
+}
+
+/// A pair, and where it stands.
+#[derive(Clone, Copy)]
+pub struct Occurrence {
+    pub key: u64,
+    pub at: u32,
 }
 
 /// Replaces a pair at all positions where it stands; tallies what stood before and after it, and keeps the events.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::tokens::Code;
+use super::tokens::{BOUNDARY, Code};
 use crate::error::Result;
 use crate::memory;
 
@@ -61,12 +61,10 @@ pub struct Row<S> {
 }
 
 impl<S: Slot> Row<S> {
-    /// So many slots that all hold a code.
-    pub fn of(code: Code, len: usize) -> Result<Self> {
-        let mut row = Self { memory: Vec::new(), len, slots: PhantomData };
-        row.lengthen()?;
-        row.fill(S::of(code));
-        Ok(row)
+    /// So many slots that all hold `BOUNDARY`.
+    pub fn of_boundaries(len: usize) -> Result<Self> {
+        const { assert!(BOUNDARY == 0, "it is in memory that holds nothing") };
+        Ok(Self { memory: memory::filled(0, Self::memory_of(len))?, len, slots: PhantomData })
     }
 
     /// Drops the slots from a place on.
@@ -124,8 +122,8 @@ mod tests {
     #[test]
     fn a_row_is_widened_and_cut_where_it_lies() {
         for len in [0, 1, 2, 7, 8, 63, 64, 65, 200] {
-            let mut row = Row::<u16>::of(7, len).unwrap();
-            assert!(row.iter().all(|&slot| slot == 7));
+            let mut row = Row::<u16>::of_boundaries(len).unwrap();
+            assert!(row.iter().all(|slot| slot.code() == BOUNDARY));
             for (slot, code) in row.iter_mut().zip(65_300..) {
                 *slot = code;
             }
@@ -138,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_narrow_row_is_cut_anywhere() {
-        let mut row = Row::<u16>::of(7, 5).unwrap();
+        let mut row = Row::<u16>::of_boundaries(5).unwrap();
+        row.fill(7);
         row.truncate(3);
         assert_eq!(*row, [7, 7, 7]);
     }

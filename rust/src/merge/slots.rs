@@ -10,6 +10,11 @@
 //! never shows a code that it showed as one: it is a hole, or, if the token that began there had one slot, it
 //! may show a longer token as that token's last slot.
 
+use std::cmp::Reverse;
+use std::iter::zip;
+use std::ops::Range;
+
+use super::crew::on_each;
 use super::pairs::key_of;
 use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
@@ -48,25 +53,93 @@ impl Layout {
             }
             Ok(())
         })?;
-        large.sort_unstable();
-        large.dedup_by(|next, kept| {
+        large.extend((0..).zip(small).filter(|&(_, slots)| slots > 0));
+        Ok(Self::of(large))
+    }
+
+    fn of(mut groups: Vec<(u64, u64)>) -> Self {
+        groups.sort_unstable_by_key(|&(count, _)| Reverse(count));
+        groups.dedup_by(|next, kept| {
             let equal = next.0 == kept.0;
             if equal {
                 kept.1 += next.1;
             }
             equal
         });
-        let mut groups: Vec<(u64, u64)> = (0..).zip(small).filter(|&(_, slots)| slots > 0).collect();
-        groups.append(&mut large);
-        groups.reverse();
-        let slots = groups.iter().map(|group| group.1).sum::<u64>() + 1;
-        Ok(Self { groups, slots })
+        let slots = groups.iter().map(|group| group.1).sum();
+        Self { groups, slots }
+    }
+
+    /// What the words of all these shares need.
+    fn sum(shares: &[(Share, Self)]) -> Self {
+        Self::of(shares.iter().flat_map(|(_, layout)| &layout.groups).copied().collect())
     }
 
     /// How many slots the words need, and so more than the merges that they can give.
     pub fn slots(&self) -> u64 {
         self.slots
     }
+
+    /// Writes the words of a share into the rooms of their groups.
+    fn place<W: Words, S: Slot>(
+        &self,
+        words: &W,
+        share: Share,
+        spans: &[u32],
+        mut rooms: Vec<&mut [S]>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
+        let mut small = vec![0; SMALL];
+        for (group, &(count, _)) in
+            self.groups.iter().enumerate().filter(|&(_, group)| group.0 < SMALL as u64)
+        {
+            small[count as usize] = group;
+        }
+        words.visit(share, &mut |word, count| {
+            pulse.beat(word.len())?;
+            if word.len() < 2 || count == 0 {
+                return Ok(());
+            }
+            let group = match usize::try_from(count).ok().and_then(|count| small.get(count)) {
+                Some(&group) => group,
+                None => self.groups.partition_point(|&(larger, _)| larger > count),
+            };
+            let room = std::mem::take(&mut rooms[group]);
+            let mut at = 0;
+            for &unit in word {
+                let code = words.symbol(unit) + FIRST;
+                let span = spans[code as usize] as usize;
+                if span > 1 {
+                    room[at..at + span].fill(S::of(HOLE));
+                    room[at + span - 1] = S::of(code);
+                }
+                room[at] = S::of(code);
+                at += span;
+            }
+            rooms[group] = &mut room[at + 1..];
+            Ok(())
+        })
+    }
+}
+
+/// Cuts slots into rooms: for each share, one for each of its groups. A group lies together, share by share.
+fn rooms<'a, S>(
+    layout: &Layout,
+    shares: &[(Share, Layout)],
+    mut slots: &'a mut [S],
+) -> Vec<Vec<&'a mut [S]>> {
+    let mut rooms: Vec<Vec<&mut [S]>> = shares.iter().map(|_| Vec::new()).collect();
+    let mut groups: Vec<_> = shares.iter().map(|(_, layout)| layout.groups.iter().peekable()).collect();
+    for &(count, _) in &layout.groups {
+        for (rooms, groups) in zip(&mut rooms, &mut groups) {
+            if let Some(&(_, needed)) = groups.next_if(|group| group.0 == count) {
+                let (room, others) = slots.split_at_mut(needed as usize);
+                rooms.push(room);
+                slots = others;
+            }
+        }
+    }
+    rooms
 }
 
 /// All words with at least one pair.
@@ -120,53 +193,27 @@ pub fn replace<S: Slot>(around: &mut [S], middle: usize, joined: Code) {
 const BLOCK: u32 = 6;
 
 impl<S: Slot> Slots<S> {
-    /// Places the words in groups of equal count, the most frequent first.
+    /// Places the words in groups of equal count, the most frequent first; each share has a thread of its own.
     pub fn fill<W: Words>(
-        layout: &Layout,
+        shares: &[(Share, Layout)],
         words: &W,
-        share: Share,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
+        let layout = Layout::sum(shares);
         let mut starts = Vec::with_capacity(layout.groups.len() + 1);
         let mut end = 1;
         for &(_, slots) in &layout.groups {
             starts.push(end);
             end += slots as u32;
         }
-        let mut cursors: Vec<usize> = starts.iter().map(|&start| start as usize).collect();
         starts.push(end);
-        let counts: Vec<u64> = layout.groups.iter().map(|group| group.0).collect();
-        let mut small = vec![0; SMALL];
-        for (group, &count) in counts.iter().enumerate().filter(|&(_, &count)| count < SMALL as u64) {
-            small[count as usize] = group;
-        }
-
-        let mut row = Row::of(BOUNDARY, layout.slots as usize)?;
-        let slots: &mut [S] = &mut row;
-        words.visit(share, &mut |word, count| {
-            pulse.beat(word.len())?;
-            if word.len() < 2 || count == 0 {
-                return Ok(());
-            }
-            let group = match usize::try_from(count).ok().and_then(|count| small.get(count)) {
-                Some(&group) => group,
-                None => counts.partition_point(|&larger| larger > count),
-            };
-            let mut at = cursors[group];
-            for &unit in word {
-                let code = words.symbol(unit) + FIRST;
-                let span = spans[code as usize] as usize;
-                if span > 1 {
-                    slots[at..at + span].fill(S::of(HOLE));
-                    slots[at + span - 1] = S::of(code);
-                }
-                slots[at] = S::of(code);
-                at += span;
-            }
-            cursors[group] = at + 1;
-            Ok(())
+        let mut row = Row::of_boundaries(end as usize)?;
+        let rooms = rooms(&layout, shares, &mut row[1..]);
+        on_each(zip(shares, rooms), pulse, |((share, layout), rooms), pulse| {
+            layout.place(words, *share, spans, rooms, pulse)
         })?;
+        let counts = layout.groups.iter().map(|group| group.0).collect();
         let mut filled = Self { slots: row, starts, counts, group_of_block: Vec::new() };
         filled.index_groups()?;
         Ok(filled)
@@ -215,10 +262,7 @@ impl<S: Slot> Slots<S> {
     }
 
     /// Passes the range of every word's slots; `each` may merge inside it.
-    pub fn each_word(
-        &mut self,
-        mut each: impl FnMut(&mut Self, std::ops::Range<usize>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn each_word(&mut self, mut each: impl FnMut(&mut Self, Range<usize>) -> Result<()>) -> Result<()> {
         let mut begin = 1;
         while begin < self.slots.len() {
             let mut end = begin;
@@ -231,32 +275,52 @@ impl<S: Slot> Slots<S> {
         Ok(())
     }
 
-    /// Passes every pair that stands anywhere, in order and many at a time, so that `each` can ask for memory
+    /// Cuts the slots into so many stretches of whole words, of about the same length.
+    pub fn stretches(&self, of: usize) -> Vec<Range<usize>> {
+        let mut begin = 1;
+        let cut = |nth: usize| {
+            let mut end = (self.slots.len() * nth / of).max(begin);
+            while self.code(end - 1) != BOUNDARY {
+                end += 1;
+            }
+            std::mem::replace(&mut begin, end)..end
+        };
+        (1..=of).map(cut).collect()
+    }
+
+    /// Passes every pair that stands in a stretch, in order and many at a time, so that `each` can ask for memory
     /// before it needs it.
     pub fn each_batch(
         &self,
+        stretch: Range<usize>,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
         mut each: impl FnMut(&[Standing]) -> Result<()>,
     ) -> Result<()> {
         // Where every token has one slot, the next one is found without looking.
         if spans.iter().all(|&span| span == 1) {
-            self.each_batch_by(|_| 1, pulse, &mut each)
+            self.each_batch_by(stretch, |_| 1, pulse, &mut each)
         } else {
-            self.each_batch_by(|code| spans[code as usize] as usize, pulse, &mut each)
+            self.each_batch_by(stretch, |code| spans[code as usize] as usize, pulse, &mut each)
         }
     }
 
     fn each_batch_by(
         &self,
+        stretch: Range<usize>,
         span: impl Fn(Code) -> usize,
         pulse: &mut Pulse<'_>,
         each: &mut impl FnMut(&[Standing]) -> Result<()>,
     ) -> Result<()> {
         let mut batch = [Standing::default(); BATCH];
         let mut len = 0;
-        for (group, &count) in self.counts.iter().enumerate() {
-            let (mut at, end) = (self.starts[group] as usize, self.starts[group + 1] as usize);
+        let first = self.starts.partition_point(|&start| start as usize <= stretch.start) - 1;
+        for (group, &count) in self.counts.iter().enumerate().skip(first) {
+            let mut at = stretch.start.max(self.starts[group] as usize);
+            let end = stretch.end.min(self.starts[group + 1] as usize);
+            if at >= stretch.end {
+                break;
+            }
             let mut left = BOUNDARY;
             let mut left_at = at;
             while at < end {
@@ -312,16 +376,15 @@ impl AnySlots {
     /// See [`Slots::fill`].
     pub fn fill<W: Words>(
         narrow: bool,
-        layout: &Layout,
+        shares: &[(Share, Layout)],
         words: &W,
-        share: Share,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         Ok(if narrow {
-            Self::Narrow(Slots::fill(layout, words, share, spans, pulse)?)
+            Self::Narrow(Slots::fill(shares, words, spans, pulse)?)
         } else {
-            Self::Wide(Slots::fill(layout, words, share, spans, pulse)?)
+            Self::Wide(Slots::fill(shares, words, spans, pulse)?)
         })
     }
 
@@ -341,16 +404,33 @@ impl AnySlots {
         }
     }
 
+    /// See [`Slots::stretches`].
+    pub fn stretches(&self, of: usize) -> Vec<Range<usize>> {
+        match self {
+            Self::Narrow(slots) => slots.stretches(of),
+            Self::Wide(slots) => slots.stretches(of),
+        }
+    }
+
     /// See [`Slots::each_batch`].
     pub fn each_batch(
         &self,
+        stretch: Range<usize>,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
         each: impl FnMut(&[Standing]) -> Result<()>,
     ) -> Result<()> {
         match self {
-            Self::Narrow(slots) => slots.each_batch(spans, pulse, each),
-            Self::Wide(slots) => slots.each_batch(spans, pulse, each),
+            Self::Narrow(slots) => slots.each_batch(stretch, spans, pulse, each),
+            Self::Wide(slots) => slots.each_batch(stretch, spans, pulse, each),
+        }
+    }
+
+    /// See [`Slots::group`].
+    pub fn group(&self, at: usize) -> Group {
+        match self {
+            Self::Narrow(slots) => slots.group(at),
+            Self::Wide(slots) => slots.group(at),
         }
     }
 

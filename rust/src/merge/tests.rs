@@ -15,8 +15,10 @@ const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieB
 /// or first in these and then in those.
 const PACES: [Pace; 3] = [
     Pace {
-        parts: 1,
+        threads: 1,
+        part: 1,
         slack: 1,
+        slack_of_few: 1,
         divisor: 2,
         dense: 0,
         growth: 0,
@@ -24,11 +26,14 @@ const PACES: [Pace; 3] = [
         buckets: 0,
         at_a_time: 1,
         enough: 0,
+        few: 0,
         narrow: 1 << 16,
     },
     Pace {
-        parts: 1,
+        threads: 1,
+        part: 1 << 24,
         slack: 1 << 40,
+        slack_of_few: 1 << 40,
         divisor: 2,
         dense: 320,
         growth: 100,
@@ -36,11 +41,14 @@ const PACES: [Pace; 3] = [
         buckets: 1 << 10,
         at_a_time: 1 << 10,
         enough: 4,
+        few: 100,
         narrow: 0,
     },
     Pace {
-        parts: 1,
+        threads: 1,
+        part: 1,
         slack: 4,
+        slack_of_few: 4,
         divisor: 2,
         dense: 320,
         growth: 30,
@@ -48,15 +56,18 @@ const PACES: [Pace; 3] = [
         buckets: 4,
         at_a_time: 1,
         enough: 1,
+        few: 100,
         narrow: 5,
     },
 ];
 
 /// The same with threads, for all merges or some.
-const THREADED: [Pace; 2] = [
+const THREADED: [Pace; 3] = [
     Pace {
-        parts: 3,
+        threads: 3,
+        part: 1,
         slack: 0,
+        slack_of_few: 0,
         divisor: 2,
         dense: 0,
         growth: 0,
@@ -64,11 +75,14 @@ const THREADED: [Pace; 2] = [
         buckets: 3,
         at_a_time: 2,
         enough: 0,
+        few: 0,
         narrow: 0,
     },
     Pace {
-        parts: 2,
+        threads: 2,
+        part: 1,
         slack: 1 << 40,
+        slack_of_few: 1 << 40,
         divisor: 8,
         dense: 0,
         growth: 100,
@@ -76,6 +90,22 @@ const THREADED: [Pace; 2] = [
         buckets: 8,
         at_a_time: 1,
         enough: 2,
+        few: 0,
+        narrow: 6,
+    },
+    Pace {
+        threads: 3,
+        part: 1 << 24,
+        slack: 4,
+        slack_of_few: 4,
+        divisor: 2,
+        dense: 5,
+        growth: 30,
+        together: 0,
+        buckets: 4,
+        at_a_time: 1,
+        enough: 1,
+        few: 60,
         narrow: 6,
     },
 ];

@@ -29,7 +29,7 @@ pub fn train<'a, W: Words>(
 ) -> Result<Vec<Merge>> {
     let useful = if words.len() < FEW_WORDS { 1 } else { threads.clamp(1, MOST_THREADS) };
     let useful = 1 + memory::threads(useful - 1);
-    train_at_pace(symbols, words, rules, prior, Pace { parts: useful, ..Pace::default() }, watch)
+    train_at_pace(symbols, words, rules, prior, Pace { threads: useful, ..Pace::default() }, watch)
 }
 
 /// Fewer words are not worth a second thread.
@@ -40,10 +40,15 @@ const MOST_THREADS: usize = 16;
 /// How the work is cut up. It changes how long training takes, never what is learned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Into how many parts the words are divided, each with a thread.
-    pub parts: usize,
+    /// So many threads work.
+    pub threads: usize,
+    /// So many slots are worth a part of their own, with threads of its own: each merge costs more with two parts than
+    /// with one, which only long lists of positions make good.
+    pub part: u64,
     /// The first threshold leaves room for so many times the remaining merges.
     pub slack: u64,
+    /// The same where so few pairs stand that to count again is cheap.
+    pub slack_of_few: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
     /// Up to so many codes, pairs are counted in a table of all possible ones.
@@ -58,6 +63,8 @@ pub(super) struct Pace {
     pub at_a_time: usize,
     /// A recount need not follow more pairs than this for each merge that is left to make.
     pub enough: usize,
+    /// Where at most so many pairs stand for each hundred slots, they are put in order to count them.
+    pub few: u64,
     /// Up to so many codes, of 16 bits, slots are narrow.
     pub narrow: usize,
 }
@@ -65,8 +72,10 @@ pub(super) struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            parts: 1,
+            threads: 1,
+            part: 1 << 24,
             slack: 64,
+            slack_of_few: 16,
             divisor: 8,
             dense: 320,
             growth: 100,
@@ -74,6 +83,7 @@ impl Default for Pace {
             buckets: 1024,
             at_a_time: 4096,
             enough: 2,
+            few: 25,
             narrow: 1 << 16,
         }
     }
@@ -103,27 +113,31 @@ pub(super) fn train_at_pace<'a, W: Words>(
     let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
     let mut tokens = Tokens::new(symbols, keep_bytes, rules.shared_tokens)?;
     let prior = Prior::new(prior, &mut tokens)?;
-    let of = pace.parts;
+    let of = pace.threads;
     let shares = (0..of).map(|nth| Share { nth, of });
     let spans = tokens.spans();
     let layouts = on_each(shares, &mut pulse, |share, pulse| {
         Ok((share, Layout::measure(words, share, spans, pulse)?))
     })?;
-    let most = layouts.iter().map(|(_, layout)| layout.slots()).max().unwrap_or(0);
+    let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
+    // What prior merges make of the words is found by one thread for each part.
+    let parts = if prior.is_empty() { (slots / pace.part).clamp(1, of as u64) as usize } else { of };
+    let parts: Vec<_> = layouts.chunks(of.div_ceil(parts)).collect();
+    let slots_of = |part: &&[(Share, Layout)]| part.iter().map(|(_, layout)| layout.slots()).sum::<u64>();
+    let most = parts.iter().map(slots_of).max().unwrap_or(0);
     if most > MOST_SLOTS {
         return Err(Error::Memory(format!(
             "the distinct pretokens hold {most} bytes for each of {of} threads, which is more than {MOST_SLOTS}; \
              use more threads or raise min_count"
         )));
     }
-    let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
     let stays_narrow = tokens.len() as u64 + new_tokens <= pace.narrow as u64;
     let slot = if stays_narrow { size_of::<u16>() } else { size_of::<u32>() };
     let expected = slots * (slot as u64 + LISTED) + TABLES;
     pulse.expect(expected)?;
     memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-    let merges = Trainer::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?;
+    let merges = Trainer::run(parts, words, tokens, rules, &prior, pace, &mut pulse)?;
     pulse.report()?;
     Ok(merges)
 }
@@ -165,7 +179,7 @@ struct Trainer<'r> {
 
 impl<'r> Trainer<'r> {
     fn run<W: Words>(
-        layouts: &[(Share, Layout)],
+        parts: Vec<&[(Share, Layout)]>,
         words: &W,
         tokens: Tokens,
         rules: &'r Rules,
@@ -174,13 +188,13 @@ impl<'r> Trainer<'r> {
         pulse: &mut Pulse<'_>,
     ) -> Result<Vec<Merge>> {
         let spans = tokens.spans();
-        let parts = on_each(layouts, pulse, |(share, layout), pulse| {
+        let parts = on_each(parts, pulse, |shares, pulse| {
             let narrow = spans.len() <= pace.narrow;
-            let mut slots = AnySlots::fill(narrow, layout, words, *share, spans, pulse)?;
+            let mut slots = AnySlots::fill(narrow, shares, words, spans, pulse)?;
             if !prior.is_empty() {
                 prior.apply(&mut slots, spans, pulse)?;
             }
-            Ok(Part::new(slots, spans))
+            Ok(Part::new(slots, spans, shares.len()))
         })?;
         let crew = Crew::new(parts);
         let pairs = PairTable::with_capacity(0)?;
@@ -469,9 +483,7 @@ impl<'r> Trainer<'r> {
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
         let mut guards = std::mem::take(&mut self.parts);
         let mut parts: Vec<&mut Part> = guards.iter_mut().map(|guard| &mut **guard).collect();
-        if reason != Reason::Start {
-            on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
-        }
+        parts.iter_mut().for_each(|part| part.forget());
         self.pairs = PairTable::with_capacity(0)?;
         let divisor = self.pace.divisor.max(2);
         let (threshold, most) = match reason {
@@ -482,15 +494,18 @@ impl<'r> Trainer<'r> {
             Reason::Full => (Some(self.threshold), self.threshold),
         };
         let enough = self.remaining().map(|merges| merges.saturating_mul(self.pace.enough as u64));
-        let room = self.remaining().map_or(u64::MAX, |merges| merges.saturating_mul(self.pace.slack));
         let plan = Plan {
             tokens: &self.tokens,
             rules: self.rules,
             threshold,
             most,
             enough: enough.map_or(usize::MAX, |pairs| pairs as usize),
-            room,
+            merges: self.remaining(),
+            slack: self.pace.slack,
+            slack_of_few: self.pace.slack_of_few,
             dense: self.pace.dense,
+            few: self.pace.few,
+            growth: self.pace.growth,
             divisor,
         };
         let Some(census) = Census::take(&mut parts, &plan, pulse)? else {
@@ -499,8 +514,6 @@ impl<'r> Trainer<'r> {
             self.threshold = 1;
             return Ok(false);
         };
-        let growth = census.standing / 100 * self.pace.growth / self.pace.parts;
-        census.list(&mut parts, growth, pulse)?;
         self.parts = guards;
         self.threshold = census.threshold;
         self.lists = census.followed.len() as u32;
