@@ -199,7 +199,9 @@ class Vocabulary:
         base = dialect.base_vocabulary(len(special_tokens))
         first = dialect.first_merge_id(len(special_tokens))
         made = max(int(symbols[:, 2].max(initial=0)) + 1 - BASE_VOCAB_SIZE, 0)
-        ids = np.array([*base, *range(first, first + made)], np.uint32)
+        ids = np.concatenate(
+            [np.array(list(base), np.uint32), np.arange(first, first + made, dtype=np.uint32)]
+        )
         specials = dialect.special_token_ids(special_tokens, len(ids))
         unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
         return unmerged.with_merges(_first_of_each_pair(ids[symbols]))
