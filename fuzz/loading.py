@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
 from bpetite import Counts, Dialect, Tokenizer, corpus, cs336
+from bpetite.corpus import Reading, documents
+from bpetite.corpus.sources import Input
+from fuzz import texts
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
 """What loading a file may take: so many bytes for each byte of the file, and so many more."""
@@ -160,6 +164,48 @@ def broken_counts_are_refused(rng: Random) -> None:
 def broken_shards_are_refused(rng: Random) -> None:
     """A folder of token files with its manifest, as `bpetite verify` looks at it."""
     _check(rng, _shards())
+
+
+def lines_are_read_as_json_loads_reads_them(rng: Random) -> None:
+    """Lines of JSON as a corpus, in blocks of any size: the same texts, or a refusal where there is none."""
+    content = b"".join(_json_line(rng) for _ in range(rng.randint(1, 5)))
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        content = _broken_bytes(rng, content)
+    found: list[str] | None
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.object(documents, "BLOCK", rng.choice((1, 7, 64, documents.BLOCK))),
+    ):
+        path = Path(folder, "in.jsonl")
+        path.write_bytes(content)
+        try:
+            batches = documents.read_batches(Input(str(path)), Reading())
+            found = [text for batch in batches for text in documents.decoded(str(path), batch)]
+        except ValueError as refused:
+            assert str(path) in str(refused), f"the refusal names no file: {refused!r}"
+            found = None
+    assert found == _texts_of_lines(content), content
+
+
+def _json_line(rng: Random) -> bytes:
+    record = {rng.choice(("id", "tëxt", "n")): rng.choice(_VALUES), "text": texts.text(rng, 200)}
+    if rng.random() < 0.3:
+        record["text "] = [{"text": "inner"}]
+    line = json.dumps(record, ensure_ascii=rng.random() < 0.5, separators=rng.choice(((",", ":"), None)))
+    return line.encode("utf-8", "surrogatepass") + rng.choice((b"\n", b"\n", b"\r\n", b" \n", b"\n\n", b""))
+
+
+def _texts_of_lines(content: bytes) -> list[str] | None:
+    """Return the texts, or None if some line has none."""
+    found = []
+    for line in filter(bytes.strip, content.split(b"\n")):
+        try:
+            text = json.loads(line.decode())["text"]
+            text.encode()
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+        found.append(text)
+    return found
 
 
 def _check(rng: Random, loader: Loader) -> None:

@@ -38,6 +38,7 @@ TARGETS: dict[str, Target] = {
         loading.a_broken_huggingface_file_is_refused,
         loading.broken_counts_are_refused,
         loading.broken_shards_are_refused,
+        loading.lines_are_read_as_json_loads_reads_them,
     )
 }
 

@@ -232,6 +232,8 @@ REFUSED = [
     ("c.jsonl", b'{"text": "a"}\n\n{"text"\n', "line 3: not JSON"),
     ("c.jsonl", b'{"text": "a"}\n{"text": "\xe9"}\n', "line 2: not valid UTF-8 at byte 10"),
     ("c.jsonl", b'{"text": "a"}\n{"text": "\\ud800"}\n', "document 1: lone surrogate"),
+    ("c.json", b'{"n": ' + b"[" * 100_000 + b"\n", "may be JSON lines or a text"),
+    ("c.jsonl", b'{"text": "a"}\n{"n": ' + b"[" * 100_000 + b"\n", "line 2: nested too deeply"),
     ("c.txt", b"ab\xe9", "document 0: not valid UTF-8 at byte 2"),
 ]
 
@@ -244,6 +246,13 @@ def test_what_is_broken_or_contradicts_its_name_is_refused(
     with pytest.raises(ValueError, match=message) as raised:
         texts_of(tmp_path / name)
     assert str(tmp_path / name) in str(raised.value)
+
+
+def test_what_no_replacement_makes_json_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_bytes(b'{"text": "a"}\n{"text": "\xff\n')
+    with pytest.raises(ValueError, match=r"c\.jsonl: line 2: not valid UTF-8 at byte 10"):
+        texts_of(tmp_path / "c.jsonl", Reading(invalid="replace"))
+    assert texts_of(tmp_path / "c.jsonl", Reading(invalid="skip")) == ["a"]
 
 
 def test_truncation_anywhere_is_refused(tmp_path: Path) -> None:

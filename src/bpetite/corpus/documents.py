@@ -161,12 +161,15 @@ def _text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callab
     """Tell JSON lines from a JSON text by the first line: an object of its own, or not."""
     first = read(BLOCK)
     line, newline, _ = first.partition(b"\n")
+    undecided = f"{name}: may be JSON lines or a text; the input format says which (jsonl or text)"
     if not newline and len(first) >= BLOCK:
-        raise ValueError(f"{name}: may be JSON lines or a text; the input format says which (jsonl or text)")
+        raise ValueError(undecided)
     try:
         form = "jsonl" if type(json.loads(line)) is dict else "text"
     except ValueError:
         form = "text"
+    except RecursionError:
+        raise ValueError(undecided) from None
     blocks = iter([first])
     return form, lambda size: next(blocks, None) or read(size)
 
@@ -278,7 +281,7 @@ class _GatheredLines(_Gathered):
         """Take a line as `json.loads` does."""
         try:
             record = _record(line.decode("utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if line.strip():
                 self._add_broken_line(line, error)
             return
@@ -288,15 +291,24 @@ class _GatheredLines(_Gathered):
         else:
             self.lack(f"line {self._line}: {_lacking(record, self._field)}")
 
-    def _add_broken_line(self, line: bytes, error: ValueError) -> None:
+    def _add_broken_line(self, line: bytes, error: ValueError | RecursionError) -> None:
         """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be mended."""
+        if isinstance(error, RecursionError):
+            return self.lack(f"line {self._line}: nested too deeply")
         if not isinstance(error, UnicodeDecodeError):
             return self.lack(f"line {self._line}: not JSON: {error}")
-        if self._invalid == "replace":
-            record = json.loads(line.decode("utf-8", "replace"))
-            if type(record) is dict and type(record.get(self._field)) is str:
-                return self.add_replaced(_replaced(record[self._field]))
+        if self._invalid == "replace" and (text := self._mended(line)) is not None:
+            return self.add_replaced(text)
         return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
+
+    def _mended(self, line: bytes) -> str | None:
+        """Return the text of a line in which what is not UTF-8 is replaced; None if there is none."""
+        try:
+            record = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+        text = record.get(self._field) if type(record) is dict else None
+        return _replaced(text) if type(text) is str else None
 
 
 _ROWS = 1 << 16
