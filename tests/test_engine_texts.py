@@ -1,15 +1,16 @@
 """Texts that stand in one buffer are the texts themselves: split, taken, encoded and counted alike."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import CountTable, JoinedTexts, Xxh3128
+from bpetite._engine import Buffers, CountTable, JoinedTexts, SplitTexts, Xxh3128
 from bpetite.patterns import PATTERNS
 from encoders import trained_encoder
 
@@ -18,24 +19,54 @@ DTYPES: tuple[Literal["uint16", "uint32"], ...] = ("uint16", "uint32")
 letters = st.binary(max_size=40).map(lambda some: bytes(b"ab|"[byte % 3] for byte in some))
 
 
-@given(buffer=letters, separator=letters.filter(bool))
-def test_splitting_is_that_of_bytes(buffer: bytes, separator: bytes) -> None:
-    assert list(JoinedTexts.split(buffer, separator)) == buffer.split(separator)
+def split(blocks: Iterable[bytes], separator: bytes) -> tuple[list[bytes], bytes]:
+    """Return what the separator ends in blocks, handed out now and then, and what is left."""
+    found = SplitTexts(separator, Buffers(3))
+    texts: list[bytes] = []
+    for number, block in enumerate(blocks):
+        before = found.size
+        found.take_block(block)
+        assert found.size >= before + len(block)
+        if number % 3 == 2:
+            texts += found.take()
+            assert len(found) == 0
+    texts += found.take()
+    rest = found.take_rest()
+    assert found.size == len(found.take_rest()) == 0
+    return texts, rest
 
 
-@given(content=letters, separator=letters.filter(bool), place=st.integers(0, 40))
-def test_splitting_may_begin_in_what_was_left_over(content: bytes, separator: bytes, place: int) -> None:
-    before, buffer = content[:place], content[place:]
-    if separator in before:
-        before, buffer = b"", content
-    texts = JoinedTexts.split(buffer, separator, before)
-    whole = content.split(separator)
-    assert list(texts) == whole
-    assert len(texts) == len(whole)
-    for start in range(len(whole) + 1):
-        assert list(texts[start:]) == whole[start:]
-        assert list(texts[:start]) == whole[:start]
-        assert list(texts[1:][:start]) == whole[1:][:start]
+@given(blocks=st.lists(letters, max_size=8), separator=letters)
+@example(blocks=[b"a|", b"||b|", b"|"], separator=b"||")
+@example(blocks=[b"aba", b"bab", b"a"], separator=b"abab")
+def test_splitting_is_that_of_bytes_however_they_come(blocks: list[bytes], separator: bytes) -> None:
+    content = b"".join(blocks)
+    *texts, rest = content.split(separator) if separator else [content]
+    assert split(blocks, separator) == (texts, rest)
+    assert split([content], separator) == (texts, rest)
+    assert split((bytes([byte]) for byte in content), separator) == (texts, rest)
+
+
+def test_what_has_no_end_can_be_taken_out_and_put_back() -> None:
+    found = SplitTexts(b"|", Buffers(0))
+    found.take_block(b"a|bc")
+    rest = found.take_rest()
+    found.take_block(rest[1:])
+    found.take_block(b"d|e")
+    assert (list(found.take()), found.take_rest()) == ([b"a", b"cd"], b"e")
+
+
+def test_texts_stay_what_they_are_while_more_are_split() -> None:
+    found = SplitTexts(b"|", Buffers(50))
+    held = []
+    for number in range(20):
+        texts = [b"%d" % number * place for place in range(number)]
+        found.take_block(b"".join(text + b"|" for text in texts))
+        held.append((found.take(), texts))
+        if number % 3 == 0:
+            del held[0]
+    for joined, texts in held:
+        assert list(joined) == texts
 
 
 @given(texts=st.lists(st.binary(max_size=5)), start=st.integers(-9, 9), stop=st.integers(-9, 9))
@@ -64,11 +95,9 @@ def test_texts_outside_of_the_buffer_are_refused(offsets: list[int]) -> None:
         JoinedTexts(b"abc", np.array(offsets))
 
 
-def test_what_cannot_be_split_or_taken_is_refused() -> None:
-    with pytest.raises(ValueError, match="separator must not be empty"):
-        JoinedTexts.split(b"abc", b"")
+def test_only_one_stretch_of_texts_is_taken() -> None:
     with pytest.raises(ValueError, match="one stretch"):
-        JoinedTexts.split(b"a|b|c", b"|")[::2]
+        JoinedTexts(b"abc", np.array([0, 1, 2, 3]))[::2]
 
 
 @given(texts=st.lists(st.text(alphabet="ab é東<|endoftext|>", max_size=30)))
@@ -100,8 +129,9 @@ def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None
 )
 def test_each_must_be_text_by_itself(texts: list[bytes], message: str) -> None:
     joined = JoinedTexts(b"".join(texts), np.cumsum([0, *map(len, texts)], dtype=np.int64))
-    split = JoinedTexts.split(b"|".join(texts)[1:], b"|", texts[0][:1])
-    for many in (joined, split, texts):
+    found = SplitTexts(b"|", Buffers(0))
+    found.take_block(b"|".join([*texts, b""]))
+    for many in (joined, found.take(), texts):
         with pytest.raises(ValueError, match=f"text {message}"):
             trained_encoder().encode_batch_to_numpy(many)
         with pytest.raises(ValueError, match=f"document {message}"):

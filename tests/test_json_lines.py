@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import FieldTexts
+from bpetite._engine import Buffers, FieldTexts
 from bpetite.corpus import documents
 from bpetite.corpus.documents import Invalid, Reading, decoded, read_batches
 from bpetite.corpus.sources import Input
@@ -21,7 +21,7 @@ FIELDS = ("text", "", "naïve", "a b", "\udcff")
 class LeavesAll:
     """In the place of `FieldTexts`: takes nothing, so that Python reads every line."""
 
-    def __init__(self, field: bytes, room: int) -> None:
+    def __init__(self, field: bytes, buffers: Buffers) -> None:
         self._rest = b""
         self._texts: list[str] = []
 
@@ -77,7 +77,7 @@ def read_by_python(content: bytes, reading: Reading) -> object:
 
 def taken(line: bytes, field: str = "text") -> str | None:
     """Return the text that the engine takes of a line; None if it leaves the line."""
-    texts = FieldTexts(field.encode("utf-8", "surrogatepass"), 0)
+    texts = FieldTexts(field.encode("utf-8", "surrogatepass"), Buffers(0))
     place, lines, left = texts.take_lines(line + b"\n", 0)
     assert (place, lines) == (len(line) + 1, 1)
     if left is not None:
@@ -317,7 +317,7 @@ def test_special_characters_are_found_at_every_place() -> None:
 
 
 def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
-    found = FieldTexts(b"text", 100)
+    found = FieldTexts(b"text", Buffers(100))
     held = []
     for number in range(20):
         texts = [f"{number} {place}" * place for place in range(number % 7)]
@@ -334,6 +334,6 @@ def test_texts_stay_what_they_are_while_more_are_gathered() -> None:
 
 
 def test_only_text_can_be_appended() -> None:
-    appended: Callable[[str], None] = FieldTexts(b"text", 0).append
+    appended: Callable[[str], None] = FieldTexts(b"text", Buffers(0)).append
     with pytest.raises(UnicodeEncodeError):
         appended("\ud800")

@@ -22,7 +22,7 @@ import ctypes, gc, json, os, resource, sys, traceback
 from random import Random
 import numpy, pyarrow.parquet, regex
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
-from bpetite._engine import JoinedTexts
+from bpetite._engine import Buffers, FieldTexts, SplitTexts
 
 rng = Random(1)
 letters = "abcdefghijklmnopqrstuvwxyz"
@@ -35,6 +35,7 @@ many = ids * 10
 symbol_words = [list(word) for word in words[:40_000]]
 numbers = ' '.join(map(str, range(10**6, 10**6 + 500_000)))
 buffer = text.encode() * 10
+lines = b'{"text": "%s"}' % text.encode() * 2 + b"\\n"
 with open("text", "w") as file:
     file.write(numbers)
 Tokenizer.train(text, 20_000).save("large.json")
@@ -101,7 +102,8 @@ WORK = {
     "decode an array": "assert small.decode(array) == text * 10",
     "decode a batch": "small.decode_batch([ids] * 20)",
     "load": "Tokenizer.load('large.json').encode('the')",
-    "find texts": "len(JoinedTexts.split(buffer, b' '))",
+    "split texts": "SplitTexts(b' ', Buffers(0)).take_block(buffer)",
+    "take texts of lines": "FieldTexts(b'text', Buffers(0)).take_lines(lines, 0)",
 }
 """Calls that take memory by the size of what they are given."""
 

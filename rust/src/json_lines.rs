@@ -114,14 +114,9 @@ impl FieldTexts {
     }
 
     /// Make room for what so many bytes of JSON may say: a text is never longer than what it is written as.
-    pub fn make_room(&mut self, more: usize) -> Result<()> {
-        let wanted = self.length() + more;
-        if self.bytes.len() < wanted {
-            let missing = wanted - self.bytes.len();
-            memory::reserve(&mut self.bytes, missing)?;
-            self.bytes.resize(wanted, 0);
-        }
-        Ok(())
+    fn make_room(&mut self, more: usize) -> Result<()> {
+        let length = self.length();
+        memory::lengthen(&mut self.bytes, length + more)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod pretokenize;
 pub mod recover;
 mod spare;
 pub mod spell;
+pub mod split;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;

@@ -96,6 +96,16 @@ pub fn extend<T: Copy>(values: &mut Vec<T>, more: &[T]) -> Result<()> {
     Ok(())
 }
 
+/// Make bytes so many at least.
+pub fn lengthen(bytes: &mut Vec<u8>, length: usize) -> Result<()> {
+    if bytes.len() < length {
+        let missing = length - bytes.len();
+        reserve(bytes, missing)?;
+        bytes.resize(length, 0);
+    }
+    Ok(())
+}
+
 /// Put text behind text.
 pub fn append(text: &mut String, more: &str) -> Result<()> {
     text.try_reserve(more.len()).map_err(|_| missing(more.len()))?;

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 __all__ = [
     "UNICODE_VERSION",
+    "Buffers",
     "CountTable",
     "DecodeStream",
     "EncodeStream",
     "Encoder",
     "FieldTexts",
     "JoinedTexts",
+    "SplitTexts",
     "Xxh3128",
     "character_classes",
     "check_pattern",
@@ -232,10 +234,6 @@ class JoinedTexts(Sequence[bytes]):
     def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
         """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
 
-    @staticmethod
-    def split(buffer: bytes, separator: bytes, before: bytes | None = None) -> JoinedTexts:
-        """Return what `(before + buffer).split(separator)` gives if there is no separator in `before`."""
-
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> bytes: ...
@@ -243,12 +241,38 @@ class JoinedTexts(Sequence[bytes]):
     def __getitem__(self, index: slice, /) -> JoinedTexts: ...
 
 @final
+class Buffers:
+    """What texts are handed out in; one that nobody holds any more is used again."""
+
+    def __new__(cls, room: int) -> Buffers:
+        """There is room for so many bytes in each from the first on; they grow."""
+
+@final
+class SplitTexts(Sized):
+    """Gathers the texts that a separator ends; `len` is how many have an end."""
+
+    def __new__(cls, separator: bytes, buffers: Buffers) -> SplitTexts:
+        """An empty separator ends no text."""
+
+    def take_block(self, block: bytes) -> None:
+        """Take a block, which goes on where the one before ended."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """How many bytes were taken in and not out again, and what it takes to know where texts are."""
+
+    def take(self) -> JoinedTexts:
+        """Return the texts that have an end; those that follow are gathered anew."""
+
+    def take_rest(self) -> bytes:
+        """Return the beginning of the text that has no end yet."""
+
+@final
 class FieldTexts(Sized):
     """Gathers the texts that one field has in lines of JSON, as far as lines are plainly well-formed."""
 
-    def __new__(cls, field: bytes, room: int) -> FieldTexts:
-        """There is room for so many bytes from the first on; it grows."""
-
+    def __new__(cls, field: bytes, buffers: Buffers) -> FieldTexts: ...
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
         """Take lines of a block from a place on; one that has no end is gone on with in the next block.
 

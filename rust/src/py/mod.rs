@@ -32,6 +32,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encode::EncodeStream>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
+    module.add_class::<texts::Buffers>()?;
+    module.add_class::<texts::SplitTexts>()?;
     module.add_class::<json_lines::FieldTexts>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())

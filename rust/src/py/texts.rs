@@ -1,9 +1,8 @@
 //! Texts that Python owns: `str`, or `bytes` that must be UTF-8, each an object or many of them in one.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use memchr::memmem;
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -12,6 +11,7 @@ use pyo3::types::{PyBytes, PySlice, PyString};
 
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::split;
 
 /// A text whose bytes stay where they are while this is held, with or without the GIL.
 pub enum OwnedText {
@@ -51,10 +51,8 @@ impl OwnedText {
 /// Texts that stand in one buffer: they are found in it without a copy or an object of their own for each.
 #[pyclass(module = "bpetite._engine", frozen, sequence)]
 pub struct JoinedTexts {
-    /// A text that comes first and begins outside of the buffer.
-    first: Option<Vec<u8>>,
     buffer: Buffer,
-    /// Where the others are, in order; all of them lie in the buffer.
+    /// Where they are, in order; all of them lie in the buffer.
     places: Vec<Range<usize>>,
 }
 
@@ -76,29 +74,8 @@ impl JoinedTexts {
         Ok(Self::new_in(Arc::new(buffer), places))
     }
 
-    /// What `(before + buffer).split(separator)` gives if there is no separator in `before`.
-    #[staticmethod]
-    #[pyo3(signature = (buffer, separator, before=None))]
-    fn split(
-        py: Python<'_>,
-        buffer: PyBackedBytes,
-        separator: &[u8],
-        before: Option<PyBackedBytes>,
-    ) -> PyResult<Self> {
-        if separator.is_empty() {
-            return Err(PyValueError::new_err("separator must not be empty"));
-        }
-        let before = before.as_deref().unwrap_or_default();
-        let (first, places) = py.detach(|| {
-            let (first, from) = first_text(before, &buffer, separator)?;
-            let places = from.map_or_else(|| Ok(Vec::new()), |from| places(&buffer, from, separator))?;
-            Ok::<_, Error>((first, places))
-        })?;
-        Ok(Self { first: Some(first), buffer: Arc::new(buffer), places })
-    }
-
     fn __len__(&self) -> usize {
-        self.places.len() + usize::from(self.first.is_some())
+        self.places.len()
     }
 
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -108,16 +85,16 @@ impl JoinedTexts {
         }
         let index: isize = index.extract()?;
         let from_front = if index < 0 { index + self.__len__() as isize } else { index };
-        let text = usize::try_from(from_front).ok().and_then(|index| self.text(index));
-        let text = text.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
-        Ok(PyBytes::new(py, text).into_any())
+        let place = usize::try_from(from_front).ok().and_then(|index| self.places.get(index));
+        let place = place.ok_or_else(|| PyIndexError::new_err("there are fewer texts"))?;
+        Ok(PyBytes::new(py, &self.content()[place.clone()]).into_any())
     }
 }
 
 impl JoinedTexts {
     /// Texts at places, in order, that lie in the buffer.
     pub fn new_in(buffer: Buffer, places: Vec<Range<usize>>) -> Self {
-        Self { first: None, buffer, places }
+        Self { buffer, places }
     }
 
     fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
@@ -125,35 +102,21 @@ impl JoinedTexts {
         if chosen.step != 1 {
             return Err(PyValueError::new_err("texts are taken in one stretch"));
         }
-        let (start, end) = (chosen.start as usize, chosen.start as usize + chosen.slicelength);
-        let before = usize::from(self.first.is_some());
-        memory::ensure(chosen.slicelength * size_of::<Range<usize>>())?;
-        let places = self.places[start.saturating_sub(before)..end.saturating_sub(before)].to_vec();
-        let first = self.first.clone().filter(|_| start == 0 && end > 0);
-        Ok(Self { first, buffer: self.buffer.clone(), places })
+        let chosen = &self.places[chosen.start as usize..][..chosen.slicelength];
+        let places = memory::gathered(chosen.iter().cloned())?;
+        Ok(Self { buffer: self.buffer.clone(), places })
     }
 
     fn content(&self) -> &[u8] {
         (*self.buffer).as_ref()
     }
 
-    fn text(&self, index: usize) -> Option<&[u8]> {
-        match &self.first {
-            Some(first) if index == 0 => Some(first),
-            first => {
-                let place = self.places.get(index - usize::from(first.is_some()))?;
-                Some(&self.content()[place.clone()])
-            }
-        }
-    }
-
     pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
         let content = self.content();
-        self.first.as_deref().into_iter().chain(self.places.iter().map(|place| &content[place.clone()]))
+        self.places.iter().map(|place| &content[place.clone()])
     }
 
-    /// The texts as the engine takes them: those in the buffer are checked at once, and each by itself where that
-    /// fails.
+    /// The texts as the engine takes them: checked all at once, and each by itself where that fails.
     fn checked(&self) -> Result<Vec<&str>> {
         let start = self.places.first().map_or(0, |place| place.start);
         let end = self.places.last().map_or(0, |place| place.end);
@@ -161,9 +124,6 @@ impl JoinedTexts {
         let whole = simdutf8::basic::from_utf8(&content[start..end]).ok();
         let mut texts = Vec::new();
         memory::reserve(&mut texts, self.__len__())?;
-        if let Some(first) = &self.first {
-            texts.push(checked(first, || "text 0".to_owned())?);
-        }
         for place in &self.places {
             let text = whole.and_then(|whole| whole.get(place.start - start..place.end - start));
             texts.push(match text {
@@ -175,30 +135,90 @@ impl JoinedTexts {
     }
 }
 
-/// The first text of `before` and `buffer` together, and where in the buffer the one behind it begins.
-fn first_text(before: &[u8], buffer: &[u8], separator: &[u8]) -> Result<(Vec<u8>, Option<usize>)> {
-    memory::ensure(before.len() + buffer.len())?;
-    // A separator may begin in the one and end in the other.
-    let reach = separator.len() - 1;
-    let tail = &before[before.len().saturating_sub(reach)..];
-    let seam = [tail, &buffer[..reach.min(buffer.len())]].concat();
-    if let Some(found) = memmem::find(&seam, separator) {
-        let first = &before[..before.len() - tail.len() + found];
-        return Ok((first.to_vec(), Some(found + separator.len() - tail.len())));
-    }
-    let found = memmem::find(buffer, separator);
-    let first = [before, &buffer[..found.unwrap_or(buffer.len())]].concat();
-    Ok((first, found.map(|found| found + separator.len())))
+/// Texts that a separator ends, as they are found in blocks.
+#[pyclass(module = "bpetite._engine")]
+pub struct SplitTexts {
+    texts: split::SplitTexts,
+    buffers: Py<Buffers>,
 }
 
-/// Where the texts of a buffer are from a place on.
-fn places(buffer: &[u8], from: usize, separator: &[u8]) -> Result<Vec<Range<usize>>> {
-    let mut start = from;
-    let ends = memmem::find_iter(&buffer[from..], separator).map(|end| from + end);
-    memory::gathered(
-        ends.chain(std::iter::once(buffer.len()))
-            .map(|end| std::mem::replace(&mut start, end + separator.len())..end),
-    )
+#[pymethods]
+impl SplitTexts {
+    #[new]
+    fn new(separator: &[u8], buffers: Py<Buffers>) -> Self {
+        Self { texts: split::SplitTexts::new(separator), buffers }
+    }
+
+    fn take_block(&mut self, py: Python<'_>, block: PyBackedBytes) -> PyResult<()> {
+        Ok(py.detach(|| {
+            if self.texts.bytes.is_empty() {
+                self.texts.bytes = self.buffers.get().free()?;
+            }
+            self.texts.take_block(&block)
+        })?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.texts.places().len()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.texts.length() + size_of_val(self.texts.places())
+    }
+
+    /// Hand out the texts that have an end.
+    fn take(&mut self) -> PyResult<JoinedTexts> {
+        let (bytes, places) = self.texts.take(self.buffers.get().free()?)?;
+        Ok(JoinedTexts::new_in(self.buffers.get().hand_out(bytes), places))
+    }
+
+    /// Hand out the beginning of the text that has no end yet.
+    fn take_rest<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        memory::ensure(self.texts.rest().len())?;
+        let rest = PyBytes::new(py, self.texts.rest());
+        self.texts.drop_rest();
+        Ok(rest)
+    }
+}
+
+/// What texts were handed out in. It is used again when nobody holds them any more: fresh memory is costly.
+#[pyclass(module = "bpetite._engine", frozen)]
+pub struct Buffers {
+    room: usize,
+    handed_out: Mutex<Vec<Arc<Vec<u8>>>>,
+}
+
+#[pymethods]
+impl Buffers {
+    #[new]
+    fn new(room: usize) -> Self {
+        Self { room, handed_out: Mutex::default() }
+    }
+}
+
+impl Buffers {
+    /// A buffer that nobody holds any more, or a new one.
+    pub fn free(&self) -> Result<Vec<u8>> {
+        let mut handed_out = self.handed_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = handed_out.iter_mut().position(|buffer| Arc::get_mut(buffer).is_some())
+            && let Some(bytes) = Arc::into_inner(handed_out.swap_remove(place))
+        {
+            return Ok(bytes);
+        }
+        memory::ensure(self.room)?;
+        // The system gives zeros, and only when they are looked at.
+        Ok(vec![0; self.room])
+    }
+
+    /// Keep an eye on a buffer that is to be held by others; not on one that had to grow much.
+    pub fn hand_out(&self, bytes: Vec<u8>) -> Buffer {
+        let buffer = Arc::new(bytes);
+        if buffer.len() <= 2 * self.room {
+            self.handed_out.lock().unwrap_or_else(PoisonError::into_inner).push(buffer.clone());
+        }
+        buffer
+    }
 }
 
 /// Texts that stay alive while the GIL is released.

@@ -9,7 +9,14 @@ from itertools import groupby
 
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Reading, is_plain_text, read_batches, refusing_invalid
+from bpetite.corpus.documents import (
+    Batch,
+    Reading,
+    is_plain_text,
+    new_buffers,
+    read_batches,
+    refusing_invalid,
+)
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.counts import Counts, Progress, Tally, memory_bytes
 from bpetite.dialect import Dialect
@@ -130,8 +137,9 @@ def _count_documents(
 def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:
     """Yield the name of an input, some of its documents, and how much has been read of all inputs."""
     before = read = 0
+    buffers = new_buffers()
     for found in inputs:
-        for batch in read_batches(found, reading):
+        for batch in read_batches(found, reading, buffers=buffers):
             read = before + batch.read
             yield found.name, batch, read
         before = read

@@ -18,14 +18,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bpetite._engine import FieldTexts, JoinedTexts
+from bpetite._engine import Buffers, FieldTexts, JoinedTexts, SplitTexts
 from bpetite.corpus.content import Format, Raw, needed_pyarrow, recognise, unpacked
 from bpetite.corpus.sources import Input
 
 Invalid = Literal["error", "replace", "skip"]
 
 BLOCK = 1 << 22
-"""How many bytes are read at a time, and how much text makes a batch."""
+"""How much text makes a batch."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,17 @@ class Batch:
     """How many bytes of the input have been read so far."""
 
 
-def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Iterator[Batch]:
+def new_buffers() -> Buffers:
+    """Return buffers that batches of several inputs may share."""
+    return Buffers(2 * BLOCK)
+
+
+def read_batches(
+    source: Input, reading: Reading, raw: Raw | None = None, buffers: Buffers | None = None
+) -> Iterator[Batch]:
     """Yield the documents of an input; give `raw` to have its bytes hashed."""
     raw = Raw(source) if raw is None else raw
+    buffers = buffers or new_buffers()
     try:
         form, compression = recognise(source.name, raw, reading.format)
         if form == "parquet":
@@ -100,7 +108,8 @@ def read_batches(source: Input, reading: Reading, raw: Raw | None = None) -> Ite
         read = unpacked(raw, compression)
         if form == "json":
             form, read = _text_or_lines(raw.name, read)
-        yield from _json_lines(read, raw, reading) if form == "jsonl" else _texts(read, raw, reading)
+        batches = _json_lines if form == "jsonl" else _texts
+        yield from batches(read, raw, reading, buffers)
     finally:
         raw.close()
 
@@ -249,10 +258,10 @@ class _Gathered:
 class _GatheredLines(_Gathered):
     """Texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
 
-    def __init__(self, name: str, reading: Reading) -> None:
+    def __init__(self, name: str, reading: Reading, buffers: Buffers) -> None:
         super().__init__(name, reading.invalid)
         self._field = reading.text_field
-        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"), BLOCK + 2 * _LINES)
+        self._found = FieldTexts(self._field.encode("utf-8", "surrogatepass"), buffers)
         self._line = 0
 
     @property
@@ -314,43 +323,56 @@ class _GatheredLines(_Gathered):
 _ROWS = 1 << 16
 """How many rows of Parquet are read at a time at most."""
 
-_LINES = 1 << 18
-"""How many bytes of JSON lines are read at a time: they should still be in the cache when they are parsed."""
+_PIECE = 1 << 18
+"""How many bytes are read at a time: they should still be in the cache when they are looked at."""
 
 _DECODER = json.JSONDecoder()
 _JSON_SPACE = " \t\n\r"
 
 
-def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+def _texts(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
     """Yield the whole, or what separators end; nothing after the last of them is no document."""
-    separator = None if reading.separator is None else reading.separator.encode("utf-8")
     cut = None if reading.invalid == "skip" else reading.cut
     gathered = _Gathered(raw.name, reading.invalid)
-    rest, goes_on = b"", False
-    while block := read(max(BLOCK, len(rest))):
-        if separator is None:
-            rest += block
-        else:
-            texts = JoinedTexts.split(block, separator, rest)
-            rest = texts[-1]
-            if len(texts) > 1:
-                goes_on = False
-                gathered.add_joined(texts[:-1])
+    found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
+    goes_on, longest = False, 2 * BLOCK
+    while block := read(min(_PIECE, BLOCK)):
+        found.take_block(block)
+        if found.size < BLOCK:
+            continue
+        if len(found):
+            goes_on, longest = False, 2 * BLOCK
+            gathered.add_joined(found.take())
             if gathered.full:
                 yield gathered.take(raw.size)
-        if cut is not None and len(rest) >= 2 * BLOCK and (place := cut(rest)):
+        elif cut is not None and found.size >= longest:
+            rest = found.take_rest()
+            place = cut(rest)
+            if place is None:
+                found.take_block(rest)
+                longest = 2 * len(rest)
+                continue
+            goes_on, longest = True, 2 * BLOCK
+            found.take_block(rest[place:])
             gathered.add(rest[:place])
-            rest, goes_on = rest[place:], True
             yield gathered.take(raw.size, goes_on=True)
-    if rest or goes_on or separator is None:
+    if len(found):
+        goes_on = False
+        gathered.add_joined(found.take())
+        if gathered.full:
+            yield gathered.take(raw.size)
+    rest = found.take_rest()
+    if rest or goes_on or reading.separator is None:
         gathered.add(rest)
     yield gathered.take(raw.size)
 
 
-def _json_lines(read: Callable[[int], bytes], raw: Raw, reading: Reading) -> Iterator[Batch]:
+def _json_lines(
+    read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers
+) -> Iterator[Batch]:
     """Yield the text field of every line; a line of white space alone holds no document."""
-    gathered = _GatheredLines(raw.name, reading)
-    while block := read(min(_LINES, BLOCK)):
+    gathered = _GatheredLines(raw.name, reading, buffers)
+    while block := read(min(_PIECE, BLOCK)):
         gathered.add_lines(block)
         if gathered.full:
             yield gathered.take(raw.size)

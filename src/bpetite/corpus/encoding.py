@@ -27,7 +27,7 @@ from bpetite._files import write_whole
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.content import Raw, hash_input
 from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Reading, batches_of, read_batches, refusing_invalid
+from bpetite.corpus.documents import Batch, Reading, batches_of, new_buffers, read_batches, refusing_invalid
 from bpetite.corpus.manifest import (
     JOURNAL,
     MANIFEST,
@@ -366,6 +366,7 @@ class _Run:
         self._writing: deque[Future[None]] = deque()
         self._finishing: deque[Future[None]] = deque()
         self._rows: deque[Ids] = deque()
+        self._buffers = new_buffers()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
         # If this fails no shard is completed; meanwhile documents are read and encoded.
@@ -407,7 +408,11 @@ class _Run:
         source = self._job.inputs[number]
         reading = self._job.options.reading
         raw = None if isinstance(source, Documents) else Raw(source, hashed=True)
-        made = read_batches(source, reading, raw) if isinstance(source, Input) else source.batches(reading)
+        made = (
+            read_batches(source, reading, raw, self._buffers)
+            if isinstance(source, Input)
+            else source.batches(reading)
+        )
         passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
         read = affected = 0
         for batch in made:
