@@ -202,8 +202,7 @@ unsafe impl Sync for Table {}
 impl Table {
     fn new(buckets: usize) -> Result<Self> {
         let arena = Zeroed::new(buckets * WORDS)?;
-        let buckets = Zeroed::new(buckets)?;
-        buckets.touch();
+        let buckets = Zeroed::cleared(buckets)?;
         Ok(Self {
             buckets,
             arena,

@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 #[cfg(target_os = "linux")]
 use std::ptr::NonNull;
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use crate::memory;
@@ -15,9 +17,9 @@ const ALIGNMENT: usize = 64;
 /// The size of a large page; slices of that size or more begin at a multiple of it where the system has such pages.
 const LARGE: usize = 2 << 20;
 
-/// Larger slices get small pages.
+/// Small pages take longer than this to clear as much as a large one.
 #[cfg(target_os = "linux")]
-const MOST_IN_LARGE_PAGES: usize = 16 << 20;
+const SLOW: Duration = Duration::from_micros(700);
 
 /// Types of which zero bytes are a value.
 ///
@@ -35,7 +37,7 @@ pub struct Zeroed<T> {
     values: PhantomData<T>,
 }
 
-/// Where zeros come from. Nothing in them is touched before it is used.
+/// Where zeros come from.
 enum Storage {
     /// Words of the allocator's, and how many of them lie before the first multiple of `ALIGNMENT`.
     Allocated(Box<[UnsafeCell<u64>]>, usize),
@@ -44,29 +46,28 @@ enum Storage {
 }
 
 impl<T: Zeroable> Zeroed<T> {
+    /// Values that will be used one after the other.
     pub fn new(length: usize) -> Result<Self> {
-        Ok(Self { storage: Storage::new(length * size_of::<T>())?, length, values: PhantomData })
+        Ok(Self { storage: Storage::new(length * size_of::<T>(), LARGE)?, length, values: PhantomData })
     }
 
-    /// Have the system clear all of it now. Where values are read before they are written, in no order, every page
-    /// would cost two faults, and the second one an interrupt of the other processors.
-    pub fn touch(&self) {
-        #[cfg(target_os = "linux")]
-        if let Storage::Mapped(mapping) = &self.storage {
-            let (start, bytes) = (mapping.start.as_ptr(), self.length * size_of::<T>());
-            // SAFETY: the pages belong to this value and keep what they hold. A system that cannot do it refuses.
-            unsafe { libc::madvise(start.cast(), bytes, libc::MADV_POPULATE_WRITE) };
-        }
+    /// Values that will be read before they are written, in no order: the system clears them all now. Otherwise every
+    /// page would cost two faults, and the second one an interrupt of the other processors.
+    pub fn cleared(length: usize) -> Result<Self> {
+        let bytes = length * size_of::<T>();
+        Ok(Self { storage: Storage::new(bytes, bytes)?, length, values: PhantomData })
     }
 }
 
 impl Storage {
-    fn new(bytes: usize) -> Result<Self> {
+    /// So many bytes, the first of which the system clears now.
+    fn new(bytes: usize, cleared: usize) -> Result<Self> {
         memory::ensure(bytes)?;
         #[cfg(target_os = "linux")]
         if bytes >= LARGE
             && let Some(mapping) = Mapping::new(bytes)
         {
+            ask_for_large_pages(mapping.start.as_ptr().cast(), bytes, cleared);
             return Ok(Self::Mapped(mapping));
         }
         let zeros = Box::into_raw(vec![0_u64; (bytes + ALIGNMENT).div_ceil(8)].into_boxed_slice());
@@ -123,11 +124,6 @@ impl Mapping {
             return None;
         }
         let start = all.wrapping_byte_add(all.align_offset(LARGE).min(LARGE));
-        // The largest are filled in no order and over a long time: a large page would be cleared for each of the first
-        // few values, and in virtual machines fresh ones are dear.
-        if wanted <= MOST_IN_LARGE_PAGES {
-            ask_for_large_pages(start.cast(), wanted);
-        }
         Some(Self { start: NonNull::new(start.cast())?, all: NonNull::new(all)?, bytes })
     }
 }
@@ -143,20 +139,34 @@ impl Drop for Mapping {
 /// Make room for so many values more, if the system has it. (If not, room is made as it is needed.)
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     if memory::reserve(values, more).is_ok() && more * size_of::<T>() >= 2 * LARGE {
-        ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>());
+        ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), 0);
     }
 }
 
-/// Ask the system to map this memory in large pages. It may do so or not.
-fn ask_for_large_pages(start: *const u8, bytes: usize) {
+/// Ask the system to map this memory in large pages, and have it clear the first bytes now. (It may do so or not.) Where
+/// a large page is slow to come, the following ones are small: in a virtual machine the host may have taken back what
+/// was free, and to find it again costs most for large pages.
+fn ask_for_large_pages(start: *const u8, bytes: usize, cleared: usize) {
     #[cfg(target_os = "linux")]
     {
-        let skipped = start.align_offset(LARGE).min(bytes);
-        // SAFETY: the advice concerns pages of memory that the caller owns, and changes nothing of what they hold.
-        unsafe {
-            libc::madvise(start.wrapping_add(skipped).cast_mut().cast(), bytes - skipped, libc::MADV_HUGEPAGE)
+        let first = start.align_offset(LARGE).min(bytes);
+        let advise = |from: usize, to: usize, advice| {
+            let start = start.wrapping_add(from).cast_mut().cast();
+            // SAFETY: the advice concerns pages of memory that the caller owns, and changes nothing of what they hold.
+            unsafe { libc::madvise(start, to - from, advice) };
         };
+        advise(first, bytes, libc::MADV_HUGEPAGE);
+        let end = bytes.min(first + cleared);
+        for from in (first..end).step_by(LARGE) {
+            let (began, to) = (Instant::now(), end.min(from + LARGE));
+            advise(from, to, libc::MADV_POPULATE_WRITE);
+            if began.elapsed() > SLOW {
+                advise(to, bytes, libc::MADV_NOHUGEPAGE);
+                advise(to, end, libc::MADV_POPULATE_WRITE);
+                break;
+            }
+        }
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (start, bytes);
+    let _ = (start, bytes, cleared);
 }
