@@ -151,10 +151,15 @@ impl Census {
     /// Puts the pairs of a part in order, to count them and to list their positions at once.
     fn take_sorted(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let ranges = gather(part, plan, pulse)?;
-        let sorted = on_each(ranges, pulse, |pieces, pulse| Sorted::of(pieces, part, pulse))?;
+        let of = ranges.len();
+        let sorted = on_each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
+            Sorted::of(pieces, (nth, of), part, pulse)
+        })?;
         part.standing = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
         let counts = || sorted.iter().flat_map(|sorted| &sorted.runs).map(|run| run.count);
-        let Some(highest) = counts().max() else { return Ok(None) };
+        let Some(highest) = counts().max() else {
+            return Ok(None);
+        };
         let total = counts().fold(0, u64::saturating_add);
         let likely = reached_by(plan.enough, counts())?.min(plan.most);
         let threshold = plan.threshold(total, part.standing).max(likely).clamp(1, highest);
@@ -167,7 +172,7 @@ impl Census {
         memory::ensure(lists * FOR_EACH_FOLLOWED)?;
         let mut followed = PairTable::with_capacity(lists)?;
         for (list, (count, occurrences)) in frequent().enumerate() {
-            let place = followed.insert(occurrences[0].key)?;
+            let place = followed.insert(occurrences[0].key())?;
             *followed.count_mut(place) = count;
             *followed.list_mut(place) = list as u32;
         }
@@ -208,7 +213,9 @@ impl Census {
                 found.push(Found { key, count });
             }
         }
-        let Some(highest) = found.iter().map(|pair| pair.count).max() else { return Ok(None) };
+        let Some(highest) = found.iter().map(|pair| pair.count).max() else {
+            return Ok(None);
+        };
         let standing = parts.iter().map(|part| part.standing).sum();
         let threshold = plan.threshold(total, standing).clamp(1, highest);
         let number = |counters: &Vec<(u64, u32)>, key| {
@@ -231,8 +238,12 @@ impl Census {
         for (part, sketches) in parts.iter_mut().zip(&sketches) {
             part.standing = sketches.iter().map(|sketch| sketch.standing).sum();
         }
-        let Some(sketch) = sketches.into_iter().flatten().reduce(Sketch::combine) else { return Ok(None) };
-        let Some(highest) = sketch.highest() else { return Ok(None) };
+        let Some(sketch) = sketches.into_iter().flatten().reduce(Sketch::combine) else {
+            return Ok(None);
+        };
+        let Some(highest) = sketch.highest() else {
+            return Ok(None);
+        };
         let likely = sketch.reached_by(plan.enough)?.min(plan.most);
         let mut threshold = plan.threshold(sketch.total, sketch.standing).max(likely).clamp(1, highest);
         loop {
@@ -286,8 +297,8 @@ fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec
         let mut pieces = vec![Vec::new(); of];
         part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
-                let range = ((hash(pair.key) >> 32) * of as u64) >> 32;
-                memory::push(&mut pieces[range as usize], Occurrence { key: pair.key, at: pair.at })
+                let piece = &mut pieces[range_of(pair.key, of)];
+                memory::push(piece, Occurrence::of(pair))
             })
         })?;
         Ok(pieces)
@@ -297,6 +308,11 @@ fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec
         zip(&mut ranges, pieces).for_each(|(range, piece)| range.push(piece));
     }
     Ok(ranges)
+}
+
+/// In which of so many equal ranges a pair's hash lies.
+fn range_of(key: u64, of: usize) -> usize {
+    (((hash(key) >> 32) * of as u64) >> 32) as usize
 }
 
 /// Occurrences of pairs in order, and the pairs.
@@ -312,18 +328,24 @@ struct Run {
     end: u32,
 }
 
+/// About so many occurrences are sorted at a time.
+const AT_A_TIME: usize = 16;
+
 impl Sorted {
-    fn of(pieces: Vec<Vec<Occurrence>>, part: &Part, pulse: &mut Pulse<'_>) -> Result<Self> {
-        let mut pieces = pieces.into_iter();
-        let mut occurrences = pieces.next().unwrap_or_default();
-        pieces.try_for_each(|piece| memory::extend(&mut occurrences, &piece))?;
-        occurrences.sort_unstable_by_key(|pair| u128::from(pair.key) << 32 | u128::from(pair.at));
+    /// Of the pairs of range `nth` of `of`.
+    fn of(
+        pieces: Vec<Vec<Occurrence>>,
+        (nth, of): (usize, usize),
+        part: &Part,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Self> {
+        let occurrences = in_order(pieces, (nth, of))?;
         pulse.check()?;
         let (mut runs, mut start) = (Vec::new(), 0);
         let mut group = Group::default();
-        for run in occurrences.chunk_by(|one, next| one.key == next.key) {
+        for run in occurrences.chunk_by(|one, next| one.key() == next.key()) {
             let mut count = 0;
-            for &Occurrence { at, .. } in run {
+            for at in run.iter().map(Occurrence::at) {
                 if !group.contains(at) {
                     group = part.slots.group(at as usize);
                 }
@@ -339,6 +361,31 @@ impl Sorted {
     fn range(&self, run: &Run) -> &[Occurrence] {
         &self.occurrences[run.start as usize..run.end as usize]
     }
+}
+
+/// Occurrences in the order of narrow ranges of their pairs' hashes, and within these in that of pairs and positions.
+fn in_order(pieces: Vec<Vec<Occurrence>>, (nth, of): (usize, usize)) -> Result<Vec<Occurrence>> {
+    let all = || pieces.iter().flatten();
+    let ranges = (all().count() / AT_A_TIME).clamp(1, MOST_SORTED / AT_A_TIME);
+    let range = |pair: &Occurrence| range_of(pair.key(), of * ranges) - nth * ranges;
+    let mut ends = memory::filled(0u32, ranges)?;
+    all().for_each(|pair| ends[range(pair)] += 1);
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
+    }
+    let mut ordered = memory::filled(Occurrence::default(), total as usize)?;
+    for pair in all() {
+        let end = &mut ends[range(pair)];
+        ordered[*end as usize] = *pair;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        ordered[start..end as usize].sort_unstable_by_key(|pair| (pair.key(), pair.at()));
+        start = end as usize;
+    }
+    Ok(ordered)
 }
 
 /// The count that about so many of these counts reach; 0 where there are not so many.

@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use super::arena::{Arena, List};
 use super::crew::on_each;
 use super::neighbours::Neighbours;
-use super::pairs::{ListNumbers, UNLISTED};
+use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
 use super::row::Slot;
-use super::slots::{AnySlots, BATCH, Group, Slots, replace};
+use super::slots::{AnySlots, BATCH, Group, Slots, Standing, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
@@ -272,7 +272,7 @@ impl Part {
             let len = list.len() as u32;
             memory::push(&mut self.lists, List { start, len })?;
             let places = &mut self.arena.places()[start as usize..(start + len) as usize];
-            zip(places, list).for_each(|(place, occurrence)| *place = occurrence.at);
+            zip(places, list).for_each(|(place, occurrence)| *place = occurrence.at());
             start += len;
         }
         Ok(())
@@ -280,10 +280,26 @@ impl Part {
 }
 
 /// A pair, and where it stands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Occurrence {
-    pub key: u64,
-    pub at: u32,
+    left: Code,
+    right: Code,
+    at: u32,
+}
+
+impl Occurrence {
+    pub fn of(pair: &Standing) -> Self {
+        let (left, right) = codes_of(pair.key);
+        Self { left, right, at: pair.at }
+    }
+
+    pub fn key(&self) -> u64 {
+        key_of(self.left, self.right)
+    }
+
+    pub fn at(&self) -> u32 {
+        self.at
+    }
 }
 
 /// Replaces a pair at all positions where it stands; tallies what stood before and after it, and keeps the events.

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::prefetch::prefetch;
 
 /// The number a symbol has inside the merge stage: two codes come before the symbols' own.
 pub type Code = u32;
@@ -17,9 +18,11 @@ pub const FIRST: Code = 2;
 
 /// All tokens, indexed by code.
 pub struct Tokens {
-    /// The bytes of all tokens, one behind the other, where they are kept.
+    /// The bytes of the symbols, one behind the other, and where they decide ties those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
+    /// Of which two a token was first made; `BOUNDARY` for symbols.
+    parents: Vec<[Code; 2]>,
     ends: Vec<usize>,
     prefixes: Vec<u64>,
     lengths: Vec<u64>,
@@ -37,7 +40,8 @@ impl Tokens {
     ) -> Result<Self> {
         let mut tokens = Self {
             bytes: Vec::new(),
-            keeps_bytes: keep_bytes || shared,
+            keeps_bytes: keep_bytes,
+            parents: vec![[BOUNDARY; 2]; FIRST as usize],
             ends: vec![0; FIRST as usize],
             prefixes: vec![0; FIRST as usize],
             lengths: vec![0; FIRST as usize],
@@ -53,13 +57,17 @@ impl Tokens {
                 return Err(Error::Value("symbols: an empty symbol cannot be merged".to_string()));
             }
             let span = if !shared || uniform { 1 } else { symbol.len() };
-            if tokens.keeps_bytes {
+            if tokens.keeps_bytes || shared {
                 tokens.reserve(symbol.len())?;
                 tokens.bytes.extend_from_slice(symbol);
             }
+            let digest = tokens.by_bytes.as_ref().map(|codes| codes.digest_of(symbol));
+            let known = digest.and_then(|digest| tokens.find(digest, |code| tokens.bytes(code).1 == symbol));
+            let code = tokens.push(symbol.len() as u64, span as u64, [BOUNDARY; 2], digest)?;
             // Among equal symbols, the first is what merges result in.
-            let hash = tokens.hash(symbol).filter(|&hash| tokens.find(hash, symbol).is_none());
-            tokens.push(symbol.len() as u64, span as u64, hash)?;
+            if known.is_none() {
+                tokens.share(code);
+            }
         }
         Ok(tokens)
     }
@@ -95,20 +103,51 @@ impl Tokens {
 
     /// The code of what a merge results in, and whether it is a new token.
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
-        let start = self.bytes.len();
-        self.reserve(self.range(left).len() + self.range(right).len())?;
-        for part in [left, right] {
-            self.bytes.extend_from_within(self.range(part));
-        }
-        let joined = &self.bytes[start..];
-        let hash = self.hash(joined);
-        if let Some(known) = hash.and_then(|hash| self.find(hash, joined)) {
-            self.bytes.truncate(start);
+        let digest = self.by_bytes.as_ref().map(|codes| codes.digest_of_pair(left, right));
+        let is_same = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
+        if let Some(known) = digest.and_then(|digest| self.find(digest, is_same)) {
             return Ok((known, false));
+        }
+        if self.keeps_bytes {
+            self.reserve(self.range(left).len() + self.range(right).len())?;
+            for part in [left, right] {
+                self.bytes.extend_from_within(self.range(part));
+            }
         }
         let length = self.length(left).saturating_add(self.length(right));
         let span = u64::from(self.span(left)) + u64::from(self.span(right));
-        Ok((self.push(length, span, hash)?, true))
+        let code = self.push(length, span, [left, right], digest)?;
+        self.share(code);
+        Ok((code, true))
+    }
+
+    /// Tells that two tokens will soon be joined.
+    pub fn prefetch(&self, left: Code, right: Code) {
+        if let Some(codes) = &self.by_bytes {
+            [left, right].iter().for_each(|&code| prefetch(&codes.digests, code as usize));
+        }
+    }
+
+    /// Tells that two tokens will be joined very soon.
+    pub fn prefetch_join(&self, left: Code, right: Code) {
+        if let Some(codes) = &self.by_bytes {
+            prefetch(&codes.entries, codes.place(codes.digest_of_pair(left, right)));
+        }
+    }
+
+    /// The bytes of tokens, one after the other.
+    fn spell(&self, tokens: &[Code]) -> impl Iterator<Item = u8> {
+        let mut left: Vec<Code> = tokens.iter().rev().copied().collect();
+        let symbols = std::iter::from_fn(move || {
+            loop {
+                let code = left.pop()?;
+                match self.parents[code as usize] {
+                    [BOUNDARY, _] => return Some(code),
+                    [first, second] => left.extend([second, first]),
+                }
+            }
+        });
+        symbols.flat_map(|code| self.bytes(code).1.iter().copied())
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<()> {
@@ -117,18 +156,13 @@ impl Tokens {
             .map_err(|_| Error::Memory("no memory for the bytes of the tokens".to_string()))
     }
 
-    /// The hash by which a token is found that has these bytes, where tokens are shared.
-    fn hash(&self, bytes: &[u8]) -> Option<u32> {
-        self.by_bytes.as_ref().map(|codes| codes.hasher.hash_one(bytes) as u32)
+    /// The shared token with this digest that is the same.
+    fn find(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> Option<Code> {
+        self.by_bytes.as_ref()?.with_digest(digest).find(|&code| is_same(code))
     }
 
-    /// The shared token that has these bytes.
-    fn find(&self, hash: u32, bytes: &[u8]) -> Option<Code> {
-        self.by_bytes.as_ref()?.with_hash(hash).find(|&code| self.bytes(code).1 == bytes)
-    }
-
-    /// Makes a token of the bytes behind those of the last one; with a hash, merges may result in it.
-    fn push(&mut self, length: u64, span: u64, hash: Option<u32>) -> Result<Code> {
+    /// Makes a token; if it has bytes, they are behind those of the last one.
+    fn push(&mut self, length: u64, span: u64, parents: [Code; 2], digest: Option<Digest>) -> Result<Code> {
         let too_many = || Error::Memory("more tokens than 32-bit numbers can tell apart".to_string());
         let code = Code::try_from(self.spans.len()).map_err(|_| too_many())?;
         self.spans.push(u32::try_from(span).map_err(|_| too_many())?);
@@ -139,18 +173,53 @@ impl Tokens {
         prefix[..known].copy_from_slice(&bytes[..known]);
         self.prefixes.push(u64::from_be_bytes(prefix));
         self.ends.push(self.bytes.len());
-        if let (Some(codes), Some(hash)) = (&mut self.by_bytes, hash) {
-            codes.add(hash, code);
+        self.parents.push(parents);
+        if let (Some(codes), Some(digest)) = (&mut self.by_bytes, digest) {
+            codes.digests.push(digest);
         }
         Ok(code)
     }
+
+    /// From now on merges may result in the token.
+    fn share(&mut self, code: Code) {
+        if let Some(codes) = &mut self.by_bytes {
+            codes.add(code);
+        }
+    }
 }
 
-/// From the hash of some bytes to the codes of tokens that may have them: a table with open addressing.
-#[derive(Default)]
+/// A number that follows from bytes, and that of a pair from those of its tokens: the value of a polynomial, with the
+/// bytes as coefficients, at a random place. Others than equal bytes hardly ever have the same.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Digest {
+    value: u64,
+    /// The place, to the power of how many bytes there are.
+    shift: u64,
+}
+
+/// Digests are numbers modulo this prime.
+const PRIME: u64 = (1 << 61) - 1;
+
+fn times(a: u64, b: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+}
+
+impl Digest {
+    const NOTHING: Self = Self { value: 0, shift: 1 };
+
+    fn then(self, next: Self) -> Self {
+        let value = (times(self.value, next.shift) + next.value) % PRIME;
+        Self { value, shift: times(self.shift, next.shift) }
+    }
+}
+
+/// From digests to the codes of tokens that have them: a table with open addressing.
 struct Codes {
-    hasher: RandomState,
-    /// Hashes and codes; code 0 where there is none.
+    /// Where polynomials are evaluated.
+    at: u64,
+    /// By code.
+    digests: Vec<Digest>,
+    /// Values and codes; code 0 where there is none.
     entries: Vec<(u32, Code)>,
     len: usize,
 }
@@ -158,35 +227,91 @@ struct Codes {
 /// The fewest entries of a table.
 const SMALLEST: usize = 1 << 10;
 
+impl Default for Codes {
+    fn default() -> Self {
+        let at = RandomState::new().hash_one(0) % PRIME;
+        let digests = vec![Digest::NOTHING; FIRST as usize];
+        Self { at, digests, entries: vec![(0, 0); SMALLEST], len: 0 }
+    }
+}
+
 impl Codes {
-    fn add(&mut self, hash: u32, code: Code) {
+    fn digest_of(&self, bytes: &[u8]) -> Digest {
+        let digest_of = |&byte: &u8| Digest { value: u64::from(byte) + 1, shift: self.at };
+        bytes.iter().map(digest_of).fold(Digest::NOTHING, Digest::then)
+    }
+
+    fn digest_of_pair(&self, left: Code, right: Code) -> Digest {
+        self.digests[left as usize].then(self.digests[right as usize])
+    }
+
+    fn add(&mut self, code: Code) {
         if 2 * self.len >= self.entries.len() {
-            let larger = vec![(0, 0); (2 * self.entries.len()).max(SMALLEST)];
-            for (hash, code) in std::mem::replace(&mut self.entries, larger) {
-                if code != 0 {
-                    self.put(hash, code);
-                }
-            }
+            let larger = vec![(0, 0); 2 * self.entries.len()];
+            let codes = std::mem::replace(&mut self.entries, larger).into_iter().map(|(_, code)| code);
+            codes.filter(|&code| code != 0).for_each(|code| self.put(code));
         }
-        self.put(hash, code);
+        self.put(code);
         self.len += 1;
     }
 
-    fn put(&mut self, hash: u32, code: Code) {
-        if let Some(place) = self.places(hash).find(|&place| self.entries[place].1 == 0) {
-            self.entries[place] = (hash, code);
+    fn put(&mut self, code: Code) {
+        let digest = self.digests[code as usize];
+        if let Some(place) = self.places(digest).find(|&place| self.entries[place].1 == 0) {
+            self.entries[place] = (digest.value as u32, code);
         }
     }
 
-    /// The codes that were added with this hash.
-    fn with_hash(&self, hash: u32) -> impl Iterator<Item = Code> {
-        let entries = self.places(hash).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
-        entries.filter(move |&(other, _)| other == hash).map(|(_, code)| code)
+    /// The codes that were added with this digest.
+    fn with_digest(&self, digest: Digest) -> impl Iterator<Item = Code> {
+        let entries = self.places(digest).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
+        let alike = entries.filter(move |&(value, _)| value == digest.value as u32).map(|(_, code)| code);
+        alike.filter(move |&code| self.digests[code as usize] == digest)
     }
 
-    /// All places of the table, beginning with that where a hash belongs.
-    fn places(&self, hash: u32) -> impl Iterator<Item = usize> + use<> {
-        let size = self.entries.len();
-        (0..size).map(move |step| (hash as usize + step) & (size - 1))
+    /// Where a digest belongs.
+    fn place(&self, digest: Digest) -> usize {
+        digest.value as usize & (self.entries.len() - 1)
+    }
+
+    /// All places of the table, beginning with that where a digest belongs.
+    fn places(&self, digest: Digest) -> impl Iterator<Item = usize> + use<> {
+        let (first, size) = (self.place(digest), self.entries.len());
+        (0..size).map(move |step| (first + step) & (size - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn letters() -> Tokens {
+        Tokens::new([&b"a"[..], b"b", b"c"].into_iter(), false, true).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_found_by_its_bytes_however_it_is_made() {
+        let mut tokens = letters();
+        let [a, b, c] = [FIRST, FIRST + 1, FIRST + 2];
+        let (ab, _) = tokens.join(a, b).unwrap();
+        let (bc, _) = tokens.join(b, c).unwrap();
+        let (abc, is_new) = tokens.join(ab, c).unwrap();
+        assert!(is_new);
+        assert_eq!(tokens.join(a, bc).unwrap(), (abc, false));
+        assert_eq!(tokens.spell(&[bc, abc]).collect::<Vec<u8>>(), b"bcabc");
+    }
+
+    #[test]
+    fn tokens_with_equal_digests_are_told_apart_by_their_bytes() {
+        let mut tokens = letters();
+        let codes = tokens.by_bytes.as_mut().unwrap();
+        codes.digests.iter_mut().for_each(|digest| digest.shift = 0);
+        let [a, b, c] = [FIRST, FIRST + 1, FIRST + 2];
+        let (ab, is_new) = tokens.join(a, b).unwrap();
+        assert!(is_new);
+        let (cb, is_new) = tokens.join(c, b).unwrap();
+        assert!(is_new && cb != ab);
+        assert_eq!(tokens.join(a, b).unwrap(), (ab, false));
+        assert_eq!(tokens.join(c, b).unwrap(), (cb, false));
     }
 }

@@ -247,7 +247,13 @@ impl<'r> Trainer<'r> {
     /// Asks for the memory of merges that will come soon, each time for what the last time has brought into reach.
     fn look_ahead(&self) {
         if let Some(key) = self.queue.ahead(4 * STEP) {
+            let (left, right) = codes_of(key);
             self.pairs.prefetch_with_list(key);
+            self.tokens.prefetch(left, right);
+        }
+        if let Some(key) = self.queue.ahead(3 * STEP) {
+            let (left, right) = codes_of(key);
+            self.tokens.prefetch_join(left, right);
         }
         for (steps, need) in [(3, Need::List), (2, Need::Positions), (1, Need::Slots)] {
             let place = self.queue.ahead(steps * STEP).and_then(|key| self.pairs.find(key));
