@@ -459,9 +459,9 @@ def main() -> None:
     sizes = ", ".join(f"{name} {sum(map(len, texts)) / 1e6:.0f}" for name, texts in corpora.items())
     parts = [
         f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
-        f"millions of characters: {sizes}; cut into their documents. First pass of a fresh encoder / later "
-        f"passes, medians of {FAST_ROUNDS} interleaved rounds ({ROUNDS} where all take part). One thread, "
-        "pinned: processor time; two: time on the wall.",
+        f"millions of characters: {sizes}; cut into their documents. First pass of a fresh encoder in a "
+        f"process that has encoded before / later passes, medians of {FAST_ROUNDS} interleaved rounds "
+        f"({ROUNDS} where all take part). One thread, pinned: processor time; two: time on the wall.",
         rate_table(vocabulary, FAST, corpora, 1),
         rate_table(vocabulary, FAST, corpora, 2),
         memory,
