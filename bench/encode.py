@@ -50,7 +50,7 @@ from bpetite.vocabulary import Vocabulary
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
 CHECKED = 2_000_000
 """How many characters of each corpus are compared with tiktoken's ids."""
-ROUNDS = 5
+ROUNDS = 3
 FAST_ROUNDS = 15
 """The fast contenders take turns more often: whole corpora are where a noisy machine shows most."""
 LATER_PASSES = 2
@@ -285,15 +285,16 @@ def _kilobytes(field: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def microseconds(encode: Callable[[str], object], text: str) -> float:
-    """Microseconds for one short text, warm."""
-    times = []
-    for _ in range(15):
-        start = time.process_time()
-        for _ in range(2000):
-            encode(text)
-        times.append((time.process_time() - start) / 2000)
-    return 1e6 * min(times)
+def microseconds(ways: Mapping[str, Callable[[str], object]], text: str) -> dict[str, float]:
+    """Microseconds for one short text, warm; all take turns."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(FAST_ROUNDS):
+        for name, encode in ways.items():
+            start = time.process_time()
+            for _ in range(2000):
+                encode(text)
+            times[name].append((time.process_time() - start) / 2000)
+    return {name: 1e6 * min(taken) for name, taken in times.items()}
 
 
 def hostile_texts(megabytes: int) -> dict[str, str]:
@@ -368,7 +369,10 @@ def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]])
         for texts in corpora.values():
             text = END_OF_TEXT_TOKEN.join(texts)
             ids, size = ours.encode_to_numpy(text), len(text.encode()) / 1e6
-            times = {name: [seconds(partial(way, ids)) for _ in range(ROUNDS)] for name, way in ways.items()}
+            times: dict[str, list[float]] = {name: [] for name in ways}
+            for _ in range(FAST_ROUNDS):
+                for name, way in ways.items():
+                    times[name].append(seconds(partial(way, ids)))
             columns.append({name: size / median(taken) for name, taken in times.items()})
     rows = [[name, *(f"{column[name]:.0f}" for column in columns)] for name in ways]
     return table(["decoding, MB/s", *corpora], rows)
@@ -379,11 +383,9 @@ def latency_table(vocabulary: Vocabulary, text: str) -> str:
     ways = {name: maker(vocabulary, 1).encode for name, maker in MAKERS.items()}
     array = ways["gigatoken"]
     ways["gigatoken, as a list"] = lambda text: array(text).tolist()  # type: ignore[attr-defined]
-    rows = []
     with pinned(1):
-        for name, encode in ways.items():
-            cells = [f"{microseconds(encode, text[:length]):.2f}" for length in (20, 80, 1000)]
-            rows.append([name, *cells])
+        columns = [microseconds(ways, text[:length]) for length in (20, 80, 1000)]
+    rows = [[name, *(f"{column[name]:.2f}" for column in columns)] for name in ways]
     return table(["`encode`, µs", "20 characters", "80", "1,000"], rows)
 
 
