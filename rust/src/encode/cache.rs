@@ -132,6 +132,13 @@ pub struct BucketPlace(usize);
 pub struct Table {
     buckets: Zeroed<Bucket>,
     arena: Zeroed<UnsafeCell<u32>>,
+    counters: Counters,
+}
+
+/// What every new pretoken changes: apart from what every thread reads all the time.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counters {
     /// Words of the arena that are taken.
     used: AtomicUsize,
     entries: AtomicUsize,
@@ -203,13 +210,7 @@ impl Table {
     fn new(buckets: usize) -> Result<Self> {
         let arena = Zeroed::new(buckets * WORDS)?;
         let buckets = Zeroed::cleared(buckets)?;
-        Ok(Self {
-            buckets,
-            arena,
-            used: AtomicUsize::new(0),
-            entries: AtomicUsize::new(0),
-            pause: AtomicUsize::new(0),
-        })
+        Ok(Self { buckets, arena, counters: Counters::default() })
     }
 
     #[inline(always)]
@@ -287,7 +288,7 @@ impl Table {
     /// Fill and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table
     /// is about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
-        self.entries.fetch_add(1, Ordering::Relaxed);
+        self.counters.entries.fetch_add(1, Ordering::Relaxed);
         let inline = key.is_short() && (1..=INLINE).contains(&ids.len());
         let mut held = [0; INLINE];
         if inline {
@@ -308,7 +309,7 @@ impl Table {
     /// Write words and ids one after the other into the arena; their place, if there is room.
     fn store(&self, words: impl Iterator<Item = u32> + Clone, ids: &[u32]) -> Option<usize> {
         let count = words.clone().count() + ids.len();
-        let place = self.used.fetch_add(count, Ordering::Relaxed);
+        let place = self.counters.used.fetch_add(count, Ordering::Relaxed);
         let cells = self.arena.get(place..place.checked_add(count)?)?;
         for (cell, word) in cells.iter().zip(words.chain(ids.iter().copied())) {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
@@ -320,13 +321,16 @@ impl Table {
     /// Whether it is time for another table.
     #[inline]
     fn is_full(&self) -> bool {
-        self.entries.load(Ordering::Relaxed) > self.buckets.len()
-            || self.used.load(Ordering::Relaxed) > self.arena.len()
+        self.counters.entries.load(Ordering::Relaxed) > self.buckets.len()
+            || self.counters.used.load(Ordering::Relaxed) > self.arena.len()
     }
 
     /// Whether to go on with this table although it is full; asked once for each batch.
     fn pauses(&self) -> bool {
-        self.pause.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |pause| pause.checked_sub(1)).is_ok()
+        self.counters
+            .pause
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |pause| pause.checked_sub(1))
+            .is_ok()
     }
 
     /// The table that takes the place of this one: larger, with the same entries; or empty.
@@ -434,7 +438,7 @@ impl Cache {
         // Without memory for another table, this one is used as it is; to look for it takes time, so not again soon.
         let successor = table.successor().ok().map(Arc::new);
         if successor.is_none() {
-            table.pause.store(PAUSE, Ordering::Relaxed);
+            table.counters.pause.store(PAUSE, Ordering::Relaxed);
         }
         let stored = successor.filter(|successor| {
             self.table.try_write().map(|mut current| *current = Arc::clone(successor)).is_ok()
