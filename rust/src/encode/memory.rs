@@ -60,7 +60,7 @@ impl<T: Zeroable> Zeroed<T> {
 }
 
 impl Storage {
-    /// So many bytes, the first of which the system clears now.
+    /// So many bytes, the first `cleared` of which the system clears now, where it can.
     fn new(bytes: usize, cleared: usize) -> Result<Self> {
         memory::ensure(bytes)?;
         #[cfg(target_os = "linux")]
@@ -70,6 +70,8 @@ impl Storage {
             ask_for_large_pages(mapping.start.as_ptr().cast(), bytes, cleared);
             return Ok(Self::Mapped(mapping));
         }
+        #[cfg(not(target_os = "linux"))]
+        let _ = cleared;
         let zeros = Box::into_raw(vec![0_u64; (bytes + ALIGNMENT).div_ceil(8)].into_boxed_slice());
         // SAFETY: a cell has the layout of its content, and the pointer came from a box.
         let words = unsafe { Box::from_raw(zeros as *mut [UnsafeCell<u64>]) };
