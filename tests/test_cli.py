@@ -139,6 +139,19 @@ def test_an_existing_output_is_left_alone_unless_forced(folder: Path, tmp_path: 
     assert output.read_bytes() == (folder / "tok.json").read_bytes()
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
+    train = ("train", "--input", tmp_path / "missing.txt", "--vocab-size", 280, "--force", "--output")
+    check_failed(bpetite(*train, tmp_path / "no" / "tok.json"), "no/tok.json", "does not exist")
+    check_failed(bpetite(*train, tmp_path), f"{tmp_path} is a folder")
+    check_failed(bpetite(*train, ""), "the name of the output is empty")
+    if sys.platform == "linux":
+        check_failed(bpetite(*train, "/proc/tok.json"), "/proc/tok.json: ")
+    (tmp_path / "tok.json").write_text("precious")
+    convert = ("convert", folder / "missing.json", tmp_path / "tok.json")
+    check_failed(bpetite(*convert), "tok.json exists already; --force overwrites it")
+    assert [path.name for path in tmp_path.iterdir()] == ["tok.json"]
+
+
 @pytest.mark.parametrize(
     "arguments", [(), ("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")]
 )

@@ -139,6 +139,16 @@ def test_save_follows_a_link_to_its_target(tok: Tokenizer, tmp_path: Path) -> No
     assert Tokenizer.load(tmp_path / "real.json") == tok
 
 
+@pytest.mark.skipif(os.name != "posix", reason="named pipes are files on POSIX systems only")
+def test_save_puts_no_file_in_the_place_of_a_pipe_or_a_device(tok: Tokenizer, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileExistsError, match="pipe is a device or a pipe"):
+        tok.save(pipe, overwrite=True)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_load_of_a_missing_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Tokenizer.load(tmp_path / "tok.json")

@@ -9,19 +9,30 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-@contextlib.contextmanager
-def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` that takes its place when the block ends without an error.
+def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Return the file that `path` leads to, or refuse a place where none can be put.
 
-    The folder must exist. An existing file is refused with `FileExistsError` unless `overwrite` is set.
+    The folder must exist. An existing file is refused with `FileExistsError` unless `overwrite` is set; a
+    device or a pipe always, as the file would take its place.
     """
+    if not os.fspath(path):
+        raise FileNotFoundError("the name of the output is empty")
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
+    if target.exists() and not target.is_file():
+        raise FileExistsError(f"{path} is a device or a pipe, which a file would replace")
     if target.exists() and not overwrite:
         raise FileExistsError(f"{path} exists already")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist")
+    return target
+
+
+@contextlib.contextmanager
+def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path` that takes its place when the block ends without an error."""
+    target = check_target(path, overwrite=overwrite)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
         with open(temporary, "xb") as file:

@@ -16,7 +16,7 @@ from bpetite.cli.formats import (
     read_tokenizer,
     write_tokenizer,
 )
-from bpetite.cli.options import Commands, add_command, add_quiet, json_line
+from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
 from bpetite.formats.difficult import check_same_ids
 from bpetite.tokenizer import Tokenizer
 
@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
     source_format = format_of(options.source, options.source_format)
     target_format = options.target_format or _target_format(options.target)
+    if target_format != "gpt2":
+        check_output(options.target, force=options.force)
     tokenizer = read_tokenizer(options.source, source_format, options)
     checked = []
     if options.check:

@@ -16,8 +16,8 @@ from bpetite.cli.options import (
     add_quiet,
     add_rules,
     add_threads,
+    check_output,
     json_line,
-    refuse_existing,
 )
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
@@ -73,7 +73,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run_count(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
-    refuse_existing(options)
+    check_output(options.output, force=options.force)
     with BytesProgress("counting", quiet=options.quiet) as progress:
         counts = _count_with(options)(
             options.input,
@@ -100,7 +100,7 @@ def _count_with(options: argparse.Namespace) -> Callable[..., Counts]:
 
 def run_merge(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
-    refuse_existing(options)
+    check_output(options.output, force=options.force)
     counts = load_counts(options.input, options.memory_limit)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

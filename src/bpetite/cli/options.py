@@ -6,8 +6,10 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from typing import Any
 
+from bpetite._files import check_target
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 
@@ -37,10 +39,16 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--force", action="store_true", help="overwrite the output if it exists")
 
 
-def refuse_existing(options: argparse.Namespace) -> None:
-    """Refuse an output that exists, before any work is done."""
-    if os.path.lexists(options.output) and not options.force:
-        raise FileExistsError(f"{options.output} exists already; --force overwrites it")
+def check_output(path: str, *, force: bool) -> None:
+    """Refuse an output that could not be written in the end, before any work is done."""
+    target = check_target(path, overwrite=True)
+    if os.path.lexists(path) and not force:
+        raise FileExistsError(f"{path} exists already; --force overwrites it")
+    try:
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, path) from None
 
 
 def add_rules(command: argparse.ArgumentParser) -> None:

@@ -15,8 +15,8 @@ from bpetite.cli.options import (
     add_json,
     add_output,
     add_quiet,
+    check_output,
     json_line,
-    refuse_existing,
 )
 from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> bytes:
     from bpetite.report.measures import measure
     from bpetite.report.page import report_html
 
-    refuse_existing(options)
+    check_output(options.output, force=options.force)
     tokenizer = read_model(options)
     cut = cutter(tokenizer.pattern, tokenizer.special_tokens)
     with BytesProgress("encoding", quiet=options.quiet) as progress:

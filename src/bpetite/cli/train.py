@@ -15,8 +15,8 @@ from bpetite.cli.options import (
     add_quiet,
     add_rules,
     add_threads,
+    check_output,
     json_line,
-    refuse_existing,
 )
 from bpetite.cli.progress import TrainingProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
@@ -59,7 +59,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Train, save, and return the line of JSON."""
     started = time.perf_counter()
-    refuse_existing(options)
+    check_output(options.output, force=options.force)
     rules = Dialect.named(options.dialect)
     specials = 1 if options.special_token is None else len(options.special_token)
     planned = rules.planned_tokens(options.vocab_size, specials)
