@@ -120,7 +120,12 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
     check_failed(bpetite("decode", "--model", model, "--ids", 97, 999_999), "999999")
     check_failed(bpetite("decode", "--model", model, "--ids", 0x80), "utf-8")
     check_failed(bpetite("decode", "--model", model, stdin=b"[97, x]"), "'x' is not an id")
+    check_failed(bpetite("decode", "--model", model, stdin=b"[97, 1"), "stdin: the array of ids does not end")
+    check_failed(bpetite("decode", "--model", model, stdin=b"97]"), "stdin: the array of ids does not begin")
     check_failed(bpetite("encode", "--model", model, stdin=b"\xff"), "stdin", "byte 0")
+    check_failed(
+        bpetite("encode", "--model", model, "--text", "a\udcff"), "--text: not valid UTF-8 at byte 1"
+    )
     check_failed(bpetite("encode", "--model", tmp_path / "none.json", "--text", "a"), "none.json")
     (tmp_path / "bad.json").write_text("{}")
     check_failed(
@@ -159,6 +164,9 @@ def test_misuse_of_options_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     done = bpetite(*arguments)
     assert done.returncode == 2
     assert done.stdout == b""
+    if arguments and arguments != ("fly",):
+        assert done.stderr.startswith(f"usage: bpetite {arguments[0]} [-h]".encode())
+        assert f"\nbpetite {arguments[0]}: error: ".encode() in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:

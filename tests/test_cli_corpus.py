@@ -187,7 +187,7 @@ def test_without_an_extra_the_message_names_it(folder: Path) -> None:
     hide = "import sys; sys.modules[{!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
     for module, extra, arguments in (
         ("ray", "bpetite[ray]", ("--input", folder / "b.txt", "--cluster", "local")),
-        ("pyarrow", "bpetite[corpus]", ("--input", folder / "b.txt")),
+        ("pyarrow", "bpetite[corpus]", ("--input", folder / "missing.txt")),  # before anything is read
         ("fsspec", "bpetite[corpus]", ("--input", "memory://x")),
     ):
         command = ["count", *map(str, arguments), "--output", str(folder / "x.parquet")]

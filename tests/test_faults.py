@@ -306,7 +306,7 @@ def test_a_full_disk_behind_stdout_is_an_error(folder: Path, command: list[str])
             check=False,
         )
     assert done.returncode == 1
-    assert b"No space left" in done.stderr
+    assert b": stdout: No space left on device\n" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
@@ -319,6 +319,12 @@ def test_closed_streams_are_told_or_done_without(folder: Path, tmp_path: Path) -
     closed = shell("encode --model tok.json --text the >&-")
     assert (closed.returncode, closed.stderr.count(b"\n")) == (1, 1)
     assert b"stdout is closed" in closed.stderr
+    for reading in ("encode --model tok.json", "decode --model tok.json", "stats --model tok.json --input -"):
+        closed = shell(reading + " <&-")
+        assert (closed.returncode, closed.stdout) == (1, b"")
+        assert closed.stderr.endswith(b": stdin is closed, and there is nothing to read\n")
+        assert closed.stderr.count(b"\n") == 1
+    assert shell("encode --model tok.json --text the <&-").returncode == 0
     train = f"train --input corpus.txt --vocab-size 300 --output {tmp_path / 'out'}"
     assert shell(train + " 2>&-").returncode == 0
     assert (tmp_path / "out").read_bytes() == (folder / "tok.json").read_bytes()

@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,6 +31,8 @@ Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
 
 FORMAT_VERSION = 1
 METADATA_KEY = b"bpetite"
+
+NEEDS_PYARROW = "counts files need pyarrow: pip install 'bpetite[corpus]'"
 
 ROOM_FOR_ARROW = 96 << 20
 """Bytes that are asked for before pyarrow runs, and given back: it ends the process where it finds none."""
@@ -312,11 +315,17 @@ def _refuse(path: Path, what: str) -> NoReturn:
     raise ValueError(f"{os.fspath(path)}: {what}")
 
 
+def check_available() -> None:
+    """Refuse to begin what ends in a file of counts where none can be written."""
+    if find_spec("pyarrow") is None:
+        raise ImportError(NEEDS_PYARROW)
+
+
 def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise ImportError("counts files need pyarrow: pip install 'bpetite[corpus]'") from error
+        raise ImportError(NEEDS_PYARROW) from error
     np.empty(ROOM_FOR_ARROW, np.uint8)
     return pyarrow, pyarrow.parquet

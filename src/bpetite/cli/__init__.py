@@ -7,12 +7,13 @@ message on stderr, nothing on stdout, and exit code 1; misuse of options is 2; a
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bpetite.cli import (
     compare,
@@ -28,6 +29,9 @@ from bpetite.cli import (
     train,
     view,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _GROUPS = (
     ("Learn a vocabulary", (train, counting, demo)),
@@ -59,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if sys.stdout is None:
         print("bpetite: stdout is closed, and the result would be lost", file=sys.stderr)
         sys.exit(1)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
     signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run(arguments))
 
@@ -72,8 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
         result: bytes = options.run(options)
-        sys.stdout.buffer.write(result)
-        sys.stdout.buffer.flush()
+        _write(result)
     except BrokenPipeError:
         _close_stdout()
         return 141
@@ -86,6 +91,25 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print(f"{name}: {_message(error)}", file=sys.stderr)
         return 1
     return 0
+
+
+def _write(result: bytes) -> None:
+    try:
+        sys.stdout.buffer.write(result)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        error.filename = "stdout"
+        raise
+
+
+class _ClosedInput(io.RawIOBase):
+    """What stands for a closed stdin: a command that needs it says so."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> NoReturn:
+        raise OSError("stdin is closed, and there is nothing to read")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -112,7 +136,11 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"bpetite {version('bpetite')}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser
+        prog="bpetite",
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=argparse.ArgumentParser,
     )
     parser.groups = []
     for title, modules in _GROUPS:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from bpetite import corpus
+from bpetite._counts_file import check_available
 from bpetite.cli.options import (
     Commands,
     add_cluster,
@@ -74,6 +75,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run_count(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
+    check_available()
     with BytesProgress("counting", quiet=options.quiet) as progress:
         counts = _count_with(options)(
             options.input,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from bpetite.cli.options import (
@@ -80,12 +81,20 @@ def run_decode(options: argparse.Namespace) -> bytes:
 def text_of(options: argparse.Namespace) -> str:
     """Return the text of `--text`, of `--input`, or of stdin."""
     if options.text is not None:
-        text: str = options.text
-        return text
+        return _text_argument(options.text)
     if options.input is None:
         return _utf8("stdin", sys.stdin.buffer.read())
     with open(options.input, "rb") as file:
         return _utf8(options.input, file.read())
+
+
+def _text_argument(text: str) -> str:
+    """Return the text of `--text`; where the locale could not read it, by its bytes."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _utf8("--text", os.fsencode(text))
+    return text
 
 
 def _utf8(name: str, content: bytes) -> str:
@@ -97,8 +106,10 @@ def _utf8(name: str, content: bytes) -> str:
 
 def _ids_from_stdin() -> list[int]:
     """Read ids from stdin: a JSON array, or numbers between white space."""
-    text = _utf8("stdin", sys.stdin.buffer.read())
-    words = text.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
+    text = _utf8("stdin", sys.stdin.buffer.read()).strip()
+    if text.startswith("[") != text.endswith("]"):
+        raise ValueError(f"stdin: the array of ids does not {'end' if text.startswith('[') else 'begin'}")
+    words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()
     for word in words:
         if not (word.isascii() and word.isdecimal()):
             raise ValueError(f"stdin: {word!r:.80} is not an id")
