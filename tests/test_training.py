@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Counts, Dialect, Tokenizer, training
+from bpetite import Counts, Dialect, Tokenizer, symbols, training
 from bpetite._encoder import _apply_merge
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
@@ -148,6 +149,56 @@ def test_options_of_the_wrong_kind_are_refused(wrong: int) -> None:
         Tokenizer.train_from_iterator(["ab"], 300, min_count=wrong)
     with pytest.raises(ValueError, match="max_token_length"):
         Tokenizer.train_from_iterator(["ab"], 300, max_token_length=wrong)
+
+
+def unread() -> Iterator[str]:
+    """Documents that must not be asked for."""
+    yield str(1 // 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_count": 0},
+        {"max_token_length": 0},
+        {"dialect": "klingon"},
+        {"special_tokens": "<a>"},
+        {"special_tokens": [""]},
+        {"special_tokens": [b"<a>"]},
+        {"special_tokens": ["<a>", "<a>"]},
+        {"special_tokens": {"<a>", "<b>"}},
+        {"special_tokens": ["\ud800"]},
+    ],
+)
+@pytest.mark.parametrize("dialect", ["bpetite", "tiktoken"])
+def test_wrong_options_are_refused_before_the_corpus_is_read(dialect: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        Tokenizer.train_from_iterator(unread(), 300, **{"dialect": dialect, **options})
+    with pytest.raises(ValueError):
+        Tokenizer.train_from_files("/nowhere", 300, **{"dialect": dialect, **options})
+
+
+@pytest.mark.parametrize("name", list(DIALECTS))
+def test_special_tokens_may_come_from_an_iterator(name: str) -> None:
+    specials = ["<a>", "<b>"]
+    expected = Tokenizer.train_from_iterator([CORPUS], 300, dialect=name, special_tokens=specials)
+    once = iter(specials)
+    got = Tokenizer.train_from_iterator([CORPUS], 300, dialect=name, special_tokens=once)  # type: ignore[arg-type]
+    assert got.special_tokens == expected.special_tokens
+    assert got == expected
+
+
+def test_numbers_beyond_64_bits_are_as_good_as_none() -> None:
+    huge = 10**30
+    expected = Tokenizer.train(CORPUS, 2000)
+    assert Tokenizer.train(CORPUS, huge) == expected
+    assert expected == Tokenizer.train_from_iterator(
+        [CORPUS], huge, max_token_length=huge, memory_limit=huge, num_threads=huge
+    )
+    assert Tokenizer.train(CORPUS, 256).extend([CORPUS], add=huge).merges[0] == expected.merges[0]
+    assert symbols.train_bpe([["a", "b"]], huge) == [("a", "b")]
+    with pytest.raises(OverflowError, match=f"min_count {huge}"):
+        Tokenizer.train_from_iterator([CORPUS], 300, min_count=huge)
 
 
 def test_one_string_is_no_iterable_of_documents() -> None:

@@ -12,5 +12,8 @@ END_OF_TEXT_TOKEN: str = "<|endoftext|>"
 BASE_VOCAB_SIZE: int = 256
 """One base token for every byte value."""
 
+LARGEST_COUNT: int = 2**64 - 1
+"""Counts, and whatever else the engine takes a number of, are unsigned and have 64 bits."""
+
 UNICODE_VERSION: str = "18.0.0"
 """The Unicode version of the pattern's classes (letters, numbers, white space); artifacts record it."""

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from bpetite import _counts_file
-from bpetite._constants import END_OF_TEXT_TOKEN
+from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
+from bpetite.vocabulary import check_special_tokens
 
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), what is done, and the total (0 where it is not known)."""
@@ -45,7 +46,7 @@ def memory_bytes(size: int | str | None) -> int | None:
         size = int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))
     if size is not None and (type(size) is not int or size < 1):
         raise ValueError(f"memory_limit must be a number of bytes above 0, not {size!r}")
-    return size
+    return None if size is None else min(size, LARGEST_COUNT)
 
 
 @dataclass(frozen=True)
@@ -297,7 +298,13 @@ class Counts:
 
 
 def default_specials(special_tokens: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the special tokens that training uses: `<|endoftext|>` unless others are given."""
+    """Return the special tokens of a training, in their order: `<|endoftext|>` unless others are given."""
+    if special_tokens is None:
+        return (END_OF_TEXT_TOKEN,)
     if isinstance(special_tokens, str):
         raise ValueError("special_tokens must be a list of strings, not one string")
-    return (END_OF_TEXT_TOKEN,) if special_tokens is None else tuple(special_tokens)
+    if isinstance(special_tokens, set | frozenset):
+        raise ValueError("special_tokens must be a list of strings, not a set: their order decides ids")
+    specials = tuple(special_tokens)
+    check_special_tokens(specials)
+    return specials

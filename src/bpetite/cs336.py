@@ -10,12 +10,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
-from bpetite.counts import Counts
+from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2
 from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer as _Tokenizer
-from bpetite.training import train_vocabulary
+from bpetite.training import planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 Path = str | os.PathLike[str]
@@ -33,7 +33,8 @@ def train_bpe(
     num_threads: int | None = None,
 ) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything."""
-    _DIALECT.planned_tokens(vocab_size, len(special_tokens))
+    special_tokens = default_specials(special_tokens)
+    planned_tokens(vocab_size, _DIALECT, special_tokens)
     counts = Counts.from_files(
         input_path, pattern=pattern, dialect=_DIALECT, special_tokens=special_tokens, num_threads=num_threads
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from bpetite._constants import LARGEST_COUNT
 from bpetite._engine import train_symbol_merges
 
 
@@ -27,7 +28,7 @@ def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]
         list(words.values()),
         tie_break="smallest_bytes",
         shared_tokens=True,
-        max_merges=max(num_merges, 0),
+        max_merges=min(max(num_merges, 0), LARGEST_COUNT),
     )
     merges = []
     for left, right, result in rows.tolist():

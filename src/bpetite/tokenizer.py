@@ -24,7 +24,7 @@ from bpetite.formats.difficult import check_same_ids
 from bpetite.formats.imported import Imported
 from bpetite.formats.tiktoken_encoding import Encoding
 from bpetite.normalization import NormalizingEncoder, split_at_specials
-from bpetite.training import extend_vocabulary, train_vocabulary
+from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Pair, Vocabulary
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> Tokenizer:
         """Train on UTF-8 text files, each of which is a document."""
-        Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
+        special_tokens = default_specials(special_tokens)
+        planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
         counts = Counts.from_files(
             paths,
             pattern=pattern,
@@ -124,7 +125,8 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
+        special_tokens = default_specials(special_tokens)
+        planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
         counts = Counts.from_iterator(
             documents,
             pattern=pattern,

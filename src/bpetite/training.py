@@ -8,12 +8,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
 from bpetite.counts import Counts, Progress, default_specials
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
+
+
+def planned_tokens(
+    vocab_size: int,
+    dialect: str | Dialect,
+    special_tokens: Sequence[str] | None,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+) -> int:
+    """Return how many tokens are to be learned; what is wrong is refused before a corpus is read.
+
+    >>> planned_tokens(500, "cs336", ["<|endoftext|>"])
+    243
+    """
+    _check_options(min_count, max_token_length)
+    return Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
 
 
 def train_vocabulary(
@@ -34,21 +51,10 @@ def train_vocabulary(
     """
     rules = Dialect.named(dialect)
     specials = default_specials(special_tokens)
-    planned = rules.planned_tokens(vocab_size, len(specials))
+    planned = planned_tokens(vocab_size, rules, specials, min_count, max_token_length)
     _check_counted_by(counts, rules, specials)
-    _check_options(min_count, max_token_length)
-    rows = train_merges(
-        counts._table,
-        base=rules.base_bytes(),
-        tie_break=rules.tie_break,
-        shared_tokens=rules.equal_tokens == "shared",
-        max_tokens=planned,
-        max_merges=None,
-        min_count=_least_count(min_count, counts),
-        max_token_length=max_token_length,
-        num_threads=num_threads,
-        progress=progress,
-        expect=_warn_if_more_than_available,
+    rows = _learn(
+        counts, rules, rules.base_bytes(), planned, min_count, max_token_length, num_threads, progress
     )
     trained_with = {} if min_count == 1 else {"min_count": min_count}
     if max_token_length is not None:
@@ -92,26 +98,55 @@ def extend_vocabulary(
             symbol_of[token_id] = len(ids)
             ids.append(token_id)
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
-    learned = train_merges(
-        counts._table,
-        base=bytes(bytes_by_id),
-        tie_break=rules.tie_break,
-        shared_tokens=rules.equal_tokens == "shared",
-        max_tokens=add,
-        max_merges=None,
-        min_count=_least_count(min_count, counts),
-        max_token_length=max_token_length,
-        prior_merges=np.array(rows, np.uint32).reshape(-1, 3),
-        num_threads=num_threads,
-        progress=progress,
-        expect=_warn_if_more_than_available,
+    prior_merges = np.array(rows, np.uint32).reshape(-1, 3)
+    learned = _learn(
+        counts,
+        rules,
+        bytes(bytes_by_id),
+        add,
+        min_count,
+        max_token_length,
+        num_threads,
+        progress,
+        prior_merges,
     )
     return vocabulary.extended(ids, learned.tolist())
 
 
+def _learn(
+    counts: Counts,
+    rules: Dialect,
+    base: bytes,
+    most: int,
+    min_count: int,
+    max_token_length: int | None,
+    num_threads: int | None,
+    progress: Progress | None,
+    prior_merges: NDArray[np.uint32] | None = None,
+) -> NDArray[np.uint32]:
+    """Learn up to `most` tokens; neither their number nor a length comes near what 64 bits hold."""
+    return train_merges(
+        counts._table,
+        base=base,
+        tie_break=rules.tie_break,
+        shared_tokens=rules.equal_tokens == "shared",
+        max_tokens=min(most, LARGEST_COUNT),
+        max_merges=None,
+        min_count=_least_count(min_count, counts),
+        max_token_length=None if max_token_length is None else min(max_token_length, LARGEST_COUNT),
+        prior_merges=prior_merges,
+        num_threads=num_threads,
+        progress=progress,
+        expect=_warn_if_more_than_available,
+    )
+
+
 def _least_count(min_count: int, counts: Counts) -> int:
     """Return `min_count` on the scale of the counts; 1 leaves out nothing, not even what is weighted low."""
-    return 1 if min_count == 1 else min_count * counts.scale
+    least = 1 if min_count == 1 else min_count * counts.scale
+    if least > LARGEST_COUNT:
+        raise OverflowError(f"min_count {min_count} is more than any count, which has 64 bits")
+    return least
 
 
 def _warn_if_more_than_available(expected: int) -> None:
@@ -122,7 +157,7 @@ def _warn_if_more_than_available(expected: int) -> None:
             f"merging is expected to take {expected / 1e9:.1f} GB of memory, and there are "
             f"{available / 1e9:.1f} GB; a higher min_count needs less",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

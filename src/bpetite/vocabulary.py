@@ -140,7 +140,7 @@ class Vocabulary:
         tokens = _replay(self.tokens, merges, merge_ids)
         specials = dict(self.special_tokens)
         _check_ids([*tokens, *specials.values()])
-        _check_specials(specials)
+        check_special_tokens(specials)
         _check_added(self.added_tokens, specials)
         if self.normalization not in (None, *get_args(Normalization)):
             raise ValueError(f"normalization must be None or NFC, not {self.normalization!r}")
@@ -193,7 +193,7 @@ class Vocabulary:
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).tokens[257]
         b'ab'
         """
-        _check_distinct("special token", special_tokens)
+        check_special_tokens(special_tokens)
         symbols = np.array(merges if isinstance(merges, np.ndarray) else list(merges), np.uint32)
         symbols = symbols.reshape(-1, 3)
         base = dialect.base_vocabulary(len(special_tokens))
@@ -346,11 +346,13 @@ def _check_ids(ids: Sequence[int]) -> None:
     _check_distinct("id", ids)
 
 
-def _check_specials(special_tokens: Mapping[str, int]) -> None:
+def check_special_tokens(special_tokens: Collection[str]) -> None:
+    """Refuse special tokens that are empty, no text, or given twice."""
     for text in special_tokens:
         if not isinstance(text, str) or not text:
             raise ValueError(f"a special token must be a non-empty string, not {text!r}")
         text.encode("utf-8")
+    _check_distinct("special token", special_tokens)
 
 
 def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int]) -> None:
@@ -359,7 +361,7 @@ def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int
         raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
 
 
-def _check_distinct(what: str, values: Sequence[Hashable]) -> None:
+def _check_distinct(what: str, values: Collection[Hashable]) -> None:
     if len(set(values)) != len(values):
         seen: set[Hashable] = set()
         for value in values:

@@ -24,6 +24,7 @@ from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer
+from bpetite.training import planned_tokens
 
 _EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
@@ -61,8 +62,9 @@ def run(options: argparse.Namespace) -> bytes:
     started = time.perf_counter()
     check_output(options.output, force=options.force)
     rules = Dialect.named(options.dialect)
-    specials = 1 if options.special_token is None else len(options.special_token)
-    planned = rules.planned_tokens(options.vocab_size, specials)
+    planned = planned_tokens(
+        options.vocab_size, rules, options.special_token, options.min_count, options.max_token_length
+    )
     with TrainingProgress(planned, quiet=options.quiet) as progress:
         counts = _counts(options, rules, progress)
         tokenizer = Tokenizer.train_from_counts(
