@@ -1,6 +1,8 @@
 """Counts as files: what is saved is loaded, parts add up to the whole, and what is wrong is refused."""
 
+import copy
 import json
+import pickle
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -68,6 +70,30 @@ def test_what_is_saved_is_loaded(counts: Counts, tmp_path: Path) -> None:
         assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
     with pytest.raises(FileExistsError):
         counts.save(tmp_path / "0.parquet")
+
+
+def test_counts_are_equal_where_the_same_was_counted(counts: Counts, tmp_path: Path) -> None:
+    counts.save(tmp_path / "c.parquet")
+    parts = [Counts.from_iterator([text], dialect="tiktoken") for text in reversed(CORPUS)]
+    for same in (
+        Counts.load(tmp_path / "c.parquet"),
+        Counts.merge(parts),
+        pickle.loads(pickle.dumps(counts)),
+        copy.deepcopy(counts),
+        Counts.from_iterator(CORPUS, dialect="cs336"),  # which counts by the same rules
+    ):
+        assert same == counts
+    for other in (
+        Counts.from_iterator(CORPUS[1:], dialect="tiktoken"),
+        Counts.from_iterator([*CORPUS, " "], dialect="tiktoken"),
+        Counts.from_iterator(CORPUS, dialect="bpetite"),
+        Counts.from_iterator(CORPUS, dialect="tiktoken", pattern="o200k"),
+        counts.weighted(2),
+        counts.weighted(Fraction(1, 2)),
+        list(counts.items()),
+    ):
+        assert other != counts
+    assert Counts.from_iterator(["a"]) != Counts.from_iterator(["a\0"])
 
 
 def test_row_groups_do_not_depend_on_how_the_rows_came(

@@ -1,7 +1,9 @@
 """What a vocabulary is, and everything that it refuses to be."""
 
+import copy
 import hashlib
 import json
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from unittest import mock
@@ -12,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bpetite import _fingerprint
+from bpetite import Tokenizer, _fingerprint
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
 
@@ -72,6 +74,25 @@ def test_a_vocabulary_cannot_be_changed() -> None:
         vocabulary.merges = []  # type: ignore[misc]  # the point of the test
     with pytest.raises(TypeError):
         vocabulary.tokens[0] = b"x"  # type: ignore[index]  # the point of the test
+
+
+class Polite(Tokenizer):
+    """A tokenizer of a kind of its own."""
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies_are_equal_and_of_the_same_kind(again: Callable[[Any], Any]) -> None:
+    trained = Polite.train_from_iterator(["ab ab abc"], 260, dialect="cs336", min_count=1)
+    given = Vocabulary(
+        BASE | {300: b"ab"}, [(97, 98)], {"<x>": 7000}, added_tokens=["<x>"], normalization="NFC"
+    )
+    for vocabulary in (trained.vocabulary, given):
+        copied = again(vocabulary)
+        assert copied == vocabulary
+        assert hash(copied) == hash(vocabulary)
+        assert copied.fingerprint == vocabulary.fingerprint
+    assert again(trained) == trained
+    assert type(again(trained)) is type(trained.truncate(258)) is type(trained.extend(["x"], 1)) is Polite
 
 
 def test_from_merges_refuses_a_special_token_given_twice() -> None:

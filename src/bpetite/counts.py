@@ -272,6 +272,14 @@ class Counts:
         self._table = CountTable(self.pattern, self.boundaries, self.unmatched_text == "counted")
         self._table.add_counts(*state["_table"])
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same was counted, by the same rules and in the same units."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        ours, theirs = self.__getstate__(), other.__getstate__()
+        (joined, *numbers), (other_joined, *other_numbers) = ours.pop("_table"), theirs.pop("_table")
+        return ours == theirs and joined == other_joined and all(map(np.array_equal, numbers, other_numbers))
+
     def __len__(self) -> int:
         """Return how many distinct pretokens there are."""
         return len(self._table)

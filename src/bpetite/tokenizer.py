@@ -180,7 +180,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return Tokenizer(self._vocabulary.truncate(vocab_size), self._assumptions)
+        return type(self)(self._vocabulary.truncate(vocab_size), self._assumptions)
 
     def extend(
         self,
@@ -207,7 +207,7 @@ class Tokenizer:
                 num_threads=num_threads,
                 progress=progress,
             )
-        return Tokenizer(
+        return type(self)(
             extend_vocabulary(
                 self._vocabulary,
                 counts,
@@ -552,8 +552,15 @@ class Tokenizer:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer cannot be changed; {name} was to be set")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a tokenizer cannot be changed; {name} was to be deleted")
+
     def __reduce__(self) -> tuple[object, ...]:
-        return _from_artifact, (_persistence.artifact_bytes(self._vocabulary), self._assumptions)
+        return _from_artifact, (
+            type(self),
+            _persistence.artifact_bytes(self._vocabulary),
+            self._assumptions,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -568,8 +575,8 @@ class Tokenizer:
         )
 
 
-def _from_artifact(artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:
-    return Tokenizer(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
+def _from_artifact(kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:
+    return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:

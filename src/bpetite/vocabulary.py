@@ -19,11 +19,11 @@ import gc
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from operator import lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,6 +238,18 @@ class Vocabulary:
         next_id = max(*self.tokens, *self.special_tokens.values()) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
         return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
+
+    def __hash__(self) -> int:
+        """Equal vocabularies have equal fingerprints, though not the other way round."""
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle and copy what was given; it is checked again where the value is made again."""
+        values: dict[str, Any] = {given.name: getattr(self, given.name) for given in fields(self)}
+        for name, value in values.items():
+            if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
+                values[name] = dict(value)
+        return partial(type(self), **values), ()
 
     def __repr__(self) -> str:
         """Return a line: all tokens of a vocabulary would fill many pages of a notebook."""
