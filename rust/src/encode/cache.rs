@@ -16,6 +16,7 @@ use std::sync::{Arc, RwLock};
 
 use super::memory::{Zeroable, Zeroed};
 use crate::error::Result;
+use crate::prefetch::prefetch;
 
 /// The longest pretoken that is kept.
 pub const LONGEST: usize = 255;
@@ -160,14 +161,7 @@ impl<'a> Buckets<'a> {
     /// Bring a bucket into the processor's cache.
     #[inline(always)]
     pub fn prefetch(self, place: BucketPlace) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no effect on the program, whatever the address.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.0.as_ptr().wrapping_add(place.0).cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = place;
+        prefetch(self.0, place.0);
     }
 
     /// The entry of a key, if it lies in the bucket at that place.

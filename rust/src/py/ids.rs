@@ -155,7 +155,7 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
 }
 
 /// The elements of an array of this type as ids; nothing if it is of another type.
-fn copy<T: Element + Copy + TryInto<u32> + std::fmt::Display>(
+fn copy<T: Element + Copy + TryInto<u32> + Into<i128>>(
     array: &Bound<'_, PyUntypedArray>,
 ) -> Option<PyResult<Vec<u32>>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
@@ -170,6 +170,6 @@ fn copy<T: Element + Copy + TryInto<u32> + std::fmt::Display>(
     Some(fitting.map(|()| ids))
 }
 
-fn unknown(id: impl std::fmt::Display) -> PyErr {
-    PyKeyError::new_err(format!("{id}"))
+fn unknown(id: impl Into<i128>) -> PyErr {
+    PyKeyError::new_err(id.into())
 }
