@@ -2,8 +2,12 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +45,28 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
             namespace.update(parsed.globs)
         else:
             exec(compile(block, str(page), "exec"), namespace)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
+def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
+    """All but those that build, install or wait for a browser, one after the other."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGES[0].read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [
+        line for line in "".join(blocks).splitlines() if not re.match(r"make|\. |pip|bpetite view", line)
+    ]
+    assert len(lines) >= 8
+    shutil.copytree(PROJECT / "docs", tmp_path / "docs")
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    ran = subprocess.run(
+        ["sh", "-e"],
+        input="\n".join(lines),
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
