@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import os
+import pickle
 import subprocess
 import sys
 import sysconfig
@@ -27,6 +28,7 @@ from statistics import median
 
 from bench.contenders import CONTENDERS
 from bench.section import machine, table, versions, write_section
+from bench.stages import count
 from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
 
 MEGABYTE = 1_000_000
@@ -167,6 +169,8 @@ def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
             growth_table(paths, scratch, rounds),
             vocabulary_table(paths, rounds),
             threads_table(paths, rounds),
+            counting_table(paths, rounds),
+            *([merging_table(paths)] if sys.platform == "linux" else []),
         ]
     )
 
@@ -235,6 +239,40 @@ def threads_table(paths: Sequence[Path], rounds: int) -> str:
         costs = medians([partial(measure, "bpetite", path, threads=threads) for threads in (1, 2)], rounds)
         rows.append([path.stem, *map(seconds, costs)])
     return table(["bpetite, seconds with", "1 thread", "2 threads"], rows)
+
+
+def counting_table(paths: Sequence[Path], rounds: int) -> str:
+    """Return our seconds of counting alone, and how much a second thread helps."""
+    rows = []
+    for path in paths:
+        turns = [[stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(rounds)]
+        one, two = (median(column) for column in zip(*turns, strict=True))
+        rows.append([path.stem, f"{one:.3f}", f"{two:.3f}", f"**{one / two:.2f}x**"])
+    return table(["counting alone, seconds with", "1 thread", "2 threads", ""], rows)
+
+
+def merging_table(paths: Sequence[Path]) -> str:
+    """Return how much memory merging adds for each pretoken."""
+    rows = []
+    for path in paths:
+        counts = count(str(path), threads=2)
+        text = sum(len(pretoken) for pretoken, _ in counts.items()) / len(counts)
+        most = stage("merging", str(VOCAB_SIZE), given=pickle.dumps(counts))
+        rows.append([path.stem, f"{len(counts):,}", f"{text:.0f}", f"{most:.0f}", f"{most - text:.0f}"])
+    head = [
+        "merging, bytes for each pretoken",
+        "pretokens",
+        "their text",
+        "beside the counts",
+        "beyond the text",
+    ]
+    return table(head, rows)
+
+
+def stage(*arguments: str, given: bytes | None = None) -> float:
+    """Return what a process says that a stage of our training took."""
+    command = [sys.executable, "-m", "bench.stages", *arguments]
+    return float(subprocess.run(command, check=True, input=given, stdout=subprocess.PIPE).stdout)
 
 
 def main() -> None:

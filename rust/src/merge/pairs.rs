@@ -63,10 +63,21 @@ impl PairTable {
         self.len
     }
 
+    /// How many places a look at all pairs passes.
+    pub fn places(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// All keys, counts and list numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u32)> {
         let entries = self.pairs.iter().zip(&self.lists);
         entries.filter(|(pair, _)| pair.key != 0).map(|(pair, &list)| (pair.key, pair.count, list))
+    }
+
+    /// The list numbers of the pairs that occur less often than this.
+    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut u32> {
+        let entries = self.pairs.iter().zip(&mut self.lists);
+        entries.filter(move |(pair, _)| pair.key != 0 && pair.count < threshold).map(|(_, list)| list)
     }
 
     /// Tells that the pair will soon be asked for.

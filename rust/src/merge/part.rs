@@ -69,6 +69,8 @@ pub struct Part {
     lists: Vec<List>,
     arena: Arena,
     arena_limit: usize,
+    /// How large the arena was when it was last looked for lists that nobody needs.
+    arena_noted: usize,
     /// Tokens found left and right of the pair that is being merged.
     pub before: Neighbours,
     pub after: Neighbours,
@@ -80,6 +82,9 @@ pub struct Part {
 const AHEAD: usize = 32;
 /// How many of them are asked for before the merges that come first.
 const FEW: usize = 8;
+/// Room for more than so many times the events of a merge, and of so few, is given up.
+const ROOM: usize = 8;
+const LEAST_ROOM: usize = 1 << 10;
 /// Positions that may be added before a recount, however few pairs stand in the words.
 const SPARE: usize = 1 << 10;
 
@@ -93,6 +98,7 @@ impl Part {
             lists: Vec::new(),
             arena: Arena::default(),
             arena_limit: 0,
+            arena_noted: 0,
             before: Neighbours::default(),
             after: Neighbours::default(),
             events: Vec::new(),
@@ -126,9 +132,21 @@ impl Part {
         self.arena.len() > self.arena_limit
     }
 
-    /// Makes room for what a merge at all positions of a list leaves behind.
+    /// Whether more than so many positions were added since the size was noted.
+    pub fn has_grown(&self, by: usize) -> bool {
+        self.arena.len() - self.arena_noted > by
+    }
+
+    /// Notes how large the arena is.
+    pub fn note_size(&mut self) {
+        self.arena_noted = self.arena.len();
+    }
+
+    /// Makes room for what a merge at all positions of a list leaves behind, and keeps no more than a few times that:
+    /// the first merges have by far the most positions.
     pub fn make_room(&mut self, list: u32) -> Result<()> {
         let positions = self.list_len(list);
+        self.events.shrink_to(ROOM * positions.max(LEAST_ROOM));
         memory::reserve(&mut self.events, positions)
     }
 
@@ -168,6 +186,13 @@ impl Part {
         }
     }
 
+    /// Forgets the positions of a list that nobody will ask for, if there is such a list.
+    pub fn drop_list(&mut self, list: u32) {
+        if let Some(positions) = self.lists.get_mut(list as usize) {
+            self.arena.give_back(std::mem::take(positions));
+        }
+    }
+
     /// Makes an empty list.
     pub fn add_list(&mut self) {
         self.lists.push(List::default());
@@ -204,6 +229,7 @@ impl Part {
         self.after.clear();
         self.lists = Vec::new();
         self.arena = Arena::default();
+        self.note_size();
     }
 
     /// Drops the words that have become one token; the positions must be forgotten.
@@ -234,6 +260,7 @@ impl Part {
         }
         self.arena.reserve(listed as usize)?;
         self.arena_limit = listed as usize + growth + SPARE;
+        self.note_size();
         let work = zip(self.stretches(), ends);
         let (slots, spans, places) = (&self.slots, &self.spans, self.arena.shared_places());
         on_each(work, pulse, |(stretch, mut ends), pulse| {
@@ -267,6 +294,7 @@ impl Part {
     ) -> Result<()> {
         self.arena.reserve(places)?;
         self.arena_limit = places + growth + SPARE;
+        self.note_size();
         let mut start = 0;
         for list in lists {
             let len = list.len() as u32;

@@ -55,6 +55,8 @@ pub(super) struct Pace {
     pub dense: usize,
     /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
     pub growth: usize,
+    /// The positions that may be added before those that nobody needs are dropped, for each place in the table of pairs.
+    pub keep: usize,
     /// Merges with at least so many positions are made by all threads.
     pub together: usize,
     /// Pairs rarer than this lie in buckets.
@@ -79,6 +81,7 @@ impl Default for Pace {
             divisor: 8,
             dense: 320,
             growth: 100,
+            keep: 1,
             together: 2048,
             buckets: 1024,
             at_a_time: 4096,
@@ -298,11 +301,24 @@ impl<'r> Trainer<'r> {
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
+        if parts.iter().any(|part| part.has_grown(self.pace.keep * self.pairs.places())) {
+            self.drop_lists(&mut parts);
+        }
         self.parts = parts;
         if self.parts.iter().any(|part| part.is_full()) {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
+    }
+
+    /// Gives up the lists of pairs that have fallen below the threshold. A pair that rises again has no list then.
+    fn drop_lists(&mut self, parts: Parts<'_, '_>) {
+        parts.iter_mut().for_each(|part| part.list_positions());
+        for list in self.pairs.lists_below(self.threshold) {
+            let list = std::mem::replace(list, UNLISTED);
+            parts.iter_mut().for_each(|part| part.drop_list(list));
+        }
+        parts.iter_mut().for_each(|part| part.note_size());
     }
 
     /// Sums up what the parts tallied, and asks for the pairs that will be looked up.
