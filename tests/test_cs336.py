@@ -85,6 +85,15 @@ def test_a_vocabulary_that_lacks_bytes_encodes_what_it_can() -> None:
     assert tok.encode("the cat ate") == [9, 7, 1, 5, 10, 3]
     with pytest.raises(ValueError, match="no token for byte b'x'"):
         tok.encode("the x")
+    assert tok.decode([9, 7, 1, 5, 10, 3]) == "the cat ate"
+    for unknown in (len(vocab), len(vocab) + 200, 999):
+        with pytest.raises(KeyError, match=str(unknown)):
+            tok.decode([1, unknown])
+
+
+def test_one_string_is_no_list_of_special_tokens() -> None:
+    with pytest.raises(ValueError, match="not one string"):
+        cs336.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], "<s>")
 
 
 @given(pieces=st.lists(st.text(alphabet="lowe <s>\n\u00e9", max_size=6), max_size=8))

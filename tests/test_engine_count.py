@@ -1,5 +1,6 @@
 """The engine counts what the specification's pretokens, counted one by one, come to."""
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -159,8 +160,10 @@ def test_a_document_that_is_not_utf8_is_an_error_with_its_number_and_offset() ->
 
 
 def test_a_missing_file_is_file_not_found(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as raised:
         _engine.CountTable(GPT2).add_files([tmp_path / "missing"])
+    assert raised.value.args == (errno.ENOENT, os.strerror(errno.ENOENT))
+    assert raised.value.filename == str(tmp_path / "missing")
 
 
 def test_an_exception_of_the_iterable_is_passed_on_unchanged() -> None:

@@ -77,6 +77,8 @@ class Tokenizer:
         """Take a vocabulary; special tokens that it lacks get the ids past its last one."""
         self.vocab = dict(vocab)
         self.merges = list(merges)
+        if isinstance(special_tokens, str):
+            raise ValueError("special_tokens must be a list of strings, not one string")
         self.special_tokens = list(dict.fromkeys(special_tokens or ()))
         specials = self._special_ids()
         tokens = {
@@ -131,6 +133,11 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids; bytes that are not UTF-8 become U+FFFD."""
+        if self._absent:
+            ids = list(ids)
+            for token_id in ids:
+                if token_id in self._absent:
+                    raise KeyError(token_id)
         return self._tokenizer.decode(ids, errors="replace")
 
     def _checked(self, ids: list[int]) -> list[int]:

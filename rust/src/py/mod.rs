@@ -47,7 +47,9 @@ impl From<Error> for PyErr {
             Error::Memory(message) => PyMemoryError::new_err(message),
             // Two arguments let OSError pick its subclass (FileNotFoundError, PermissionError, ...).
             Error::Io { path, source } => match source.raw_os_error() {
-                Some(code) => PyOSError::new_err((code, source.to_string(), path)),
+                Some(code) => {
+                    PyOSError::new_err((code, told_by_system(&source, code), path.into_os_string()))
+                }
                 None => PyOSError::new_err(format!("{}: {source}", path.display())),
             },
             Error::Caller(raised) => match raised.downcast::<PyErr>() {
@@ -57,6 +59,12 @@ impl From<Error> for PyErr {
             other => PyValueError::new_err(other.to_string()),
         }
     }
+}
+
+/// What the system says of an error, without the number that Rust puts behind it.
+fn told_by_system(error: &std::io::Error, code: i32) -> String {
+    let message = error.to_string();
+    message.strip_suffix(&format!(" (os error {code})")).unwrap_or(&message).to_owned()
 }
 
 /// Signals (Ctrl-C) and the caller's `progress(stage, done, total)`, both with the GIL taken for a moment.
