@@ -5,6 +5,7 @@ import functools
 import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -478,6 +479,34 @@ def test_whether_a_pattern_covers_all_text() -> None:
 
 
 # Normalization -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tok: tok.encode("e\u0301<s>", special="eror"),
+        lambda tok: tok.encode("e\u0301", special=None),
+        lambda tok: tok.encode("e\u0301\ud800"),
+        lambda tok: tok.encode(b"ab"),
+        lambda tok: tok.encode_batch("ab"),
+        lambda tok: tok.encode_batch(b"ab"),
+        lambda tok: tok.encode_batch(["a", 5]),
+        lambda tok: tok.encode_batch_to_numpy("ab"),
+        lambda tok: tok.encode_batch_to_numpy([b"ok", b"a\xff"]),
+        lambda tok: tok.count_batch([b"a", b"\xff"]),
+        lambda tok: tok.token_bytes(True),
+        lambda tok: tok.token_bytes(97.0),
+        lambda tok: tok.token_bytes(10**9),
+    ],
+)
+def test_what_is_no_text_is_refused_as_without_normalization(call: Callable[[Any], object]) -> None:
+    plain = Tokenizer.train("ab<s>", 257)
+    composing = Tokenizer(replace(plain.vocabulary, normalization="NFC"))
+    with pytest.raises((TypeError, ValueError, KeyError)) as expected:
+        call(plain)
+    with pytest.raises(expected.type) as raised:
+        call(composing)
+    assert str(raised.value) == str(expected.value)
 
 
 def test_every_way_to_encode_normalizes() -> None:

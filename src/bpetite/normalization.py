@@ -81,6 +81,7 @@ class NormalizingEncoder:
         self.decode = encoder.decode
         self.decode_bytes = encoder.decode_bytes
         self.decode_batch = encoder.decode_batch
+        self.token_bytes = encoder.token_bytes
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
         """Encode a text."""
@@ -97,7 +98,7 @@ class NormalizingEncoder:
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts."""
-        decoded = list(map(_decoded, texts))
+        decoded = _decoded(texts)
         if all(map(self._is_normalized, decoded)):
             return self._encoder.encode_batch(decoded, special, num_threads)
         return [self.encode(text, special, num_threads) for text in decoded]
@@ -120,7 +121,7 @@ class NormalizingEncoder:
         append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array of ids and the places where they begin and end in it."""
-        rows = [self.encode_to_numpy(_decoded(text), special, dtype, num_threads) for text in texts]
+        rows = [self.encode_to_numpy(text, special, dtype, num_threads) for text in _decoded(texts)]
         if append is not None:
             self._encoder.token_bytes(append)
             rows = [np.append(row, np.array([append], dtype)) for row in rows]
@@ -161,7 +162,7 @@ class NormalizingEncoder:
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return how many ids encoding each text gives."""
-        return [self.count(_decoded(text), special, num_threads) for text in texts]
+        return [self.count(text, special, num_threads) for text in _decoded(texts)]
 
     def decode_stream(self, errors: str = "strict") -> DecodeStream:
         """Begin a text whose ids arrive one by one."""
@@ -171,8 +172,8 @@ class NormalizingEncoder:
         """Cut a text into special tokens, to be parsed, and the normalized rest."""
         if not isinstance(text, str) or self._is_normalized(text):
             return [(text, special)]
-        if special == "error":
-            self._encoder.count(text, special)
+        text.encode("utf-8")  # A lone surrogate is told by its place in the whole text.
+        self._encoder.count(text if special == "error" else "", special)
         if special != "parse" or self._specials is None:
             return [(unicodedata.normalize(self._normalization, text), "text")]
         # Splitting by a group keeps what matched, in every second place.
@@ -188,5 +189,19 @@ class NormalizingEncoder:
         raise ValueError(f"this vocabulary normalizes text ({self._normalization}), so it cannot tell {what}")
 
 
-def _decoded(text: str | bytes) -> str:
-    return text.decode("utf-8") if isinstance(text, bytes) else text
+def _decoded(texts: Iterable[str | bytes]) -> list[str]:
+    """Return the texts of a batch; what is no text is refused as the engine refuses it."""
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"texts: one {type(texts).__name__} was given where several are expected")
+    return [_text(place, text) for place, text in enumerate(texts)]
+
+
+def _text(place: int, text: object) -> str:
+    if isinstance(text, str):
+        return text
+    if not isinstance(text, bytes):
+        raise TypeError(f"texts: item {place} must be str or bytes, not {type(text).__name__}")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"text {place}: not valid UTF-8 at byte {error.start}") from None

@@ -385,12 +385,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).token_bytes(256)
         b'ab'
         """
-        if token_id in self._vocabulary.tokens:
-            return self._vocabulary.tokens[token_id]
-        for text, special_id in self._vocabulary.special_tokens.items():
-            if special_id == token_id:
-                return text.encode("utf-8")
-        raise KeyError(token_id)
+        return self._encoder.token_bytes(token_id)
 
     def token_id(self, token: bytes) -> int:
         """Return the id of a token's bytes; special tokens are found by `special_tokens`.
