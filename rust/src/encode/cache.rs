@@ -266,23 +266,32 @@ impl Table {
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
     }
 
-    /// Keep the ids of a pretoken, unless there is no room for them nearby.
-    pub fn insert(&self, key: Key, pretoken: &[u8], ids: &[u32]) {
+    /// Keep the ids of a pretoken, unless there is no room for them nearby; whether that took an entry.
+    pub fn insert(&self, key: Key, pretoken: &[u8], ids: &[u32]) -> bool {
         for entry in self.buckets().probes(key) {
             if entry.holds(key) {
-                return;
+                return false;
             }
             let claim = entry.high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
             if claim.is_ok() {
-                return self.fill(entry, key, pretoken, ids);
+                self.fill(entry, key, pretoken, ids);
+                return true;
             }
+        }
+        false
+    }
+
+    /// Tell how many entries were taken.
+    #[inline]
+    pub fn taken(&self, entries: usize) {
+        if entries > 0 {
+            self.counters.entries.fetch_add(entries, Ordering::Relaxed);
         }
     }
 
     /// Fill and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table
     /// is about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
-        self.counters.entries.fetch_add(1, Ordering::Relaxed);
         let inline = key.is_short() && (1..=INLINE).contains(&ids.len());
         let mut held = [0; INLINE];
         if inline {
@@ -334,16 +343,16 @@ impl Table {
             return Self::new(LARGEST);
         }
         let table = Self::new(larger)?;
-        for entry in self.buckets.iter().flat_map(|bucket| &bucket.0) {
-            self.copy(entry, &table);
-        }
+        let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
+        table.taken(entries.filter(|entry| self.copy(entry, &table)).count());
         Ok(table)
     }
 
-    fn copy(&self, entry: &Entry, table: &Self) {
+    /// Copy an entry, if it is one, to another table; whether it took one there.
+    fn copy(&self, entry: &Entry, table: &Self) -> bool {
         let high = entry.high.load(Ordering::Acquire);
         if high == EMPTY || high == CLAIMED {
-            return;
+            return false;
         }
         let ids = entry.held().ids;
         let key = Key { low: entry.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
@@ -354,7 +363,7 @@ impl Table {
             let ids = self.words(ids[0] as usize + words.len(), ids[1] as usize);
             return table.insert(key, &bytes, ids);
         }
-        table.insert(key, &[], self.found(entry));
+        table.insert(key, &[], self.found(entry))
     }
 }
 

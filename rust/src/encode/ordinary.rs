@@ -50,6 +50,9 @@ pub struct Gathering {
 struct Merging {
     ids: Vec<u32>,
     scratch: Scratch,
+    /// How many entries of the table were taken that it was not told of: it is told once for each batch, because all
+    /// threads tell it the same way.
+    learned: usize,
 }
 
 /// The keys of a block and where they are looked for.
@@ -196,6 +199,9 @@ impl Encoder {
                 }
                 start = block.end();
             }
+            if let Some(table) = &table {
+                table.taken(std::mem::take(&mut gathering.merging.learned));
+            }
             pulse.beat(start - batch_start)?;
             table = self.cache.renewed(table);
         }
@@ -237,7 +243,7 @@ impl Encoder {
         }
         self.merge(pretoken, merging, pulse)?;
         if key != Key::NONE {
-            table.insert(key, pretoken, &merging.ids);
+            merging.learned += usize::from(table.insert(key, pretoken, &merging.ids));
         }
         Ok(&merging.ids)
     }
