@@ -117,6 +117,14 @@ def test_broken_files_are_refused_with_the_place(
         Tokenizer.from_gpt2(*files)
 
 
+@pytest.mark.parametrize("wrong", ["<a>", {"<a>": 300}, {"<a>", "<b>"}, ["<a>", "<a>"], [""], [5]])
+def test_special_tokens_are_a_list_of_different_strings(tok: Tokenizer, tmp_path: Path, wrong: Any) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    tok.to_gpt2(*files)
+    with pytest.raises(ValueError, match="special"):
+        Tokenizer.from_gpt2(*files, special_tokens=wrong)
+
+
 def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     Tokenizer.train_from_iterator(["ab"], 258, dialect="huggingface").to_gpt2(*files)

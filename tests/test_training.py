@@ -167,6 +167,7 @@ def unread() -> Iterator[str]:
         {"special_tokens": [b"<a>"]},
         {"special_tokens": ["<a>", "<a>"]},
         {"special_tokens": {"<a>", "<b>"}},
+        {"special_tokens": {"<a>": 7}},
         {"special_tokens": ["\ud800"]},
     ],
 )

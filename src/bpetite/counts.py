@@ -21,7 +21,7 @@ from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
-from bpetite.vocabulary import check_special_tokens
+from bpetite.vocabulary import listed_special_tokens
 
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), what is done, and the total (0 where it is not known)."""
@@ -307,12 +307,4 @@ class Counts:
 
 def default_specials(special_tokens: Sequence[str] | None) -> tuple[str, ...]:
     """Return the special tokens of a training, in their order: `<|endoftext|>` unless others are given."""
-    if special_tokens is None:
-        return (END_OF_TEXT_TOKEN,)
-    if isinstance(special_tokens, str):
-        raise ValueError("special_tokens must be a list of strings, not one string")
-    if isinstance(special_tokens, set | frozenset):
-        raise ValueError("special_tokens must be a list of strings, not a set: their order decides ids")
-    specials = tuple(special_tokens)
-    check_special_tokens(specials)
-    return specials
+    return (END_OF_TEXT_TOKEN,) if special_tokens is None else listed_special_tokens(special_tokens)

@@ -358,6 +358,21 @@ def _check_ids(ids: Sequence[int]) -> None:
     _check_distinct("id", ids)
 
 
+def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
+    """Return special tokens in the order given; what has no order, or ids that would get lost, is refused."""
+    if isinstance(special_tokens, str):
+        raise ValueError("special_tokens must be a list of strings, not one string")
+    if isinstance(special_tokens, set | frozenset):
+        raise ValueError("special_tokens must be a list of strings, not a set: their order decides ids")
+    if isinstance(special_tokens, Mapping):
+        raise ValueError(
+            "special_tokens must be a list of strings, not a dict: their ids cannot be chosen here"
+        )
+    specials = tuple(special_tokens)
+    check_special_tokens(specials)
+    return specials
+
+
 def check_special_tokens(special_tokens: Collection[str]) -> None:
     """Refuse special tokens that are empty, no text, or given twice."""
     for text in special_tokens:

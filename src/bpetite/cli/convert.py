@@ -11,6 +11,7 @@ from bpetite.cli.formats import (
     ANY_FORMAT,
     FORMATS,
     add_what_files_lack,
+    check_given,
     format_of,
     peer_encode,
     read_tokenizer,
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> bytes:
     if target_format != "gpt2":
         check_output(options.target, force=options.force)
     tokenizer = read_tokenizer(options.source, source_format, options)
+    check_given(tokenizer, options.source, options)
     checked = []
     if options.check:
         checked += _check(tokenizer, options.source, source_format)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bpetite.formats import peers
 from bpetite.formats.difficult import Encodes
-from bpetite.patterns import PATTERNS
+from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.tokenizer import Tokenizer
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
@@ -106,6 +106,18 @@ def _read(path: str, kind: str, options: argparse.Namespace) -> Tokenizer:
         special_tokens=_with_ids(_specials(options)),
         whole_pretoken_first=options.whole_pretoken_first,
     )
+
+
+def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:
+    """Refuse a pattern, a special token or its id that was given, but is not what the file has."""
+    if options.pattern is not None and named_pattern(options.pattern) != tokenizer.pattern:
+        raise ValueError(f"{path}: its pattern is {tokenizer.pattern}, not {options.pattern}")
+    for text, token_id in _specials(options).items():
+        actual = tokenizer.special_tokens.get(text)
+        if actual is None:
+            raise ValueError(f"{path}: {text!r} is no special token there")
+        if token_id not in (None, actual):
+            raise ValueError(f"{path}: special token {text!r} has id {actual} there, not {token_id}")
 
 
 def read_model(options: argparse.Namespace) -> Tokenizer:

@@ -17,7 +17,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.pairs import vocabulary_of_pairs
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 Path = str | os.PathLike[str]
 BytesPair = tuple[bytes, bytes]
@@ -68,7 +68,7 @@ def parse(
 ) -> Imported:
     """Read the content of the two files; errors name the paths."""
     ids = _ids(vocab_path, vocab)
-    named = _DEFAULT_SPECIALS if special_tokens is None else special_tokens
+    named = _DEFAULT_SPECIALS if special_tokens is None else listed_special_tokens(special_tokens)
     specials, keys = _special_ids(ids, named, must_stand=special_tokens is None)
     spellings = Spellings()
     tokens = {
@@ -101,7 +101,7 @@ def _special_ids(
     specials: dict[str, int] = {}
     keys: set[str] = set()
     next_id = max(ids.values(), default=-1) + 1
-    for text in dict.fromkeys(special_tokens):
+    for text in special_tokens:
         key = next((key for key in (text, to_printable(text.encode("utf-8"))) if key in ids), None)
         if key is not None:
             specials[text] = ids[key]

@@ -22,7 +22,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.difficult import Encodes, check_same_ids
 from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
@@ -118,7 +118,8 @@ def _special_ids(special_tokens: SpecialTokens, tokens: Mapping[int, bytes]) -> 
         raise ValueError("special_tokens must be a list of strings or a dict of ids, not a string")
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
-    return Dialect.named("tiktoken").special_token_ids(special_tokens, max(tokens) + 1)
+    specials = listed_special_tokens(special_tokens)
+    return Dialect.named("tiktoken").special_token_ids(specials, max(tokens) + 1)
 
 
 def _check_gaps(path: Path, tokens: Mapping[int, bytes], specials: Mapping[str, int]) -> None:
