@@ -16,6 +16,7 @@ TESTS = {
     "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
     "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
+    "json_lines.rs": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
     "spare.rs": "`cargo test spare`, `tests/test_engine_encode.py`",

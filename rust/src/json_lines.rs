@@ -126,13 +126,6 @@ struct Text<'a> {
     length: usize,
 }
 
-impl Text<'_> {
-    fn push(&mut self, bytes: &[u8]) {
-        self.room[self.length..][..bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
-    }
-}
-
 /// What a line holds.
 enum Found {
     Text,
@@ -270,36 +263,12 @@ impl<'a> Line<'a> {
     /// Go past a string and put what it says, which must not have a lone surrogate in it, behind `text`.
     fn string(&mut self, text: &mut Text) -> Option<()> {
         self.word("\"")?;
-        loop {
-            self.copy_plain(text);
-            match self.take()? {
-                b'"' => return Some(()),
-                b'\\' => {
-                    let said = char::from_u32(self.escaped()?)?;
-                    text.push(said.encode_utf8(&mut [0; 4]).as_bytes());
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// Go past what stands for itself, and put it behind `text`.
-    fn copy_plain(&mut self, text: &mut Text) {
-        while let Some(word) = self.rest.first_chunk::<8>()
-            && let Some(room) = text.room[text.length..].first_chunk_mut::<8>()
-        {
-            *room = *word;
-            let special = special_bytes(u64::from_le_bytes(*word));
-            let plain = special.trailing_zeros() as usize / 8;
-            self.rest = &self.rest[plain..];
-            text.length += plain;
-            if special != 0 {
-                return;
-            }
-        }
-        let (plain, rest) = self.rest.split_at(plain_length(self.rest));
-        text.push(plain);
-        self.rest = rest;
+        let room = &mut text.room[text.length..];
+        let mut copying = Copying { line: self.rest, room, read: 0, written: 0 };
+        copying.string()?;
+        self.rest = &self.rest[copying.read..];
+        text.length += copying.written;
+        Some(())
     }
 
     fn take(&mut self) -> Option<u8> {
@@ -310,17 +279,10 @@ impl<'a> Line<'a> {
 
     /// What stands behind a backslash: a code point, which may be a lone surrogate.
     fn escaped(&mut self) -> Option<u32> {
-        let letter = self.take()?;
-        Some(u32::from(match letter {
-            b'"' | b'\\' | b'/' => letter,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => return self.code_point(),
-            _ => return None,
-        }))
+        match self.take()? {
+            b'u' => self.code_point(),
+            letter => Some(SAID[usize::from(letter)]).filter(|&said| said != NOTHING).map(u32::from),
+        }
     }
 
     /// Four hexadecimal digits, and four more where they are the two halves of a pair.
@@ -347,6 +309,113 @@ impl<'a> Line<'a> {
     }
 }
 
+/// What a string says, on its way from a line to where it goes.
+struct Copying<'a> {
+    line: &'a [u8],
+    room: &'a mut [u8],
+    read: usize,
+    written: usize,
+}
+
+impl Copying<'_> {
+    /// Copy up to the quote that ends the string, and go past it.
+    fn string(&mut self) -> Option<()> {
+        let mut start = 0;
+        // An escape may reach into the next block, and a block more is copied from behind it.
+        while self.line.len() - start >= 3 * BLOCK
+            && let Some(block) = self.line[start..].first_chunk()
+        {
+            let mut specials = special_bits(block);
+            loop {
+                specials &= u64::MAX.checked_shl((self.read - start) as u32).unwrap_or(0);
+                if specials == 0 {
+                    break;
+                }
+                self.copy_up_to(start + specials.trailing_zeros() as usize)?;
+                if self.special()? {
+                    return Some(());
+                }
+            }
+            start += BLOCK;
+            self.copy_up_to(start.max(self.read))?;
+        }
+        loop {
+            let plain = plain_length(&self.line[self.read..]);
+            self.room[self.written..][..plain].copy_from_slice(&self.line[self.read..][..plain]);
+            self.read += plain;
+            self.written += plain;
+            if self.special()? {
+                return Some(());
+            }
+        }
+    }
+
+    /// Copy what stands for itself, no more than a block, of a line that goes on as far behind it.
+    #[inline(always)]
+    fn copy_up_to(&mut self, place: usize) -> Option<()> {
+        let block: &[u8; BLOCK] = self.line[self.read..].first_chunk()?;
+        *self.room[self.written..].first_chunk_mut()? = *block;
+        self.written += place - self.read;
+        self.read = place;
+        Some(())
+    }
+
+    /// Go past a quote, or copy what stands behind a backslash: is it the end?
+    #[inline(always)]
+    fn special(&mut self) -> Option<bool> {
+        match *self.line.get(self.read)? {
+            b'"' => {
+                self.read += 1;
+                Some(true)
+            }
+            b'\\' => {
+                let said = SAID[usize::from(*self.line.get(self.read + 1)?)];
+                if said == NOTHING {
+                    return self.code_point();
+                }
+                self.room[self.written] = said;
+                self.written += 1;
+                self.read += 2;
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Copy what a code point stands for.
+    #[cold]
+    fn code_point(&mut self) -> Option<bool> {
+        let mut behind = Line { rest: &self.line[self.read + 1..] };
+        let said = char::from_u32(behind.escaped()?)?;
+        self.read = self.line.len() - behind.rest.len();
+        self.written += said.encode_utf8(&mut self.room[self.written..]).len();
+        Some(false)
+    }
+}
+
+/// What a letter behind a backslash stands for.
+const SAID: [u8; 256] = {
+    let mut said = [NOTHING; 256];
+    let letters = [
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+        (b'/', b'/'),
+        (b'b', 8),
+        (b'f', 12),
+        (b'n', 10),
+        (b'r', 13),
+        (b't', 9),
+    ];
+    let mut place = 0;
+    while place < letters.len() {
+        said[letters[place].0 as usize] = letters[place].1;
+        place += 1;
+    }
+    said
+};
+
+const NOTHING: u8 = 0;
+
 /// What hexadecimal digits stand for.
 const DIGIT: [u32; 256] = {
     let mut digits = [NO_DIGIT; 256];
@@ -362,6 +431,34 @@ const DIGIT: [u32; 256] = {
 /// More than four of them can say, wherever it is among them.
 const NO_DIGIT: u32 = 1 << 16;
 
+/// How many bytes are looked at at a time.
+const BLOCK: usize = 64;
+
+/// A bit for each byte of a block that is a quote, a backslash or a control character.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn special_bits(block: &[u8; BLOCK]) -> u64 {
+    use std::arch::x86_64::*;
+    let (quarters, _) = block.as_chunks::<16>();
+    let bits = |quarter: &[u8; 16]| {
+        // SAFETY: sixteen bytes are read, which may be at any address; SSE2 is a part of every x86-64 processor.
+        unsafe {
+            let bytes = _mm_loadu_si128(quarter.as_ptr().cast());
+            let quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"'.cast_signed()));
+            let backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\'.cast_signed()));
+            let controls = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, backslashes), controls))
+        }
+    };
+    quarters.iter().rev().fold(0, |above, quarter| above << 16 | bits(quarter) as u64)
+}
+
+/// A bit for each byte of a block that is a quote, a backslash or a control character.
+#[cfg(not(target_arch = "x86_64"))]
+fn special_bits(block: &[u8; BLOCK]) -> u64 {
+    block.iter().rev().fold(0, |above, byte| above << 1 | u64::from(is_special(*byte)))
+}
+
 /// How many bytes there are up to the first quote, backslash or control character.
 fn plain_length(bytes: &[u8]) -> usize {
     let (words, tail) = bytes.as_chunks::<8>();
@@ -371,8 +468,11 @@ fn plain_length(bytes: &[u8]) -> usize {
             return 8 * number + special.trailing_zeros() as usize / 8;
         }
     }
-    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    8 * words.len() + tail.iter().position(special).unwrap_or(tail.len())
+    8 * words.len() + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
+}
+
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..=0x1f)
 }
 
 /// The high bits of the bytes of a word that are a quote, a backslash or a control character. Above the lowest of
@@ -463,7 +563,7 @@ mod tests {
 
     #[test]
     fn special_bytes_are_found_wherever_they_are() {
-        for length in 0..40 {
+        for length in 0..70 {
             let plain = vec![b'!'; length];
             assert_eq!(plain_length(&plain), length);
             for place in 0..length {
@@ -472,7 +572,41 @@ mod tests {
                     bytes[place] = byte;
                     let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
                     assert_eq!(plain_length(&bytes), if is_special { place } else { length }, "{bytes:?}");
+                    if let Some(block) = bytes.first_chunk() {
+                        let bit = 1_u64.checked_shl(place as u32).filter(|_| is_special).unwrap_or(0);
+                        assert_eq!(special_bits(block), bit, "{bytes:?}");
+                    }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn strings_say_the_same_however_escapes_lie_in_blocks() {
+        let escapes = [
+            (r"\n", "\n"),
+            (r#"\""#, "\""),
+            (r"\\", "\\"),
+            (r"\u00e9", "é"),
+            (r"\ud83d\ude00", "😀"),
+            ("中", "中"),
+        ];
+        for before in 0..140 {
+            for (number, (first, said)) in escapes.iter().enumerate() {
+                for between in 0..4 {
+                    let (second, said_second) = escapes[(number + between) % escapes.len()];
+                    let (plain, gap) = ("x".repeat(before), "-".repeat(between));
+                    for after in [0, 5, 200] {
+                        let end = "y".repeat(after);
+                        let line = format!(r#"{{"text": "{plain}{first}{gap}{second}{end}"}}"#);
+                        let text = format!("{plain}{said}{gap}{said_second}{end}");
+                        assert_eq!(cut(format!("{line}\n").as_bytes(), 0), (vec![text], vec![]), "{line}");
+                    }
+                }
+            }
+            for wrong in ["\t", "\\x", "\\u12"] {
+                let line = format!(r#"{{"text": "{}{wrong}{}"}}"#, "x".repeat(before), "y".repeat(200));
+                assert_eq!(cut(format!("{line}\n").as_bytes(), 0), (vec![], vec![line]));
             }
         }
     }
