@@ -15,9 +15,10 @@ mod spill;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use boundary::{Boundaries, Cutter};
-use counter::{Counter, Tally, lock};
+use counter::{Counter, Held, Tally, lock};
 use crew::{Crew, Member, thread_count};
 use shard::{SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
@@ -49,6 +50,10 @@ pub struct CountTable {
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
     shards: Box<[Mutex<Shard>; SHARDS]>,
+    /// What the threads of earlier calls left for those of the next one.
+    left: Mutex<Vec<Held>>,
+    /// Whether some of it was lost when there was no memory for it.
+    lost: AtomicBool,
     total: u128,
     documents: u64,
     bytes: u64,
@@ -63,6 +68,8 @@ impl CountTable {
             boundaries: Boundaries::new(boundaries)?,
             count_unmatched,
             shards: Box::default(),
+            left: Mutex::default(),
+            lost: AtomicBool::new(false),
             total: 0,
             documents: 0,
             bytes: 0,
@@ -71,6 +78,7 @@ impl CountTable {
 
     /// How many distinct pretokens there are.
     pub fn distinct(&self) -> Result<usize> {
+        self.settle()?;
         self.shards.iter().map(|shard| lock(shard).distinct()).sum()
     }
 
@@ -112,7 +120,7 @@ impl CountTable {
             sources: &sources,
             items: &items,
             reader: Reader::default(),
-            counter: Counter::new(cutter, self.count_unmatched, &self.shards, &crew.stopped),
+            counter: Counter::new(cutter, self.count_unmatched, &self.shards, Held::default(), &crew.stopped),
             crew: &crew,
         };
         let tally = crew.work(thread_count(means.threads, items.len()), total, 0, watch, member)?;
@@ -138,7 +146,14 @@ impl CountTable {
             documents,
             parts: &parts,
             named,
-            counter: Counter::new(cutter, self.count_unmatched, &self.shards, &crew.stopped),
+            counter: Counter::new(
+                cutter,
+                self.count_unmatched,
+                &self.shards,
+                lock(&self.left).pop().unwrap_or_default(),
+                &crew.stopped,
+            ),
+            left: &self.left,
             crew: &crew,
         };
         let threads = thread_count(means.threads, parts.len());
@@ -180,8 +195,20 @@ impl CountTable {
         Ok(())
     }
 
+    /// Have everything in the shards that was counted.
+    fn settle(&self) -> Result<()> {
+        let mut left = lock(&self.left);
+        if self.lost.load(Ordering::Relaxed) {
+            return Err(Error::Value("an earlier error left some pretokens uncounted".into()));
+        }
+        let settled = left.drain(..).try_for_each(|held| held.finish(&self.shards));
+        self.lost.store(settled.is_err(), Ordering::Relaxed);
+        settled
+    }
+
     /// Add everything that another table counted.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
+        other.settle()?;
         for (shard, other) in self.shards.iter().zip(other.shards.iter()) {
             lock(shard).absorb(&mut lock(other))?;
         }
@@ -204,6 +231,7 @@ impl CountTable {
         min_count: u64,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
+        self.settle()?;
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
         let mut shards = self.shards.iter().skip(nth).step_by(of);
@@ -218,6 +246,7 @@ impl CountTable {
     ) -> Result<()> {
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
+        self.settle()?;
         let mut shards: Vec<_> = self.shards.iter().map(lock).collect();
         if !shards.iter().any(|shard| shard.is_spilled()) {
             let (mut short, mut long) = (Vec::new(), Vec::new());
@@ -350,6 +379,7 @@ struct DocumentMember<'a> {
     parts: &'a [Part],
     named: &'a (dyn Fn(usize) -> String + Sync),
     counter: Counter<'a>,
+    left: &'a Mutex<Vec<Held>>,
     crew: &'a Crew,
 }
 
@@ -377,7 +407,9 @@ impl Member for DocumentMember<'_> {
     }
 
     fn finish(self) -> Result<Tally> {
-        self.counter.finish()
+        let (tally, held) = self.counter.leave();
+        lock(self.left).push(held);
+        Ok(tally)
     }
 }
 

@@ -251,3 +251,28 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
         assert_eq!(counted(&sum), expected, "limit {limit}");
     }
 }
+
+#[test]
+fn what_threads_leave_for_the_next_call_is_counted_whenever_it_is_asked_for() {
+    let words: Vec<String> = (0..3_000).map(|n| format!(" w{} {}", n % 701, "y".repeat(n % 50))).collect();
+    let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
+    for memory_limit in [None, Some(1)] {
+        let mut table = CountTable::new(GPT2, &[], true).unwrap();
+        for (call, some) in documents.chunks(300).enumerate() {
+            let means = Means { threads: Some(1 + call % 4), memory_limit };
+            table.add_documents(some, means, &|_| String::new(), &mut Unwatched, 0).unwrap();
+            let so_far = expected(&words[..300 * (call + 1)], GPT2, &[]).0;
+            match call % 4 {
+                0 => assert_eq!(table.distinct().unwrap(), so_far.len()),
+                1 => assert_eq!(counted(&table), so_far),
+                2 => {
+                    let mut sum = CountTable::new(GPT2, &[], true).unwrap();
+                    sum.merge(&table).unwrap();
+                    table = sum;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(counted(&table), expected(&words, GPT2, &[]).0);
+    }
+}
