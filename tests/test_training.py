@@ -202,6 +202,11 @@ def test_numbers_beyond_64_bits_are_as_good_as_none() -> None:
         Tokenizer.train_from_iterator([CORPUS], 300, min_count=huge)
 
 
+def test_the_name_of_a_file_of_counts_is_no_counts() -> None:
+    with pytest.raises(ValueError, match="counts must be Counts, not str"):
+        Tokenizer.train_from_counts("counts.parquet", 300)  # type: ignore[arg-type]
+
+
 def test_one_string_is_no_iterable_of_documents() -> None:
     with pytest.raises(ValueError, match="put it in a list"):
         Tokenizer.train_from_iterator("abc", 300)

@@ -182,6 +182,10 @@ def _check_options(min_count: int, max_token_length: int | None) -> None:
 
 def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -> None:
     """Refuse counts that another dialect or other special tokens would have counted differently."""
+    if not isinstance(counts, Counts):
+        raise ValueError(
+            f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
+        )
     if counts.boundaries != rules.boundaries(specials):
         raise ValueError(
             f"the counts were made with boundaries {list(counts.boundaries)}, "
