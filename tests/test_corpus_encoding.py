@@ -769,3 +769,18 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         read_offsets(tmp_path / "x.idx", "megatron", "int32")
     (tmp_path / "e.bin").write_bytes(b"")
     assert len(read_ids(tmp_path / "e.bin", "bin", "uint16")) == 0
+
+
+def test_any_number_of_samples_is_verified_and_no_shard_is_larger_than_numbers_can_say(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    largest = 2**63 - 1
+    corpus.encode(tokenizer, lines, tmp_path / "out", options=Options(shard_size=largest))
+    for samples in (0, 1, 2**70):
+        assert len(corpus.verify(tmp_path / "out", samples=samples).shards) == 1
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(ValueError, match="samples must be a number of documents"):
+            corpus.verify(tmp_path / "out", samples=wrong)  # type: ignore[arg-type]
+    for size in (0, largest + 1):
+        with pytest.raises(ValueError, match="above 0 and below 2\\^63"):
+            Options(shard_size=size)

@@ -79,8 +79,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
-        if type(self.shard_size) is not int or self.shard_size < 1:
-            raise ValueError(f"shard_size must be a number of tokens above 0, not {self.shard_size!r}")
+        if type(self.shard_size) is not int or not 0 < self.shard_size < 2**63:
+            raise ValueError(
+                f"shard_size must be a number of tokens above 0 and below 2^63, not {self.shard_size!r}"
+            )
 
     def to_dict(self, dtype: str) -> Json:
         """Return the choices, as manifests record them."""

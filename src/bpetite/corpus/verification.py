@@ -27,6 +27,8 @@ def verify(
 
     `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
     """
+    if type(samples) is not int or samples < 0:
+        raise ValueError(f"samples must be a number of documents, not {samples!r}")
     folder = Path(folder)
     manifest = Manifest.load(folder)
     tokenizer = Tokenizer.load(folder / TOKENIZER)
@@ -77,7 +79,8 @@ def _check_documents(
     if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"{folder / documents_name}: its documents do not tile the shard")
     appended = options["append_special"]
-    for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)) if samples else ():
+    samples = min(samples, shard.documents)
+    for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)):
         where = f"{folder / ids_name}: document {document}"
         sample = ids[int(offsets[document]) : int(offsets[document + 1])]
         _check_sample(where, sample, tokenizer, appended, options["special"])
