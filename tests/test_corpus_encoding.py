@@ -622,7 +622,7 @@ def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
         assert contents(disk / "out") == contents(whole)
 
 
-@pytest.mark.parametrize("method", ["write", "finish"])
+@pytest.mark.parametrize("method", ["write", "complete", "publish"])
 def test_whichever_write_fails_no_later_shard_is_called_whole(
     tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

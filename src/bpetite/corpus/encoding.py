@@ -1,8 +1,8 @@
 """Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
 
 A shard ends with the document that brings it to `shard_size` tokens. Documents are read in the caller's
-thread, each of as many others as were asked for encodes a batch at a time, one more writes ids, and one
-completes shards. Memory does not depend on the size of the corpus: a few batches are on their way, and the
+thread, each of as many others as were asked for encodes a batch at a time, one more writes ids, and two
+complete shards. Memory does not depend on the size of the corpus: a few batches are on their way, and the
 rows that ids are put in are used again.
 """
 
@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ from bpetite.corpus.sources import Input, find_inputs
 from bpetite.corpus.sources import Path as AnyPath
 from bpetite.tokenizer import Tokenizer
 
+T = TypeVar("T")
 Special = Literal["parse", "text", "error"]
 Width = Literal["uint16", "uint32"]
 Told = Callable[[str, int, int], object]
@@ -63,6 +64,9 @@ _MOST_THREADS = 64
 
 _WAITING = 1
 """How many batches of ids may wait to be written."""
+
+_FINISHERS = 2
+"""How many shards are completed at a time: the last one need not wait for the one before it."""
 
 
 @dataclass(frozen=True)
@@ -185,12 +189,16 @@ class Job:
         with write_whole(folder / TOKENIZER, overwrite=True) as file:
             file.write(self.artifact)
 
-    def identity(self) -> Json:
+    def stamps(self) -> list[list[Any]]:
+        """Return what inputs are told from changed ones by before they are read."""
+        return [[source.name, source.size(), stamp_of(source)] for source in self.inputs]
+
+    def identity(self, stamps: list[list[Any]] | None = None) -> Json:
         """Return what a run that goes on must have in common with the one that was stopped."""
         return {
             "fingerprint": self.tokenizer.fingerprint,
             "options": self.options.to_dict(self.dtype),
-            "inputs": [[source.name, source.size(), stamp_of(source)] for source in self.inputs],
+            "inputs": self.stamps() if stamps is None else stamps,
         }
 
     def manifest(self, progress: Progress) -> Manifest:
@@ -260,7 +268,7 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     return manifest
 
 
-def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], None]]:
+def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], bool]]:
     """Return how far a stopped run came, having made sure that this is the same one.
 
     What is called besides writes down what must be there before any shard is.
@@ -270,11 +278,12 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Prog
     if was is None:
         if resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
-        identity = job.identity()
+        stamps = job.stamps()
 
-        def begin() -> None:
+        def begin() -> bool:
             job.save_tokenizer(folder)
-            journal.begin(identity)
+            journal.begin(job.identity(stamps))
+            return True
 
         return reached, begin
     check_same_job(folder, was, job, reached.inputs)
@@ -285,7 +294,7 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Prog
                 raise ValueError(
                     f"{path}: gone or changed since it was written; remove the folder and start again"
                 )
-    return reached, lambda: None
+    return reached, lambda: True
 
 
 def check_same_job(folder: Path, was: Json, job: Job, read: Sequence[ReadInput]) -> None:
@@ -344,7 +353,7 @@ class _Run:
         journal: Journal,
         job: Job,
         reached: Progress,
-        begin: Callable[[], None],
+        begin: Callable[[], bool],
         num_threads: int | None,
         progress: Told | None,
     ) -> None:
@@ -363,23 +372,23 @@ class _Run:
         self._threads = threads_of(num_threads)
         self._encoders = ThreadPoolExecutor(self._threads, "bpetite-encode")
         self._writer_thread = ThreadPoolExecutor(1, "bpetite-write")
-        self._finisher = ThreadPoolExecutor(1, "bpetite-finish")
+        self._finishers = ThreadPoolExecutor(_FINISHERS, "bpetite-finish")
         self._encoding: deque[Callable[[], None]] = deque()
-        self._writing: deque[Future[None]] = deque()
-        self._finishing: deque[Future[None]] = deque()
+        self._writing: deque[Future[Any]] = deque()
+        self._finishing: deque[Future[bool | None]] = deque()
         self._rows: deque[Ids] = deque()
         self._buffers = new_buffers()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
         # If this fails no shard is completed; meanwhile documents are read and encoded.
-        self._finishing.append(self._finisher.submit(self._noting_failure, begin))
+        self._finishing.append(self._finishers.submit(self._noting_failure, begin))
 
     def __enter__(self) -> _Run:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._failed = True
-        for threads in (self._encoders, self._writer_thread, self._finisher):
+        for threads in (self._encoders, self._writer_thread, self._finishers):
             threads.shutdown()
         for writer in self._unfinished:
             writer.discard()
@@ -495,37 +504,40 @@ class _Run:
         """Have the shard completed while the next one begins, and written down where that is."""
         writer, inputs = self._writer, self._unnoted
         assert writer is not None  # a document was written: only then can a shard be full
-        written = self._writing[-1]
+        self._wait(self._finishing, _FINISHERS - 1)
+        written, before = self._writing[-1], list(self._finishing)
 
-        def complete() -> None:
+        def complete() -> bool:
             written.result()
             if self._failed:
-                return
-            shard = writer.finish()
+                return False
+            shard = writer.complete()
+            if not all(finished.exception() is None and finished.result() for finished in before):
+                return False  # The error of the one before is told.
+            writer.publish()
             self._unfinished.remove(writer)
             self._journal.step(shard, inputs, position)
             self._reached.shards.append(shard)
+            return True
 
-        self._wait(self._finishing, 0)
-        self._finishing.append(self._finisher.submit(self._unless_failed, complete))
+        self._finishing.append(self._finishers.submit(self._unless_failed, complete))
         self._writer = None
         self._number += 1
         self._tokens = self._documents = 0
         self._unnoted = []
 
-    def _unless_failed(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _unless_failed(self, work: Callable[..., T], *arguments: Any) -> T | None:
         """Do something in another thread; after a failure nothing."""
-        if not self._failed:
-            self._noting_failure(work, *arguments)
+        return None if self._failed else self._noting_failure(work, *arguments)
 
-    def _noting_failure(self, work: Callable[..., None], *arguments: Any) -> None:
+    def _noting_failure(self, work: Callable[..., T], *arguments: Any) -> T:
         try:
-            work(*arguments)
+            return work(*arguments)
         except BaseException:
             self._failed = True
             raise
 
-    def _wait(self, waiting: deque[Future[None]], most: int) -> None:
+    def _wait(self, waiting: deque[Future[Any]], most: int) -> None:
         """Wait until at most so many things are left to do, and raise the error of any that failed."""
         while len(waiting) > most:
             waiting.popleft().result()

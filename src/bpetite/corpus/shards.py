@@ -78,7 +78,7 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
 
 
 class ShardWriter:
-    """Writes one shard; `finish` gives its files their names, `discard` removes them."""
+    """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them."""
 
     def __init__(self, folder: Path, number: int, shard_format: ShardFormat, dtype: str) -> None:
         self._folder = folder
@@ -89,7 +89,7 @@ class ShardWriter:
         self._ends: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
         self.tokens = 0
         self.documents = 0
-        self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by finish or discard
+        self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by publish or discard
         if shard_format == "npy":
             self._file.write(npy_header(0, self._dtype))
 
@@ -103,6 +103,12 @@ class ShardWriter:
 
     def finish(self) -> Shard:
         """Complete the files and give them their names."""
+        shard = self.complete()
+        self.publish()
+        return shard
+
+    def complete(self) -> Shard:
+        """Complete the files, which have no names yet, and hash them."""
         if self._format == "npy":
             self._file.seek(0)
             self._file.write(npy_header(self.tokens, self._dtype))
@@ -117,11 +123,14 @@ class ShardWriter:
             synced = beside.submit(_sync, documents, self._file)  # The disk works while hashes are computed.
             files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
             synced.result()
+        return Shard(self.tokens, self.documents, files)
+
+    def publish(self) -> None:
+        """Give the complete files their names."""
         self._file.close()
-        for name in names:
+        for name in (self._documents_name, self._ids_name):
             os.replace(self._part(name), self._folder / name)
         sync_folder(self._folder)
-        return Shard(self.tokens, self.documents, files)
 
     def _documents_content(self) -> bytes:
         """Return the file that says where documents are."""
