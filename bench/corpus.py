@@ -32,7 +32,7 @@ from bpetite import Counts, Tokenizer, corpus
 from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
 from bpetite.corpus.documents import Reading
 
-ROUNDS = 3
+ROUNDS = 7
 VOCAB_SIZE = 32_000
 THREADS = (1, 2)
 COPIES = (1, 5)
@@ -126,21 +126,22 @@ def measure(task: Task) -> None:
 # Comparisons -----------------------------------------------------------------------------------------------
 
 
-def compared(first: Task, second: Task) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the medians of what two tasks cost that take turns."""
-    rounds = [(first.cost(), second.cost()) for _ in range(ROUNDS)]
-    firsts, seconds = zip(*rounds, strict=True)
-    return _medians(firsts), _medians(seconds)
+def medians(tasks: Sequence[Task]) -> list[dict[str, float]]:
+    """Return the medians of what tasks cost that take turns."""
+    rounds = [[task.cost() for task in tasks] for _ in range(ROUNDS)]
+    return [
+        {name: median(cost[name] for cost in costs) for name in costs[0]}
+        for costs in zip(*rounds, strict=True)
+    ]
 
 
-def _medians(costs: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: median(cost[name] for cost in costs) for name in costs[0]}
-
-
-def share(first: Task, second: Task) -> str:
-    """Return how fast the second is, in percent of the first: by processor time, and on the wall."""
-    whole, part = compared(first, second)
-    return f"{whole['processor'] / part['processor']:.0%} ({whole['wall'] / part['wall']:.0%})"
+def shares(whole: Task, parts: Sequence[Task]) -> list[str]:
+    """Return how fast parts are, in percent of the whole: by processor time, and on the wall."""
+    first, *others = medians([whole, *parts])
+    return [
+        f"{first['processor'] / other['processor']:.0%} ({first['wall'] / other['wall']:.0%})"
+        for other in others
+    ]
 
 
 def check(path: str, model: str) -> None:
@@ -200,15 +201,16 @@ def _counting(paths: Sequence[Path], models: dict[Path, str], folder: Path) -> s
     formats = {path: packed(path, Path(models[path]).parent) for path in paths}
     rows = []
     for threads in THREADS:
-        for name in ("text",) if threads > 1 else next(iter(formats.values())):
-            sides = (
-                (
-                    Task("count_file", str(path), models[path], 1, threads),
-                    Task("count_source", str(formats[path][name]), models[path], 1, threads),
-                )
-                for path in paths
+        names = list(next(iter(formats.values())))[: None if threads == 1 else 1]
+        columns = [
+            shares(
+                Task("count_file", str(path), models[path], 1, threads),
+                [Task("count_source", str(formats[path][name]), models[path], 1, threads) for name in names],
             )
-            rows.append([f"{name}, {_threads(threads)}", *(share(*pair) for pair in sides)])
+            for path in paths
+        ]
+        cells = zip(*columns, strict=True)
+        rows += [[f"{name}, {_threads(threads)}", *row] for name, row in zip(names, cells, strict=True)]
     return table(["counting through Python, of the engine's reading", *_names(paths)], rows)
 
 
@@ -216,15 +218,12 @@ def _encoding(paths: Sequence[Path], models: dict[Path, str]) -> str:
     rows = []
     for threads in THREADS:
         for copies in COPIES:
-            sides = (
-                [
-                    Task(kind, str(path), models[path], copies, threads)
-                    for kind in ("encode_in_memory", "encode_corpus")
-                ]
-                for path in paths
-            )
+            kinds = ("encode_in_memory", "encode_corpus")
+            tasks = [
+                [Task(kind, str(path), models[path], copies, threads) for kind in kinds] for path in paths
+            ]
             title = f"{'once' if copies == 1 else f'{copies} times over'}, {_threads(threads)}"
-            rows.append([title, *(share(*pair) for pair in sides)])
+            rows.append([title, *(share for whole, *parts in tasks for share in shares(whole, parts))])
     return table(["files to `.npy`, of encoding in memory", *_names(paths)], rows)
 
 
