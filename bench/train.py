@@ -36,6 +36,8 @@ VOCAB_SIZE = 32_000
 PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers")
 SLOW = 20.0
 """A contender that takes longer than so many seconds is measured once only."""
+TURNS = 7
+"""So often one thread and two count in turn."""
 PATIENCE = 900.0
 """A contender that takes longer than so many seconds is stopped."""
 
@@ -169,7 +171,7 @@ def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
             growth_table(paths, scratch, rounds),
             vocabulary_table(paths, rounds),
             threads_table(paths, rounds),
-            counting_table(paths, rounds),
+            counting_table(paths),
             *([merging_table(paths)] if sys.platform == "linux" else []),
         ]
     )
@@ -241,11 +243,11 @@ def threads_table(paths: Sequence[Path], rounds: int) -> str:
     return table(["bpetite, seconds with", "1 thread", "2 threads"], rows)
 
 
-def counting_table(paths: Sequence[Path], rounds: int) -> str:
+def counting_table(paths: Sequence[Path]) -> str:
     """Return our seconds of counting alone, and how much a second thread helps."""
     rows = []
     for path in paths:
-        turns = [[stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(rounds)]
+        turns = [[stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(TURNS)]
         one, two = (median(column) for column in zip(*turns, strict=True))
         rows.append([path.stem, f"{one:.3f}", f"{two:.3f}", f"**{one / two:.2f}x**"])
     return table(["counting alone, seconds with", "1 thread", "2 threads", ""], rows)
