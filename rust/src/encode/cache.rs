@@ -32,6 +32,8 @@ const LARGEST: usize = 1 << 20;
 const GROWTH: usize = 4;
 /// Words of the arena for each bucket.
 const WORDS: usize = 16;
+/// How many entries ahead of the one that is copied the words of another are asked for.
+const AHEAD: usize = 16;
 /// How many buckets are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 8;
 /// For how many batches of pretokens a full table is used when there was no memory for another one.
@@ -268,17 +270,24 @@ impl Table {
 
     /// Keep the ids of a pretoken, unless there is no room for them nearby; whether that took an entry.
     pub fn insert(&self, key: Key, pretoken: &[u8], ids: &[u32]) -> bool {
+        let Some(entry) = self.claim(key) else { return false };
+        self.fill(entry, key, pretoken, ids);
+        true
+    }
+
+    /// An entry that belongs to this thread until it is published, unless the key has one or there is none nearby.
+    #[inline(always)]
+    fn claim(&self, key: Key) -> Option<&Entry> {
         for entry in self.buckets().probes(key) {
             if entry.holds(key) {
-                return false;
+                return None;
             }
             let claim = entry.high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
             if claim.is_ok() {
-                self.fill(entry, key, pretoken, ids);
-                return true;
+                return Some(entry);
             }
         }
-        false
+        None
     }
 
     /// Tell how many entries were taken.
@@ -292,29 +301,24 @@ impl Table {
     /// Fill and publish an entry that this thread has claimed. Without room in the arena it stays claimed: the table
     /// is about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
-        let inline = key.is_short() && (1..=INLINE).contains(&ids.len());
         let mut held = [0; INLINE];
-        if inline {
+        if key.is_short() && (1..=INLINE).contains(&ids.len()) {
             held[..ids.len()].copy_from_slice(ids);
-        } else {
-            let bytes = if key.is_short() { &[] } else { pretoken };
-            let Some(place) = self.store(words_of(bytes), ids) else { return };
-            held[0] = place as u32;
-            held[1] = ids.len() as u32;
+            return entry.publish(key, held, ids.len());
         }
-        // SAFETY: this thread claimed the entry, and nobody reads the cells before `high` is stored.
-        unsafe { *entry.ids.get() = held };
-        entry.low.store(key.low, Ordering::Relaxed);
-        let count = if inline { ids.len() as u64 } else { 0 };
-        entry.high.store(key.high | count << COUNT_SHIFT, Ordering::Release);
+        let bytes = if key.is_short() { &[] } else { pretoken };
+        if let Some(place) = self.store(words_of(bytes).chain(ids.iter().copied())) {
+            (held[0], held[1]) = (place as u32, ids.len() as u32);
+            entry.publish(key, held, 0);
+        }
     }
 
-    /// Write words and ids one after the other into the arena; their place, if there is room.
-    fn store(&self, words: impl Iterator<Item = u32> + Clone, ids: &[u32]) -> Option<usize> {
-        let count = words.clone().count() + ids.len();
+    /// Write words one after the other into the arena; their place, if there is room.
+    fn store(&self, words: impl Iterator<Item = u32> + Clone) -> Option<usize> {
+        let count = words.clone().count();
         let place = self.counters.used.fetch_add(count, Ordering::Relaxed);
         let cells = self.arena.get(place..place.checked_add(count)?)?;
-        for (cell, word) in cells.iter().zip(words.chain(ids.iter().copied())) {
+        for (cell, word) in cells.iter().zip(words) {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
             unsafe { *cell.get() = word };
         }
@@ -343,31 +347,53 @@ impl Table {
             return Self::new(LARGEST);
         }
         let table = Self::new(larger)?;
-        let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
-        table.taken(entries.filter(|entry| self.copy(entry, &table)).count());
+        let entries = || self.buckets.iter().flat_map(|bucket| &bucket.0);
+        let mut ahead = entries().skip(AHEAD);
+        let copied = entries().filter(|entry| {
+            if let Some(held) = ahead.next().and_then(Entry::published)
+                && held.count == 0
+            {
+                prefetch(&self.arena, held.ids[0] as usize);
+            }
+            self.copy(entry, &table)
+        });
+        table.taken(copied.count());
         Ok(table)
     }
 
     /// Copy an entry, if it is one, to another table; whether it took one there.
     fn copy(&self, entry: &Entry, table: &Self) -> bool {
-        let high = entry.high.load(Ordering::Acquire);
-        if high == EMPTY || high == CLAIMED {
-            return false;
+        let Some(Held { ids: &(mut held), count }) = entry.published() else { return false };
+        let high = entry.high.load(Ordering::Relaxed) & !(0xF << COUNT_SHIFT);
+        let key = Key { low: entry.low.load(Ordering::Relaxed), high };
+        let Some(claimed) = table.claim(key) else { return false };
+        if count == 0 {
+            let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
+            let words = self.words(held[0] as usize, spelling + held[1] as usize);
+            let Some(place) = table.store(words.iter().copied()) else { return true };
+            held[0] = place as u32;
         }
-        let ids = entry.held().ids;
-        let key = Key { low: entry.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
-        if !key.is_short() {
-            let length = key.high as usize & 0xFFFF;
-            let words = self.words(ids[0] as usize, length.div_ceil(4));
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
-            let ids = self.words(ids[0] as usize + words.len(), ids[1] as usize);
-            return table.insert(key, &bytes, ids);
-        }
-        table.insert(key, &[], self.found(entry))
+        claimed.publish(key, held, count);
+        true
     }
 }
 
 impl Entry {
+    /// Make an entry that this thread has claimed known to all.
+    #[inline(always)]
+    fn publish(&self, key: Key, held: [u32; INLINE], count: usize) {
+        // SAFETY: this thread claimed the entry, and nobody reads the cells before `high` is stored.
+        unsafe { *self.ids.get() = held };
+        self.low.store(key.low, Ordering::Relaxed);
+        self.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
+    }
+
+    /// What an entry holds, if its key was published.
+    fn published(&self) -> Option<Held<'_>> {
+        let high = self.high.load(Ordering::Acquire);
+        (high != EMPTY && high != CLAIMED).then(|| self.held())
+    }
+
     /// What an entry holds of which a key was published.
     #[inline(always)]
     fn held(&self) -> Held<'_> {
