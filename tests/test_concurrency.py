@@ -98,6 +98,31 @@ def test_a_fork_after_every_stage_was_used_leaves_both_processes_whole() -> None
     assert train_and_encode(TEXTS[6]) == EXPECTED[6]
 
 
+NUMBERS = " ".join(map(str, range(100_000)))
+"""So many pretokens that what is learned takes memory which is kept for the next tokenizer."""
+VOCABULARIES = [Tokenizer.train(text, 300).vocabulary for text in (CORPUS, NUMBERS[:5000])]
+
+
+def encode_in_turn(turns: int) -> list[list[int]]:
+    """Encode with tokenizers of two vocabularies, each of which is gone when the next one is made."""
+    return [Tokenizer(VOCABULARIES[turn % 2]).encode(NUMBERS) for turn in range(turns)]
+
+
+@forks
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_tokenizers_see_nothing_of_what_those_before_them_learned() -> None:
+    ids = encode_in_turn(6)
+    assert [Tokenizer(vocabulary).decode(ids[turn]) for turn, vocabulary in enumerate(VOCABULARIES)] == [
+        NUMBERS,
+        NUMBERS,
+    ]
+    assert ids[0] != ids[1]
+    assert ids == ids[:2] * 3
+    with multiprocessing.get_context("fork").Pool(2) as children:
+        assert children.map(encode_in_turn, [4, 4]) == [ids[:4]] * 2
+    assert encode_in_turn(2) == ids[:2]
+
+
 def test_an_event_loop_goes_on_while_its_executors_encode() -> None:
     async def main() -> int:
         beats = 0

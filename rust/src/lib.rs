@@ -11,6 +11,8 @@ pub mod error;
 pub mod json_lines;
 mod memory;
 pub mod merge;
+#[cfg(target_os = "linux")]
+mod pages;
 mod prefetch;
 pub mod pretokenize;
 pub mod recover;

@@ -7,6 +7,9 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
+#[cfg(target_os = "linux")]
+use crate::pages;
+
 /// How many bytes are kept, at least: what is smaller comes from what the allocator keeps itself.
 const LEAST: usize = 32 << 20;
 /// And at most. Elsewhere than on Linux, which can take back what it needs, nothing is kept.
@@ -39,6 +42,8 @@ impl Spared for u16 {
 pub fn give_back() {
     u32::spare().take(|_| true);
     u16::spare().take(|_| true);
+    #[cfg(target_os = "linux")]
+    pages::give_back();
 }
 
 /// A row without values, for the result of a text of so many bytes: with the memory that is kept, if about so much

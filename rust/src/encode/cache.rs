@@ -14,7 +14,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use super::memory::{Zeroable, Zeroed};
+use super::memory::{self, Cells, Content, Plain};
 use crate::error::Result;
 use crate::prefetch::prefetch;
 
@@ -124,8 +124,8 @@ struct Entry {
 #[repr(C, align(64))]
 struct Bucket([Entry; 2]);
 
-// SAFETY: integers, an atomic and cells of integers may all be zero bytes, and none has anything to drop.
-unsafe impl Zeroable for Bucket {}
+// SAFETY: integers, atomic or in cells, may be any bytes, and none has anything to drop.
+unsafe impl Plain for Bucket {}
 
 /// The number of a bucket, for the table that made it.
 #[derive(Clone, Copy, Default)]
@@ -133,8 +133,8 @@ pub struct BucketPlace(usize);
 
 /// One generation of the cache.
 pub struct Table {
-    buckets: Zeroed<Bucket>,
-    arena: Zeroed<UnsafeCell<u32>>,
+    buckets: Cells<Bucket>,
+    arena: Cells<UnsafeCell<u32>>,
     counters: Counters,
 }
 
@@ -204,8 +204,8 @@ unsafe impl Sync for Table {}
 
 impl Table {
     fn new(buckets: usize) -> Result<Self> {
-        let arena = Zeroed::new(buckets * WORDS)?;
-        let buckets = Zeroed::cleared(buckets)?;
+        let arena = Cells::new(buckets * WORDS, Content::Any)?;
+        let buckets = Cells::new(buckets, Content::Zeros)?;
         Ok(Self { buckets, arena, counters: Counters::default() })
     }
 
@@ -344,6 +344,10 @@ impl Table {
     fn successor(&self) -> Result<Self> {
         let larger = self.buckets.len() * GROWTH;
         if larger > LARGEST {
+            // So many new pretokens use no smaller table again, and one more of the largest would be too much to keep.
+            self.buckets.spend();
+            self.arena.spend();
+            memory::give_back();
             return Self::new(LARGEST);
         }
         let table = Self::new(larger)?;
