@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -573,6 +574,20 @@ def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path],
     ).touch()  # what a kill while a manifest is written leaves
     subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
     assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_an_interrupt_while_a_shard_is_begun_leaves_nothing_of_it(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path
+) -> None:
+    begin = ShardWriter.__init__
+
+    def interrupted(self: ShardWriter, *arguments: Any) -> None:
+        begin(self, *arguments)
+        raise KeyboardInterrupt
+
+    with mock.patch.object(ShardWriter, "__init__", interrupted), pytest.raises(KeyboardInterrupt):
+        corpus.encode(tokenizer, lines, tmp_path / "out")
+    assert not list((tmp_path / "out").glob("*shard-*"))
 
 
 LIMITED = """

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, _counts_file, corpus
-from bpetite.corpus import Reading
+from bpetite.corpus import Reading, documents
 from bpetite.counts import memory_bytes
 
 CORPUS = ["the cat sat on the mat", "naïve café 東京 東京", "the <|endoftext|> cat's 123"] * 3
@@ -335,6 +336,24 @@ def test_weights_of_sources_are_applied_and_recorded(tmp_path: Path) -> None:
     counts = corpus.count([f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"])
     assert (dict(counts.items()), counts.scale) == ({b"x": 9, b" y": 4}, 2)
     assert counts.weights == {f"{tmp_path}/a.txt": "2", f"{tmp_path}/b.txt": "3/2"}
+
+
+@pytest.mark.parametrize("bad", [0, 5, 6, 38, 39, 40, 77, 133, 199])
+def test_a_bad_byte_is_named_by_its_place_in_the_document_however_often_that_was_cut(
+    tmp_path: Path, bad: int
+) -> None:
+    document = (b"some words " * 20)[:bad] + b"\xff" + (b"some words " * 20)[bad:]
+    (tmp_path / "c.txt").write_bytes(b"first|" + document + b"|last\xff")
+    tokenizer = Tokenizer.train("some words and more", 260)
+    reading = Reading(separator="|")
+    options = corpus.Options(reading=reading)
+    with mock.patch.object(documents, "BLOCK", 24):
+        for read in (
+            lambda: corpus.count(tmp_path / "c.txt", reading=reading),
+            lambda: corpus.encode(tokenizer, tmp_path, tmp_path / "o", options=options),
+        ):
+            with pytest.raises(ValueError, match=rf"c\.txt: document 1: not valid UTF-8 at byte {bad}$"):
+                read()
 
 
 def test_an_invalid_document_is_named_wherever_it_is(tmp_path: Path) -> None:

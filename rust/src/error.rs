@@ -18,8 +18,9 @@ pub enum Error {
     Io { path: PathBuf, source: std::io::Error },
     /// Bytes that are not UTF-8 (`ValueError`): which input, and the offset of the first bad byte.
     NotUtf8 { input: String, offset: u64 },
-    /// An exception that the caller's own code or a signal raised; it is passed on unchanged.
-    Caller(Box<dyn std::error::Error + Send + Sync>),
+    /// An exception that the caller's own code or a signal raised; it is passed on unchanged. One that `interrupts`
+    /// (Ctrl-C) ends the call at once.
+    Caller { raised: Box<dyn std::error::Error + Send + Sync>, interrupts: bool },
     /// Another thread of the same call has ended it, with an error of its own that is reported instead.
     Stopped,
 }
@@ -36,7 +37,7 @@ impl fmt::Display for Error {
             Self::NotUtf8 { input, offset } => {
                 write!(f, "{input}: not valid UTF-8 at byte {offset}")
             }
-            Self::Caller(raised) => write!(f, "{raised}"),
+            Self::Caller { raised, .. } => write!(f, "{raised}"),
             Self::Stopped => f.write_str("another thread ended the call"),
         }
     }

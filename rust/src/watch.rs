@@ -34,6 +34,11 @@ pub trait Watch {
     /// `done` of `total` units of `stage` are finished (`total` is 0 where it cannot be known).
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()>;
 
+    /// So many documents have been counted.
+    fn documents(&mut self, _so_far: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// The work that begins now is expected to take about so many bytes of memory.
     fn expect(&mut self, _bytes: u64) -> Result<()> {
         Ok(())
@@ -62,7 +67,14 @@ pub struct Pulse<'a> {
 }
 
 enum Beats<'a> {
-    Watch { watch: &'a mut dyn Watch, stage: Stage, done: u64, total: u64, last: Option<Instant> },
+    Watch {
+        watch: &'a mut dyn Watch,
+        stage: Stage,
+        done: u64,
+        total: u64,
+        documents: u64,
+        last: Option<Instant>,
+    },
     Stop(&'a AtomicBool),
 }
 
@@ -74,7 +86,8 @@ impl<'a> Pulse<'a> {
 
     /// The pulse of the calling thread in a stage of so many units (0 where it cannot be known).
     pub fn of_stage(watch: &'a mut dyn Watch, stage: Stage, total: u64) -> Self {
-        Self { beats_for: Beats::Watch { watch, stage, done: 0, total, last: None }, work: 0 }
+        let beats_for = Beats::Watch { watch, stage, done: 0, total, documents: 0, last: None };
+        Self { beats_for, work: 0 }
     }
 
     /// The pulse of a thread that `stop` ends.
@@ -114,13 +127,23 @@ impl<'a> Pulse<'a> {
         }
     }
 
+    /// Tell how many documents are done, at the next report.
+    pub fn finished_documents(&mut self, so_far: u64) {
+        if let Beats::Watch { documents, .. } = &mut self.beats_for {
+            *documents = so_far;
+        }
+    }
+
     /// Report now.
     pub fn report(&mut self) -> Result<()> {
         match &mut self.beats_for {
-            Beats::Watch { watch, stage, done, total, .. } => {
+            Beats::Watch { watch, stage, done, total, documents, .. } => {
                 if *stage == Stage::Merging {
                     // Tables that grow with the vocabulary grow slowly, and are not asked for each time.
                     memory::ensure_spare()?;
+                }
+                if *documents > 0 {
+                    watch.documents(*documents)?;
                 }
                 watch.report(*stage, *done, *total)
             }

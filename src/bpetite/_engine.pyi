@@ -52,6 +52,7 @@ class CountTable:
         num_threads: int | None = None,
         memory_limit: int | None = None,
         progress: _Progress | None = None,
+        on_documents: Callable[[int], object] | None = None,
     ) -> None: ...
     def add_documents(
         self,
@@ -60,6 +61,14 @@ class CountTable:
         num_threads: int | None = None,
         memory_limit: int | None = None,
         progress: _Progress | None = None,
+    ) -> None: ...
+    def add_batches(
+        self,
+        batches: Iterable[tuple[str, int, int, Sequence[str | bytes]]],
+        *,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        on_documents: Callable[[int], object] | None = None,
     ) -> None: ...
     def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None: ...
     def merge(self, other: CountTable) -> None: ...

@@ -27,26 +27,11 @@ pub struct Counter<'a> {
     pub cutter: Cutter<'a>,
     count_unmatched: bool,
     shards: &'a [Mutex<Shard>; SHARDS],
-    held: Held,
-    stopped: &'a AtomicBool,
-    tally: Tally,
-}
-
-/// What a thread has counted and the shards do not have yet; another thread may go on with it.
-pub struct Held {
     front: Box<[Short]>,
     short: [Vec<Short>; SHARDS],
     long: [LongPretokens; SHARDS],
-}
-
-impl Default for Held {
-    fn default() -> Self {
-        Self {
-            front: vec![Short::default(); FRONT_SLOTS].into_boxed_slice(),
-            short: Default::default(),
-            long: Default::default(),
-        }
-    }
+    stopped: &'a AtomicBool,
+    tally: Tally,
 }
 
 /// What was counted, besides each pretoken.
@@ -77,10 +62,18 @@ impl<'a> Counter<'a> {
         cutter: Cutter<'a>,
         count_unmatched: bool,
         shards: &'a [Mutex<Shard>; SHARDS],
-        held: Held,
         stopped: &'a AtomicBool,
     ) -> Self {
-        Self { cutter, count_unmatched, shards, held, stopped, tally: Tally::default() }
+        Self {
+            cutter,
+            count_unmatched,
+            shards,
+            front: vec![Short::default(); FRONT_SLOTS].into_boxed_slice(),
+            short: Default::default(),
+            long: Default::default(),
+            stopped,
+            tally: Tally::default(),
+        }
     }
 
     /// Count a part of a corpus: one document or several with boundaries between. `goes_on` says that the first of
@@ -127,7 +120,7 @@ impl<'a> Counter<'a> {
     #[inline(always)]
     fn count_short(&mut self, key: Key) -> Result<()> {
         let hash = key.hash();
-        let slot = &mut self.held.front[hash as usize % FRONT_SLOTS];
+        let slot = &mut self.front[hash as usize % FRONT_SLOTS];
         if slot.key == key {
             slot.count += 1;
             return Ok(());
@@ -136,79 +129,71 @@ impl<'a> Counter<'a> {
         if fallen_out.key.is_none() {
             return Ok(());
         }
-        self.held.gather_short(fallen_out, self.shards)
+        self.gather_short(fallen_out)
+    }
+
+    fn gather_short(&mut self, entry: Short) -> Result<()> {
+        let shard = shard_of(entry.key.hash());
+        self.short[shard].push(entry);
+        if self.short[shard].len() >= GATHERED {
+            self.hand_over_short(shard)?;
+        }
+        Ok(())
+    }
+
+    fn hand_over_short(&mut self, shard: usize) -> Result<()> {
+        lock(&self.shards[shard]).add_short(&self.short[shard])?;
+        self.short[shard].clear();
+        Ok(())
     }
 
     #[inline(never)]
     fn count_long(&mut self, pretoken: &[u8]) -> Result<()> {
         let hash = hash_bytes(pretoken);
         let shard = shard_of(hash);
-        let gathered = &mut self.held.long[shard];
+        let gathered = &mut self.long[shard];
         memory::extend(&mut gathered.bytes, pretoken)?;
         gathered.entries.push((hash, gathered.bytes.len()));
         if gathered.bytes.len() >= GATHERED_BYTES {
-            self.held.hand_over_long(shard, self.shards)?;
+            self.hand_over_long(shard)?;
         }
         Ok(())
     }
 
-    /// Hand everything over that is still on its way.
-    pub fn finish(self) -> Result<Tally> {
-        self.held.finish(self.shards)?;
-        Ok(self.tally)
-    }
-
-    /// Leave what is still on its way to whoever counts next.
-    pub fn leave(self) -> (Tally, Held) {
-        (self.tally, self.held)
-    }
-}
-
-impl Held {
-    fn gather_short(&mut self, entry: Short, shards: &[Mutex<Shard>; SHARDS]) -> Result<()> {
-        let shard = shard_of(entry.key.hash());
-        self.short[shard].push(entry);
-        if self.short[shard].len() >= GATHERED {
-            self.hand_over_short(shard, shards)?;
-        }
-        Ok(())
-    }
-
-    fn hand_over_short(&mut self, shard: usize, shards: &[Mutex<Shard>; SHARDS]) -> Result<()> {
-        lock(&shards[shard]).add_short(&self.short[shard])?;
-        self.short[shard].clear();
-        Ok(())
-    }
-
-    fn hand_over_long(&mut self, shard: usize, shards: &[Mutex<Shard>; SHARDS]) -> Result<()> {
+    fn hand_over_long(&mut self, shard: usize) -> Result<()> {
         let LongPretokens { entries, bytes } = &mut self.long[shard];
         let mut start = 0;
         let entries_with_bytes: Vec<(u64, &[u8], u64)> = entries
             .iter()
             .map(|&(hash, end)| (hash, &bytes[std::mem::replace(&mut start, end)..end], 1))
             .collect();
-        lock(&shards[shard]).add_long(&entries_with_bytes)?;
+        lock(&self.shards[shard]).add_long(&entries_with_bytes)?;
         entries.clear();
         bytes.clear();
         Ok(())
     }
 
-    /// Hand everything over.
-    pub fn finish(mut self, shards: &[Mutex<Shard>; SHARDS]) -> Result<()> {
+    /// What was counted since this was asked for last.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Hand everything over that is still on its way.
+    pub fn finish(mut self) -> Result<()> {
         for entry in std::mem::take(&mut self.front) {
             if !entry.key.is_none() {
-                self.gather_short(entry, shards)?;
+                self.gather_short(entry)?;
             }
         }
         for shard in 0..SHARDS {
-            self.hand_over_short(shard, shards)?;
-            self.hand_over_long(shard, shards)?;
+            self.hand_over_short(shard)?;
+            self.hand_over_long(shard)?;
         }
         Ok(())
     }
 }
 
-/// A shard, which stays whole even if a thread that held it died, as every addition is one; or what threads left.
+/// What threads share: it stays whole even if a thread that held it died, as every change is one.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,33 +1,71 @@
 //! Work on several threads: numbered items in, the sum of what was counted out, or the error of the first bad item.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::counter::Tally;
+use super::counter::{Tally, lock};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::{Stage, Watch};
+use crate::watch::Pulse;
 
 /// More threads than this are of no use to anybody.
 const MOST_THREADS: usize = 256;
 
-/// How long the watch waits for a report.
-const REPORT_EVERY: Duration = Duration::from_millis(100);
+/// How long whoever waits does so without a look at the clock.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What the threads of one call share.
 pub struct Crew {
-    items: usize,
-    next: AtomicUsize,
-    /// Items from here on need not be done: one before them failed, or the call was stopped.
-    until: AtomicUsize,
+    agenda: Mutex<Agenda>,
+    /// There is news for whoever waits: an item, a thread that left, or what [`Crew::tell`] was called for.
+    news: Condvar,
     failure: Mutex<Option<(usize, Error)>>,
-    /// How many bytes are done.
-    done: AtomicU64,
+    /// What is done.
+    tally: Mutex<Tally>,
     /// Whether the call was stopped: what is being done need not be finished.
     pub stopped: AtomicBool,
 }
+
+/// Which items are to be done.
+#[derive(Default)]
+pub struct Agenda {
+    /// The item that is begun next.
+    next: usize,
+    /// How many items there are so far.
+    offered: usize,
+    /// Whether no more of them come.
+    ended: bool,
+    /// How many threads are at work, or wait for it.
+    busy: usize,
+}
+
+impl Agenda {
+    /// No more items are begun.
+    fn close(&mut self) {
+        self.offered = self.next;
+        self.ended = true;
+    }
+
+    /// Whether nothing that is offered now would be done.
+    pub fn is_closed(&self) -> bool {
+        self.ended
+    }
+}
+
+/// What one thread does.
+pub trait Member {
+    /// Do an item, and tell what was in it.
+    fn work(&mut self, item: usize) -> Result<Tally>;
+
+    /// Hand over what was done.
+    fn finish(self) -> Result<()>;
+}
+
+/// Sees to it that there are so many threads, if so many items have yet to be begun; where the system starts none,
+/// this thread does the items.
+pub type Hire<'a> = dyn FnMut(usize) + 'a;
 
 /// How many threads to use for so many items.
 pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
@@ -36,120 +74,172 @@ pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
 }
 
 impl Crew {
-    pub fn new(items: usize) -> Self {
+    pub fn new() -> Self {
         Self {
-            items,
-            next: AtomicUsize::new(0),
-            until: AtomicUsize::new(items),
+            agenda: Mutex::default(),
+            news: Condvar::new(),
             failure: Mutex::new(None),
-            done: AtomicU64::new(0),
+            tally: Mutex::default(),
             stopped: AtomicBool::new(false),
         }
     }
 
-    /// Let every thread do items with a `member` of its own, until all are done. `total` is what is reported as the
-    /// number of bytes to do.
+    /// Have items done, by each thread with a `member` of its own, while `lead` offers them and hires threads. This
+    /// thread does what they leave when `lead` has come to its end, which is all if there are none.
     ///
     /// Items are begun in order and one that was begun is finished, so that of several bad items the first is told.
+    /// An error of `lead` comes after all items that it offered, unless it is an interrupt.
     pub fn work<M: Member>(
         &self,
-        threads: usize,
-        total: u64,
-        before: u64,
-        watch: &mut dyn Watch,
+        pulse: &mut Pulse,
         member: impl Fn() -> M + Sync,
+        lead: impl FnOnce(&mut Pulse, &mut Hire) -> Result<()>,
     ) -> Result<Tally> {
         memory::ensure_spare()?;
-        let tally = Mutex::new(Tally::default());
-        let shift = || {
-            let done = self.shift(member());
-            tally.lock().unwrap_or_else(PoisonError::into_inner).add(&done);
-        };
-        let watched = if threads == 1 && total < SMALL {
-            shift();
-            Ok(())
-        } else {
-            let threads = memory::threads(threads);
-            thread::scope(|scope| {
-                let (finished, news) = mpsc::channel::<()>();
-                let mut started = 0;
-                for _ in 0..threads {
-                    let finished = finished.clone();
+        let shift = |waits| self.shift(member(), waits);
+        let led = thread::scope(|scope| {
+            let mut hired = 0;
+            let mut hire = |wanted: usize| {
+                for _ in 0..memory::threads(self.not_begun().min(wanted.saturating_sub(hired))) {
+                    let at_work = AtWork::new(self);
                     let shift = &shift;
                     let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                        shift();
-                        drop(finished);
+                        let _at_work = at_work;
+                        shift(true);
                     });
                     if spawned.is_err() {
                         break;
                     }
-                    started += 1;
+                    hired += 1;
                 }
-                // The threads that could be started do all the work; without any, this one does it.
-                if started == 0 {
-                    shift();
+                if hired == 0 {
+                    shift(false);
                 }
-                drop(finished);
-                let watched = self.watch(&news, total, before, watch);
-                self.stopped.store(watched.is_err(), Ordering::Relaxed);
-                watched
-            })
-        };
-        if let Some((_, error)) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            };
+            let led = lead(pulse, &mut hire);
+            self.change(|agenda| agenda.ended = true);
+            let is_interrupt = matches!(led, Err(Error::Caller { interrupts: true, .. }));
+            if !is_interrupt && hired == 0 {
+                shift(false);
+            }
+            let waited = if is_interrupt { Ok(()) } else { self.wait(pulse, |_| false) };
+            let led = led.and(waited);
+            if led.is_err() {
+                self.stopped.store(true, Ordering::Relaxed);
+                self.change(Agenda::close);
+            }
+            led
+        });
+        if let Some((_, error)) = lock(&self.failure).take() {
             return Err(error);
         }
-        watched?;
-        watch.report(Stage::Counting, before + self.done.load(Ordering::Relaxed), total)?;
-        Ok(tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+        led?;
+        self.look(pulse);
+        pulse.report()?;
+        Ok(*lock(&self.tally))
     }
 
-    /// Report until every thread is done.
-    fn watch(&self, news: &mpsc::Receiver<()>, total: u64, before: u64, watch: &mut dyn Watch) -> Result<()> {
-        while news.recv_timeout(REPORT_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-            watch.report(Stage::Counting, before + self.done.load(Ordering::Relaxed), total)?;
+    /// Wait until something holds or nobody is at work any more, and report meanwhile.
+    pub fn wait(&self, pulse: &mut Pulse, until: impl Fn(&Agenda) -> bool) -> Result<()> {
+        let mut agenda = lock(&self.agenda);
+        while agenda.busy > 0 && !until(&agenda) {
+            let waited = self.news.wait_timeout(agenda, LOOK_EVERY);
+            drop(waited);
+            self.look(pulse);
+            pulse.check()?;
+            agenda = lock(&self.agenda);
         }
         Ok(())
     }
 
-    /// One thread's part.
-    fn shift<M: Member>(&self, mut member: M) -> Tally {
-        loop {
-            let item = self.next.fetch_add(1, Ordering::Relaxed);
-            if item >= self.until.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) {
-                break;
+    /// Have the pulse know how much is done.
+    fn look(&self, pulse: &mut Pulse) {
+        let Tally { bytes, documents, .. } = *lock(&self.tally);
+        pulse.finished(bytes as usize);
+        pulse.finished_documents(documents);
+    }
+
+    /// Add items to those that are to be done.
+    pub fn offer(&self, items: usize) {
+        self.change(|agenda| {
+            if !agenda.ended {
+                agenda.offered += items;
             }
-            if let Err(error) = member.work(item) {
-                self.fail(item, error);
+        });
+    }
+
+    /// Tell whoever waits that there is news.
+    pub fn tell(&self) {
+        self.change(|_| ());
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Agenda)) {
+        change(&mut lock(&self.agenda));
+        self.news.notify_all();
+    }
+
+    /// Whether nothing that is offered now would be done.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.agenda).is_closed()
+    }
+
+    fn not_begun(&self) -> usize {
+        let agenda = lock(&self.agenda);
+        agenda.offered - agenda.next
+    }
+
+    /// One thread's part; whether it `waits` for more items where all have been begun.
+    fn shift<M: Member>(&self, mut member: M, waits: bool) {
+        while let Some(item) = self.take(waits) {
+            match member.work(item) {
+                Ok(done) => lock(&self.tally).add(&done),
+                Err(error) => self.fail(item, error),
             }
         }
-        member.finish().unwrap_or_else(|error| {
-            self.fail(self.items, error);
-            Tally::default()
+        if let Err(error) = member.finish() {
+            self.fail(usize::MAX, error);
+        }
+    }
+
+    /// The item that is begun next.
+    fn take(&self, waits: bool) -> Option<usize> {
+        let mut agenda = lock(&self.agenda);
+        while waits && !agenda.ended && agenda.next == agenda.offered {
+            agenda = self.news.wait(agenda).unwrap_or_else(PoisonError::into_inner);
+        }
+        let item = agenda.next;
+        (item < agenda.offered).then(|| {
+            agenda.next += 1;
+            item
         })
     }
 
-    /// Note that so many bytes are done.
-    pub fn did(&self, bytes: usize) {
-        self.done.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
     fn fail(&self, item: usize, error: Error) {
-        self.until.fetch_min(item, Ordering::Relaxed);
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change(Agenda::close);
+        let mut failure = lock(&self.failure);
         if failure.as_ref().is_none_or(|(first, _)| item < *first) {
             *failure = Some((item, error));
         }
     }
 }
 
-/// Below so many bytes a thread costs more than it brings.
-const SMALL: u64 = 1 << 16;
+/// A thread is at work while it has this.
+struct AtWork<'a>(&'a Crew);
 
-/// What one thread does.
-pub trait Member {
-    /// Do an item.
-    fn work(&mut self, item: usize) -> Result<()>;
+impl<'a> AtWork<'a> {
+    fn new(crew: &'a Crew) -> Self {
+        crew.change(|agenda| agenda.busy += 1);
+        Self(crew)
+    }
+}
 
-    /// Hand over what was done.
-    fn finish(self) -> Result<Tally>;
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.change(|agenda| {
+            agenda.busy -= 1;
+            if thread::panicking() {
+                agenda.close();
+            }
+        });
+    }
 }

@@ -6,34 +6,32 @@
 mod boundary;
 mod counter;
 mod crew;
+mod feed;
 mod key;
 mod shard;
 mod sorted;
 mod source;
 mod spill;
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use boundary::{Boundaries, Cutter};
-use counter::{Counter, Held, Tally, lock};
-use crew::{Crew, Member, thread_count};
+use counter::{Counter, Tally, lock};
+use crew::{Crew, Hire, Member, thread_count};
+use feed::{DocumentMember, Feed, SMALL};
 use shard::{SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
 use source::{Reader, Source};
 use spill::Merged;
 
+pub use feed::Documents;
 pub use sorted::SortedCounts;
 
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::Pattern;
-use crate::watch::{Stage, Watch};
-
-/// About how many bytes of documents are one thread's next part of the work; few in tests, so that there are many.
-const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
+use crate::watch::{Pulse, Stage, Watch};
 
 /// What a long count may use.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,10 +48,6 @@ pub struct CountTable {
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
     shards: Box<[Mutex<Shard>; SHARDS]>,
-    /// What the threads of earlier calls left for those of the next one.
-    left: Mutex<Vec<Held>>,
-    /// Whether some of it was lost when there was no memory for it.
-    lost: AtomicBool,
     total: u128,
     documents: u64,
     bytes: u64,
@@ -68,8 +62,6 @@ impl CountTable {
             boundaries: Boundaries::new(boundaries)?,
             count_unmatched,
             shards: Box::default(),
-            left: Mutex::default(),
-            lost: AtomicBool::new(false),
             total: 0,
             documents: 0,
             bytes: 0,
@@ -78,7 +70,6 @@ impl CountTable {
 
     /// How many distinct pretokens there are.
     pub fn distinct(&self) -> Result<usize> {
-        self.settle()?;
         self.shards.iter().map(|shard| lock(shard).distinct()).sum()
     }
 
@@ -111,55 +102,51 @@ impl CountTable {
         self.limit_memory(means.memory_limit);
         let sources: Vec<Source> = paths.iter().map(|path| Source::new(path)).collect::<Result<_>>()?;
         let total = sources.iter().map(|source| source.size).sum();
-        watch.report(Stage::Counting, 0, total)?;
+        let mut pulse = Pulse::of_stage(watch, Stage::Counting, total);
+        pulse.report()?;
         let cutter = self.cutter();
         let chunks = sources.iter().map(|source| source.chunks(cutter));
         let items = Items::new(chunks);
-        let crew = Crew::new(items.len());
+        let crew = Crew::new();
         let member = || FileMember {
             sources: &sources,
             items: &items,
             reader: Reader::default(),
-            counter: Counter::new(cutter, self.count_unmatched, &self.shards, Held::default(), &crew.stopped),
-            crew: &crew,
+            counter: self.counter(&crew),
         };
-        let tally = crew.work(thread_count(means.threads, items.len()), total, 0, watch, member)?;
+        let threads = thread_count(means.threads, items.len());
+        let tally = crew.work(&mut pulse, member, |_, hire| {
+            crew.offer(items.len());
+            if threads > 1 || total >= SMALL {
+                hire(threads);
+            }
+            Ok(())
+        })?;
         self.add_tally(&tally);
         Ok(())
     }
 
-    /// Count documents that are in memory. `named` gives a document's name, should it not be UTF-8; `before` is how
-    /// many bytes of documents were counted earlier, for the report.
-    pub fn add_documents(
+    /// Count documents that are in memory, as long as `next` brings any. It is given back those that were counted.
+    pub fn add_documents<D: Documents>(
         &mut self,
-        documents: &[&[u8]],
         means: Means,
-        named: &(dyn Fn(usize) -> String + Sync),
         watch: &mut dyn Watch,
-        before: u64,
+        next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         self.limit_memory(means.memory_limit);
-        let cutter = self.cutter();
-        let parts = parts(documents, cutter);
-        let crew = Crew::new(parts.len());
-        let member = || DocumentMember {
-            documents,
-            parts: &parts,
-            named,
-            counter: Counter::new(
-                cutter,
-                self.count_unmatched,
-                &self.shards,
-                lock(&self.left).pop().unwrap_or_default(),
-                &crew.stopped,
-            ),
-            left: &self.left,
-            crew: &crew,
-        };
-        let threads = thread_count(means.threads, parts.len());
-        let tally = crew.work(threads, 0, before, watch, member)?;
+        let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
+        let crew = Crew::new();
+        let feed = Feed::new(self.cutter(), &crew);
+        let member = || DocumentMember { feed: &feed, counter: self.counter(&crew) };
+        let threads = thread_count(means.threads, usize::MAX);
+        let lead = |pulse: &mut Pulse, hire: &mut Hire| feed.lead(threads, pulse, hire, next);
+        let tally = crew.work(&mut pulse, member, lead)?;
         self.add_tally(&tally);
         Ok(())
+    }
+
+    fn counter<'a>(&'a self, crew: &'a Crew) -> Counter<'a> {
+        Counter::new(self.cutter(), self.count_unmatched, &self.shards, &crew.stopped)
     }
 
     fn add_tally(&mut self, tally: &Tally) {
@@ -195,20 +182,8 @@ impl CountTable {
         Ok(())
     }
 
-    /// Have everything in the shards that was counted.
-    fn settle(&self) -> Result<()> {
-        let mut left = lock(&self.left);
-        if self.lost.load(Ordering::Relaxed) {
-            return Err(Error::Value("an earlier error left some pretokens uncounted".into()));
-        }
-        let settled = left.drain(..).try_for_each(|held| held.finish(&self.shards));
-        self.lost.store(settled.is_err(), Ordering::Relaxed);
-        settled
-    }
-
     /// Add everything that another table counted.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        other.settle()?;
         for (shard, other) in self.shards.iter().zip(other.shards.iter()) {
             lock(shard).absorb(&mut lock(other))?;
         }
@@ -231,7 +206,6 @@ impl CountTable {
         min_count: u64,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        self.settle()?;
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
         let mut shards = self.shards.iter().skip(nth).step_by(of);
@@ -246,7 +220,6 @@ impl CountTable {
     ) -> Result<()> {
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
-        self.settle()?;
         let mut shards: Vec<_> = self.shards.iter().map(lock).collect();
         if !shards.iter().any(|shard| shard.is_spilled()) {
             let (mut short, mut long) = (Vec::new(), Vec::new());
@@ -318,98 +291,22 @@ struct FileMember<'a> {
     items: &'a Items,
     reader: Reader,
     counter: Counter<'a>,
-    crew: &'a Crew,
 }
 
 impl Member for FileMember<'_> {
-    fn work(&mut self, item: usize) -> Result<()> {
+    fn work(&mut self, item: usize) -> Result<Tally> {
         let (index, chunk) = self.items.locate(item);
         let source = &self.sources[index];
         let cutter = self.counter.cutter;
         if let Some(chunk) = self.reader.read(index, source, chunk as u64, cutter)? {
             let text = as_text(chunk.bytes, chunk.offset, || source.path.display().to_string())?;
             self.counter.count(text, chunk.offset > 0 && cutter.cuts_inside_documents())?;
-            self.crew.did(chunk.bytes.len());
         }
-        Ok(())
+        Ok(self.counter.take_tally())
     }
 
-    fn finish(self) -> Result<Tally> {
+    fn finish(self) -> Result<()> {
         self.counter.finish()
-    }
-}
-
-/// What is counted at once: several small documents, or a chunk of a large one.
-enum Part {
-    Documents(Range<usize>),
-    Chunk { document: usize, start: usize, end: usize },
-}
-
-/// Divide documents into parts of about a chunk.
-fn parts(documents: &[&[u8]], cutter: Cutter) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let (mut first, mut size) = (0, 0);
-    let close = |parts: &mut Vec<Part>, range: Range<usize>| {
-        if !range.is_empty() {
-            parts.push(Part::Documents(range));
-        }
-    };
-    for (index, document) in documents.iter().enumerate() {
-        if document.len() > PART && cutter.can_cut() {
-            close(&mut parts, first..index);
-            (first, size) = (index + 1, 0);
-            let chunks = (0..document.len()).step_by(PART);
-            let chunk = |start: usize| Part::Chunk { document: index, start, end: start + PART };
-            parts.extend(chunks.map(chunk));
-        } else {
-            size += document.len();
-            if size >= PART {
-                close(&mut parts, first..index + 1);
-                (first, size) = (index + 1, 0);
-            }
-        }
-    }
-    close(&mut parts, first..documents.len());
-    parts
-}
-
-/// Counts documents that are in memory.
-struct DocumentMember<'a> {
-    documents: &'a [&'a [u8]],
-    parts: &'a [Part],
-    named: &'a (dyn Fn(usize) -> String + Sync),
-    counter: Counter<'a>,
-    left: &'a Mutex<Vec<Held>>,
-    crew: &'a Crew,
-}
-
-impl Member for DocumentMember<'_> {
-    fn work(&mut self, item: usize) -> Result<()> {
-        match &self.parts[item] {
-            Part::Documents(range) => range.clone().try_for_each(|index| {
-                let document = self.documents[index];
-                self.crew.did(document.len());
-                self.counter.count(as_text(document, 0, || (self.named)(index))?, false)
-            }),
-            &Part::Chunk { document: index, start, end } => {
-                let document = self.documents[index];
-                let cutter = self.counter.cutter;
-                let seen = &document[..document.len().min(end + cutter.context())];
-                let from = if start == 0 { Some(0) } else { cutter.next(seen, start) };
-                let Some(from) = from.filter(|from| *from < end) else { return Ok(()) };
-                let to = if end >= document.len() { None } else { cutter.next(document, end) };
-                let chunk = &document[from..to.unwrap_or(document.len())];
-                self.crew.did(chunk.len());
-                let text = as_text(chunk, from as u64, || (self.named)(index))?;
-                self.counter.count(text, from > 0 && cutter.cuts_inside_documents())
-            }
-        }
-    }
-
-    fn finish(self) -> Result<Tally> {
-        let (tally, held) = self.counter.leave();
-        lock(self.left).push(held);
-        Ok(tally)
     }
 }
 

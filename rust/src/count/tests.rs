@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::pretokenize::{Batch, pretokenize};
@@ -88,6 +90,43 @@ fn threads(count: usize) -> Means {
     Means { threads: Some(count), memory_limit: None }
 }
 
+/// A batch of documents, and the number of its first one.
+struct Numbered(usize, Vec<Vec<u8>>);
+
+impl Documents for Numbered {
+    fn count(&self) -> usize {
+        self.1.len()
+    }
+
+    fn document(&self, index: usize) -> &[u8] {
+        &self.1[index]
+    }
+
+    fn name(&self, index: usize) -> String {
+        format!("document {}", self.0 + index)
+    }
+}
+
+/// Count documents, so many at a time.
+fn add_batches(
+    table: &mut CountTable,
+    documents: &[&[u8]],
+    size: usize,
+    means: Means,
+    watch: &mut dyn Watch,
+) -> Result<()> {
+    let mut first = 0;
+    table.add_documents(means, watch, &mut |_| {
+        let batch: Vec<_> = documents[first..].iter().take(size).map(|document| document.to_vec()).collect();
+        first += batch.len();
+        Ok((!batch.is_empty()).then(|| Numbered(first - batch.len(), batch)))
+    })
+}
+
+fn add(table: &mut CountTable, documents: &[&[u8]], means: Means) {
+    add_batches(table, documents, documents.len().max(1), means, &mut Unwatched).unwrap();
+}
+
 /// A folder that is gone when the test is over.
 struct Folder(PathBuf);
 
@@ -129,10 +168,11 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
         from_files.add_files(&paths, threads(1 + round % 3), &mut Unwatched).unwrap();
         let mut from_memory = table();
         let borrowed: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-        let named = |_| String::new();
-        from_memory.add_documents(&borrowed, threads(1 + round % 3), &named, &mut Unwatched, 0).unwrap();
+        add(&mut from_memory, &borrowed, threads(1 + round % 3));
+        let mut from_batches = table();
+        add_batches(&mut from_batches, &borrowed, 1, threads(1 + round % 3), &mut Unwatched).unwrap();
 
-        for table in [from_files, from_memory] {
+        for table in [from_files, from_memory, from_batches] {
             assert_eq!(counted(&table), counts, "{texts:?} {pattern} {boundaries:?}");
             assert_eq!(table.documents(), documents, "{texts:?} {pattern} {boundaries:?}");
             assert_eq!(table.total(), u128::from(counts.values().sum::<u64>()));
@@ -146,7 +186,7 @@ fn chunks_of_files_and_documents_count_like_the_whole() {
 fn many_pretokens_outgrow_every_table() {
     let words: String = (0..30_000).map(|n| format!(" word{n} {}", "x".repeat(n % 40))).collect();
     let mut table = CountTable::new(GPT2, &[], true).unwrap();
-    table.add_documents(&[words.as_bytes()], threads(2), &|_| String::new(), &mut Unwatched, 0).unwrap();
+    add(&mut table, &[words.as_bytes()], threads(2));
     assert_eq!(counted(&table), expected(&[words], GPT2, &[]).0);
 }
 
@@ -197,8 +237,7 @@ fn a_watch_that_says_stop_stops() {
     }
     let mut table = CountTable::new(GPT2, &[], true).unwrap();
     let text = "word ".repeat(1000);
-    let documents = [text.as_bytes()];
-    let error = table.add_documents(&documents, threads(2), &|_| String::new(), &mut Stop, 0).unwrap_err();
+    let error = add_batches(&mut table, &[text.as_bytes()], 1, threads(2), &mut Stop).unwrap_err();
     assert_eq!(error.to_string(), "stop");
 }
 
@@ -206,7 +245,7 @@ fn a_watch_that_says_stop_stops() {
 fn a_batch_of_gaps_is_left_out_when_it_should_be() {
     let mut table = CountTable::new(r"\d", &[], false).unwrap();
     let text = "ab1 ".repeat(2 * Batch::default().ends().len().max(600));
-    table.add_documents(&[text.as_bytes()], threads(1), &|_| String::new(), &mut Unwatched, 0).unwrap();
+    add(&mut table, &[text.as_bytes()], threads(1));
     assert_eq!(counted(&table), Counts::from([(b"1".to_vec(), 1200)]));
 }
 
@@ -216,7 +255,7 @@ fn tables_add_up_and_quickly() {
     let count = |words: &[String]| {
         let mut table = CountTable::new(r"\S+|\s+", &[], true).unwrap();
         let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
-        table.add_documents(&documents, threads(1), &|_| String::new(), &mut Unwatched, 0).unwrap();
+        add(&mut table, &documents, threads(1));
         table
     };
     let mut sum = CountTable::new(r"\S+|\s+", &[], true).unwrap();
@@ -234,8 +273,7 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
     let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let count = |documents: &[&[u8]], memory_limit| {
         let mut table = CountTable::new(r"\S+|\s+", &[], true).unwrap();
-        let means = Means { threads: Some(2), memory_limit };
-        table.add_documents(documents, means, &|_| String::new(), &mut Unwatched, 0).unwrap();
+        add(&mut table, documents, Means { threads: Some(2), memory_limit });
         table
     };
     let expected = counted(&count(&documents, None));
@@ -253,26 +291,58 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
 }
 
 #[test]
-fn what_threads_leave_for_the_next_call_is_counted_whenever_it_is_asked_for() {
-    let words: Vec<String> = (0..3_000).map(|n| format!(" w{} {}", n % 701, "y".repeat(n % 50))).collect();
-    let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
-    for memory_limit in [None, Some(1)] {
-        let mut table = CountTable::new(GPT2, &[], true).unwrap();
-        for (call, some) in documents.chunks(300).enumerate() {
-            let means = Means { threads: Some(1 + call % 4), memory_limit };
-            table.add_documents(some, means, &|_| String::new(), &mut Unwatched, 0).unwrap();
-            let so_far = expected(&words[..300 * (call + 1)], GPT2, &[]).0;
-            match call % 4 {
-                0 => assert_eq!(table.distinct().unwrap(), so_far.len()),
-                1 => assert_eq!(counted(&table), so_far),
-                2 => {
-                    let mut sum = CountTable::new(GPT2, &[], true).unwrap();
-                    sum.merge(&table).unwrap();
-                    table = sum;
+fn batches_count_like_the_whole_whoever_is_late() {
+    let words: Vec<String> = (0..2_000).map(|n| format!(" w{} {}", n % 701, "y".repeat(n % 90))).collect();
+    let all = expected(&words, GPT2, &[]).0;
+    for threads in [1, 2, 5] {
+        for late in [0, 1, 7] {
+            let mut table = CountTable::new(GPT2, &[], true).unwrap();
+            let (mut batches, mut returned) = (words.chunks(40), 0);
+            let mut next = |counted: Vec<Numbered>| {
+                returned += counted.len();
+                if late > 0 && batches.len() % late == 0 {
+                    thread::sleep(Duration::from_millis(1));
                 }
-                _ => {}
+                let batch = batches.next();
+                Ok(batch
+                    .map(|texts| Numbered(0, texts.iter().map(|text| text.as_bytes().to_vec()).collect())))
+            };
+            let means = Means { threads: Some(threads), memory_limit: None };
+            table.add_documents(means, &mut Unwatched, &mut next).unwrap();
+            assert_eq!(counted(&table), all);
+            assert!(returned <= 50);
+        }
+    }
+}
+
+#[test]
+fn the_first_bad_document_is_told_before_what_comes_later() {
+    let good = "some words ".repeat(30);
+    let bad = [good.as_bytes(), b"\xff"].concat();
+    for first_bad in [0, 3, 8, 9] {
+        for (size, count) in [(1, 1), (1, 3), (4, 2), (10, 4)] {
+            for interrupts in [false, true] {
+                let mut number = 0;
+                let mut table = CountTable::new(GPT2, &[], true).unwrap();
+                let told = table.add_documents(threads(count), &mut Unwatched, &mut |_| {
+                    if number >= 10 {
+                        return Err(Error::Caller { raised: "no more".into(), interrupts });
+                    }
+                    let some = (number..10).take(size);
+                    let is_bad = |number| number == first_bad || number == 9;
+                    let batch = some.map(|n| if is_bad(n) { bad.clone() } else { good.clone().into() });
+                    let batch = Numbered(number, batch.collect());
+                    number += batch.count();
+                    Ok(Some(batch))
+                });
+                match told {
+                    Err(Error::NotUtf8 { input, offset }) => {
+                        assert_eq!((input, offset), (format!("document {first_bad}"), good.len() as u64));
+                    }
+                    Err(Error::Caller { .. }) => assert!(interrupts, "{first_bad} {size} {count}"),
+                    other => panic!("{other:?}"),
+                }
             }
         }
-        assert_eq!(counted(&table), expected(&words, GPT2, &[]).0);
     }
 }

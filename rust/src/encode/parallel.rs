@@ -273,7 +273,7 @@ impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
     }
 
     fn finish(&self, index: usize, result: Result<Done<S>>) {
-        if matches!(result, Err(Error::Caller(_))) {
+        if matches!(result, Err(Error::Caller { .. })) {
             self.stop.store(true, Ordering::Relaxed);
         }
         let mut gathered = self.gathered();

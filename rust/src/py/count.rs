@@ -1,32 +1,23 @@
 //! `CountTable` as Python sees it.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyIterator, PyString};
 
-use super::texts::{JoinedTexts, OwnedText};
-use super::{PyWatch, thread_count};
-use crate::count::{self, Means, SortedCounts};
-use crate::error::{Error, Result};
+use super::texts::{HeldTexts, JoinedTexts, OwnedText};
+use super::{PyWatch, raised, thread_count};
+use crate::count::{self, Documents, Means, SortedCounts};
+use crate::error::Result;
 use crate::memory;
-use crate::watch::{Stage, Watch};
 
-/// How many bytes of documents are gathered from Python before they are counted with the GIL released.
-const GATHERED: usize = 8 << 20;
+/// How many bytes of documents are gathered from Python before they are counted.
+const GATHERED: usize = 4 << 20;
 
 /// How many documents are gathered at most: they may all be empty.
-const GATHERED_DOCUMENTS: usize = 1 << 17;
-
-/// How long a report is waited for.
-const REPORT_EVERY: Duration = Duration::from_millis(100);
+const GATHERED_DOCUMENTS: usize = 1 << 16;
 
 /// How many rows are shown at a time.
 const ROWS: usize = 1 << 16;
@@ -50,7 +41,7 @@ impl CountTable {
         Ok(Self { table: count::CountTable::new(pattern, &boundaries, count_unmatched)? })
     }
 
-    #[pyo3(signature = (paths, *, num_threads=None, memory_limit=None, progress=None))]
+    #[pyo3(signature = (paths, *, num_threads=None, memory_limit=None, progress=None, on_documents=None))]
     fn add_files(
         &mut self,
         py: Python<'_>,
@@ -58,9 +49,10 @@ impl CountTable {
         num_threads: Option<&Bound<'_, PyInt>>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
+        on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let means = Means { threads: thread_count(num_threads)?, memory_limit };
-        let mut watch = PyWatch { progress: progress.as_ref() };
+        let mut watch = PyWatch { progress: progress.as_ref(), documents: on_documents.as_ref() };
         Ok(py.detach(|| self.table.add_files(&paths, means, &mut watch))?)
     }
 
@@ -79,18 +71,34 @@ impl CountTable {
             ));
         }
         let means = Means { threads: thread_count(num_threads)?, memory_limit };
-        let mut watch = PyWatch { progress: progress.as_ref() };
-        if let Ok(joined) = documents.cast::<JoinedTexts>() {
-            let texts = memory::gathered(joined.get().texts())?;
-            let named = |index| format!("document {index}");
-            return Ok(py.detach(|| self.table.add_documents(&texts, means, &named, &mut watch, 0))?);
+        let mut watch = PyWatch::of(progress.as_ref());
+        if documents.is_instance_of::<JoinedTexts>() {
+            let mut batch = Some(Batch { texts: HeldTexts::new(documents)?, name: None, first: 0, begun: 0 });
+            return self.count(py, means, &mut watch, move |_| Ok(batch.take()));
         }
-        let mut documents = documents.try_iter()?;
-        let first = Gathered::next(&mut documents, Place::default())?;
-        if first.is_last {
-            return Ok(py.detach(|| first.count(&mut self.table, means, &mut watch))?);
-        }
-        count_while_gathering(py, &mut self.table, first, &mut documents, means, &mut watch)
+        let mut gathering = Gathering { documents: documents.try_iter()?.unbind(), number: 0 };
+        self.count(py, means, &mut watch, move |py| gathering.next(py))
+    }
+
+    /// Count batches of documents, each a tuple of what errors tell and of the documents: a name, the number of the
+    /// first document, how many bytes of it stood in earlier batches.
+    #[pyo3(signature = (batches, *, num_threads=None, memory_limit=None, on_documents=None))]
+    fn add_batches(
+        &mut self,
+        py: Python<'_>,
+        batches: &Bound<'_, PyAny>,
+        num_threads: Option<&Bound<'_, PyInt>>,
+        memory_limit: Option<u64>,
+        on_documents: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
+        let batches = batches.try_iter()?.unbind();
+        self.count(py, means, &mut watch, move |py| {
+            let Some(batch) = batches.bind(py).clone().next() else { return Ok(None) };
+            let (name, first, begun, texts) = batch?.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
+            Ok(Some(Batch { texts: HeldTexts::new(&texts)?, name: Some(name), first, begun }))
+        })
     }
 
     fn add_counts(
@@ -162,117 +170,84 @@ fn show(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
         let pretokens = PyBytes::new(py, &rows.pretokens);
         visitor.call1(py, (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py)))
     })
-    .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))?;
+    .map_err(raised)?;
     Ok(())
 }
 
-/// Count what was gathered on other threads while this one, which holds the GIL, gathers more.
-fn count_while_gathering(
-    py: Python<'_>,
-    mut table: &mut count::CountTable,
-    mut gathered: Gathered,
-    documents: &mut Bound<'_, PyIterator>,
-    means: Means,
-    watch: &mut PyWatch<'_>,
-) -> PyResult<()> {
-    let stopped = &AtomicBool::new(false);
-    thread::scope(|scope| {
-        loop {
-            let place = gathered.end();
-            let is_last = gathered.is_last;
-            let (finished, news) = mpsc::channel::<()>();
-            if memory::threads(1) == 0 {
-                return Err(no_thread("not enough memory").into());
-            }
-            let counting = thread::Builder::new().spawn_scoped(scope, move || {
-                let result = gathered.count(table, means, &mut StopFlag(stopped));
-                drop(finished);
-                (table, gathered, result)
-            });
-            let counting = counting.map_err(|refused| no_thread(&refused.to_string()))?;
-            let next = if is_last { None } else { Some(Gathered::next(documents, place)) };
-            let mut watched = Ok(());
-            // Whoever waits without the GIL may be on any thread, as far as PyO3 knows: hence the lock.
-            let news = Mutex::new(news);
-            let wait = || news.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(REPORT_EVERY);
-            while watched.is_ok() && py.detach(wait) == Err(RecvTimeoutError::Timeout) {
-                watched = watch.report(Stage::Counting, place.bytes, 0);
-                stopped.store(watched.is_err(), Ordering::Relaxed);
-            }
-            let joined = py.detach(|| counting.join());
-            let (returned, counted, result) = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            // The references are given back here, where the GIL is held.
-            drop(counted);
-            table = returned;
-            watched?;
-            result?;
-            watch.report(Stage::Counting, place.bytes, 0)?;
-            match next {
-                None => return Ok(()),
-                Some(next) => gathered = next?,
-            }
-        }
-    })
-}
-
-fn no_thread(reason: &str) -> Error {
-    Error::Memory(format!("no thread could be started: {reason}"))
-}
-
-/// Stops a count on another thread; that count's own reports go nowhere.
-struct StopFlag<'a>(&'a AtomicBool);
-
-impl Watch for StopFlag<'_> {
-    fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
-        match self.0.load(Ordering::Relaxed) {
-            true => Err(Error::Value("counting was stopped".into())),
-            false => Ok(()),
-        }
+impl CountTable {
+    /// Count what `next` brings, while this thread brings more.
+    fn count(
+        &mut self,
+        py: Python<'_>,
+        means: Means,
+        watch: &mut PyWatch<'_>,
+        mut next: impl FnMut(Python<'_>) -> PyResult<Option<Batch>> + Send,
+    ) -> PyResult<()> {
+        let mut next = |counted: Vec<Batch>| {
+            Python::attach(|py| {
+                // References are given back here, where the GIL is held.
+                drop(counted);
+                next(py)
+            })
+            .map_err(raised)
+        };
+        Ok(py.detach(|| self.table.add_documents(means, watch, &mut next))?)
     }
 }
 
-/// How far into an iterable of documents something is.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    documents: usize,
-    bytes: u64,
+/// Some documents, and what they are called in errors.
+struct Batch {
+    texts: HeldTexts,
+    name: Option<String>,
+    /// The number of the first document.
+    first: usize,
+    /// How many bytes of it stood in earlier batches.
+    begun: u64,
 }
 
-/// Some documents of an iterable, in order.
-struct Gathered {
-    documents: Vec<OwnedText>,
-    start: Place,
-    size: usize,
-    is_last: bool,
+impl Documents for Batch {
+    fn count(&self) -> usize {
+        self.texts.count()
+    }
+
+    fn document(&self, index: usize) -> &[u8] {
+        self.texts.bytes(index)
+    }
+
+    fn name(&self, index: usize) -> String {
+        let number = self.first + index;
+        match &self.name {
+            Some(name) => format!("{name}: document {number}"),
+            None => format!("document {number}"),
+        }
+    }
+
+    fn begun(&self, index: usize) -> u64 {
+        if index == 0 { self.begun } else { 0 }
+    }
 }
 
-impl Gathered {
+/// Documents of an iterable on their way into batches.
+struct Gathering {
+    documents: Py<PyIterator>,
+    /// The number of the next document.
+    number: usize,
+}
+
+impl Gathering {
     /// Take documents until they are a few megabytes or no more come.
-    fn next(documents: &mut Bound<'_, PyIterator>, start: Place) -> PyResult<Self> {
-        let mut gathered = Self { documents: Vec::new(), start, size: 0, is_last: false };
-        while gathered.size < GATHERED && gathered.documents.len() < GATHERED_DOCUMENTS {
-            let Some(document) = documents.next() else {
-                gathered.is_last = true;
-                break;
-            };
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        let (mut gathered, mut size) = (Vec::new(), 0);
+        let mut documents = self.documents.bind(py).clone();
+        while size < GATHERED && gathered.len() < GATHERED_DOCUMENTS {
+            let Some(document) = documents.next() else { break };
             let document = OwnedText::new(&document?, || "documents".into())?;
-            gathered.size += document.bytes().len();
-            gathered.documents.push(document);
+            size += document.bytes().len();
+            memory::push(&mut gathered, document)?;
         }
-        Ok(gathered)
-    }
-
-    fn end(&self) -> Place {
-        Place {
-            documents: self.start.documents + self.documents.len(),
-            bytes: self.start.bytes + self.size as u64,
-        }
-    }
-
-    fn count(&self, table: &mut count::CountTable, means: Means, watch: &mut dyn Watch) -> Result<()> {
-        memory::ensure(self.documents.len() * size_of::<&[u8]>())?;
-        let borrowed: Vec<&[u8]> = self.documents.iter().map(OwnedText::bytes).collect();
-        let named = |index| format!("document {}", self.start.documents + index);
-        table.add_documents(&borrowed, means, &named, watch, self.start.bytes)
+        let first = self.number;
+        self.number += gathered.len();
+        let batch = Batch { texts: HeldTexts::Each(gathered), name: None, first, begun: 0 };
+        Ok((batch.count() > 0).then_some(batch))
     }
 }

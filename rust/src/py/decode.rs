@@ -49,7 +49,7 @@ fn watched<T: Send>(
     if ids < SHORT {
         return Ok(work(&mut Pulse::of(&mut Unwatched))?);
     }
-    Ok(py.detach(|| work(&mut Pulse::of(&mut PyWatch { progress: None })))?)
+    Ok(py.detach(|| work(&mut Pulse::of(&mut PyWatch::default())))?)
 }
 
 fn as_size(length: usize) -> PyResult<isize> {

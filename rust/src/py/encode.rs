@@ -263,7 +263,7 @@ impl Encoder {
                 Ok(ids)
             });
         }
-        let watch = &mut PyWatch { progress: None };
+        let watch = &mut PyWatch::default();
         Ok(py.detach(|| self.encoder.encode_all(&[text], special, threads, watch))?.ids)
     }
 
@@ -276,7 +276,7 @@ impl Encoder {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
         let held = HeldTexts::new(texts)?;
-        let watch = &mut PyWatch { progress: None };
+        let watch = &mut PyWatch::default();
         Ok(texts.py().detach(|| self.encoder.encode_all(&held.checked()?, special, threads, watch))?)
     }
 
@@ -316,7 +316,7 @@ impl Encoder {
         let ids = written.as_slice_mut()?;
         let offsets = py.detach(|| {
             with_work(|work, _| {
-                let watch = &mut PyWatch { progress };
+                let watch = &mut PyWatch::of(progress);
                 Ok(self.encoder.encode_into(&texts, ids, special, append, work, &mut Pulse::of(watch))?)
             })
         })?;
@@ -338,7 +338,7 @@ impl Encoder {
     ) -> PyResult<Vec<u64>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
-        let watch = &mut PyWatch { progress: None };
+        let watch = &mut PyWatch::default();
         let counts = py.detach(|| self.encoder.count_all(texts, special, threads, watch))?;
         memory::ensure(counts.len() * FOR_EACH_COUNT)?;
         Ok(counts)
@@ -358,7 +358,7 @@ impl EncodeStream {
         let piece = piece.to_str()?;
         let ids = py.detach(|| {
             let mut ids = Vec::new();
-            let watch = &mut PyWatch { progress: None };
+            let watch = &mut PyWatch::default();
             self.stream.feed(piece, &mut ids, &mut Pulse::of(watch)).map(|()| ids)
         })?;
         list(py, &ids)
@@ -367,7 +367,7 @@ impl EncodeStream {
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = py.detach(|| {
             let mut ids = Vec::new();
-            let watch = &mut PyWatch { progress: None };
+            let watch = &mut PyWatch::default();
             self.stream.finish(&mut ids, &mut Pulse::of(watch)).map(|()| ids)
         })?;
         list(py, &ids)

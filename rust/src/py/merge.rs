@@ -7,9 +7,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyInt;
 
 use super::count::CountTable;
-use super::{PyWatch, thread_count};
+use super::{PyWatch, raised, thread_count};
 use crate::count;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory;
 use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
@@ -40,7 +40,7 @@ pub fn train_symbol_merges<'py>(
     }
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
     let merges = py.detach(|| {
-        let mut watch = PyWatch { progress: None };
+        let mut watch = PyWatch::default();
         train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], 1, &mut watch)
     })?;
     merge_array(py, merges)
@@ -77,7 +77,7 @@ pub fn train_merges<'py>(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let table = &counts.table;
-    let mut watch = Expectant { watch: PyWatch { progress: progress.as_ref() }, expect: expect.as_ref() };
+    let mut watch = Expectant { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
     let merges = py.detach(|| {
         let words = Pretokens { table, distinct: table.distinct()?, min_count, symbol_of };
         train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
@@ -98,8 +98,7 @@ impl Watch for Expectant<'_> {
 
     fn expect(&mut self, bytes: u64) -> Result<()> {
         let Some(expect) = self.expect else { return Ok(()) };
-        Python::attach(|py| expect.call1(py, (bytes,)).map(drop))
-            .map_err(|raised| Error::Caller(Box::new(raised)))
+        Python::attach(|py| expect.call1(py, (bytes,)).map(drop)).map_err(raised)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The bindings: the only folder that names PyO3. Python objects in, engine calls, Python objects out.
 
-use pyo3::exceptions::{PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
@@ -52,7 +54,7 @@ impl From<Error> for PyErr {
                 }
                 None => PyOSError::new_err(format!("{}: {source}", path.display())),
             },
-            Error::Caller(raised) => match raised.downcast::<PyErr>() {
+            Error::Caller { raised, .. } => match raised.downcast::<PyErr>() {
                 Ok(exception) => *exception,
                 Err(other) => PyRuntimeError::new_err(other.to_string()),
             },
@@ -67,9 +69,18 @@ fn told_by_system(error: &std::io::Error, code: i32) -> String {
     message.strip_suffix(&format!(" (os error {code})")).unwrap_or(&message).to_owned()
 }
 
-/// Signals (Ctrl-C) and the caller's `progress(stage, done, total)`, both with the GIL taken for a moment.
+/// Signals (Ctrl-C), and the caller's `progress(stage, done, total)` and `documents(so_far)`, with the GIL taken for a
+/// moment.
+#[derive(Default)]
 pub struct PyWatch<'a> {
     pub progress: Option<&'a Py<PyAny>>,
+    pub documents: Option<&'a Py<PyAny>>,
+}
+
+impl<'a> PyWatch<'a> {
+    pub fn of(progress: Option<&'a Py<PyAny>>) -> Self {
+        Self { progress, documents: None }
+    }
 }
 
 impl Watch for PyWatch<'_> {
@@ -81,8 +92,19 @@ impl Watch for PyWatch<'_> {
             }
             Ok(())
         })
-        .map_err(|raised: PyErr| Error::Caller(Box::new(raised)))
+        .map_err(raised)
     }
+
+    fn documents(&mut self, so_far: u64) -> Result<()> {
+        let Some(documents) = self.documents else { return Ok(()) };
+        Python::attach(|py| documents.call1(py, (so_far,)).map(drop)).map_err(raised)
+    }
+}
+
+/// An exception on its way through the engine.
+pub fn raised(exception: PyErr) -> Error {
+    let interrupts = Python::attach(|py| !exception.is_instance_of::<PyException>(py));
+    Error::Caller { raised: Box::new(exception), interrupts }
 }
 
 /// `num_threads` as callers give it: `None` is one for each core, any positive number is accepted.

@@ -28,7 +28,7 @@ pub fn recover_merges<'py>(
         cut.push(token.ok_or_else(|| PyValueError::new_err("ends do not cut the joined tokens"))?);
         start = end as usize;
     }
-    let origins = py.detach(|| recover::recover_merges(&cut, &mut PyWatch { progress: None }))?;
+    let origins = py.detach(|| recover::recover_merges(&cut, &mut PyWatch::default()))?;
     let rows = origins.len();
     let flat: Vec<i64> = origins.into_iter().flat_map(row).collect();
     flat.into_pyarray(py).reshape([rows, 2])

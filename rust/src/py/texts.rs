@@ -111,11 +111,6 @@ impl JoinedTexts {
         (*self.buffer).as_ref()
     }
 
-    pub fn texts(&self) -> impl Iterator<Item = &[u8]> {
-        let content = self.content();
-        self.places.iter().map(|place| &content[place.clone()])
-    }
-
     /// The texts as the engine takes them: checked all at once, and each by itself where that fails.
     fn checked(&self) -> Result<Vec<&str>> {
         let start = self.places.first().map_or(0, |place| place.start);
@@ -245,6 +240,21 @@ impl HeldTexts {
             memory::push(&mut held, text)?;
         }
         Ok(Self::Each(held))
+    }
+
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Joined(texts) => texts.get().__len__(),
+            Self::Each(texts) => texts.len(),
+        }
+    }
+
+    /// The bytes of one text.
+    pub fn bytes(&self, index: usize) -> &[u8] {
+        match self {
+            Self::Joined(texts) => &texts.get().content()[texts.get().places[index].clone()],
+            Self::Each(texts) => texts[index].bytes(),
+        }
     }
 
     /// The texts as the engine takes them; bytes that are not UTF-8 are refused by their number.

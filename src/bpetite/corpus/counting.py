@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
-from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import (
     Batch,
@@ -15,7 +14,6 @@ from bpetite.corpus.documents import (
     is_plain_text,
     new_buffers,
     read_batches,
-    refusing_invalid,
 )
 from bpetite.corpus.sources import Input, Path, find_inputs
 from bpetite.counts import Counts, Progress, Tally, memory_bytes
@@ -65,24 +63,24 @@ class _Sum:
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._total = total
-        self._before = 0
-        self._now = 0
-        self._documents = 0
+        self._before = self._now = 0
+        self._documents_before = self._documents = 0
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Pass on how far the present call is."""
         self._now = done
         self._progress(stage, self._before + done, self._total)
 
-    def tell_documents(self, more: int) -> None:
-        """Tell that so many documents more have been counted."""
-        self._documents += more
-        self._progress("documents", self._documents, 0)
+    def tell_documents(self, so_far: int) -> None:
+        """Pass on how many documents the present call has counted, at least."""
+        self._documents = max(self._documents, so_far)
+        self._progress("documents", self._documents_before + self._documents, 0)
 
     def next(self) -> None:
         """Go on to the next call."""
         self._before += self._now
-        self._now = 0
+        self._documents_before += self._documents
+        self._now = self._documents = 0
 
 
 def count_inputs(
@@ -96,15 +94,13 @@ def count_inputs(
     """Add what inputs hold to counts."""
     for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
         if plain:
-            before = counts.documents
             counts._table.add_files(
                 [found.name for found in group],
                 num_threads=num_threads,
                 memory_limit=memory_limit,
                 progress=None if progress is None else progress.tell,
+                on_documents=None if progress is None else progress.tell_documents,
             )
-            if progress is not None:
-                progress.tell_documents(counts.documents - before)
         else:
             _count_documents(counts, list(group), reading, num_threads, memory_limit, progress)
         if progress is not None:
@@ -119,19 +115,25 @@ def _count_documents(
     memory_limit: int | None,
     progress: _Sum | None,
 ) -> None:
-    for name, batch, read in read_ahead(_batches(inputs, reading)):
-        before = counts.documents
-        with refusing_invalid(name, batch):
-            counts._table.add_documents(batch.texts, num_threads=num_threads, memory_limit=memory_limit)
-        mended = reading.invalid == "replace"
-        counts.beside += Tally(
-            documents=-batch.goes_on,
-            replaced=batch.affected if mended else 0,
-            skipped=0 if mended else batch.affected,
-        )
-        if progress is not None:
-            progress.tell("counting", read, 0)
-            progress.tell_documents(counts.documents - before)
+    """Have the engine count batches while more of them are read."""
+    pieces = 0
+
+    def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
+        nonlocal pieces
+        for name, batch, read in _batches(inputs, reading):
+            pieces += batch.goes_on
+            affected = {"replaced" if reading.invalid == "replace" else "skipped": batch.affected}
+            counts.beside += Tally(documents=-batch.goes_on, **affected)
+            yield name, batch.first, batch.begun, batch.texts
+            if progress is not None:
+                progress.tell("counting", read, 0)
+
+    counts._table.add_batches(
+        batches(),
+        num_threads=num_threads,
+        memory_limit=memory_limit,
+        on_documents=None if progress is None else lambda done: progress.tell_documents(done - pieces),
+    )
 
 
 def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:

@@ -79,6 +79,9 @@ class Batch:
     first: int = 0
     """How many documents of the input stand before these."""
 
+    begun: int = 0
+    """How many bytes of the first text's document stand before it, in earlier batches."""
+
     goes_on: bool = False
     """Whether the last text is only the beginning of a document, which the next batch goes on with."""
 
@@ -159,7 +162,7 @@ def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
         yield
     except ValueError:
         for place, text in enumerate(batch.texts):
-            _check(name, batch.first + place, text)
+            _check(name, batch.first + place, text, 0 if place else batch.begun)
         raise
 
 
@@ -196,6 +199,7 @@ class _Gathered:
         self._joined: JoinedTexts | None = None
         self._size = 0
         self._first = 0
+        self._begun = 0
         self._affected = 0
         self.number = 0
 
@@ -249,7 +253,8 @@ class _Gathered:
         """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
         self.number -= goes_on
         texts = self._texts if self._joined is None else self._joined
-        batch = Batch(texts, self._first, goes_on, self._affected, read)
+        batch = Batch(texts, self._first, self._begun, goes_on, self._affected, read)
+        self._begun = (len(texts) == 1) * self._begun + len(texts[-1]) if goes_on else 0
         self._first = self.number
         self._texts, self._joined, self._size, self._affected = [], None, 0, 0
         return batch
@@ -512,12 +517,14 @@ def _replaced(text: str | bytes) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
-def _check(name: str, number: int, text: str | bytes) -> None:
-    """Refuse a document that is not text, by file, document and place."""
+def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
+    """Refuse a document that is not text, by file, document and place; bytes may be `begun` before."""
     try:
         _text(text)
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: document {number}: not valid UTF-8 at byte {error.start}") from None
+        raise ValueError(
+            f"{name}: document {number}: not valid UTF-8 at byte {begun + error.start}"
+        ) from None
     except UnicodeEncodeError as error:
         raise ValueError(
             f"{name}: document {number}: lone surrogate {text[error.start]!r} at character {error.start}"

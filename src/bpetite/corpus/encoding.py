@@ -574,7 +574,7 @@ class _Passed:
         self.go_past(batch.texts[:missing])
         if self.position() != begin:
             raise ValueError(f"{self.name}: changed since the run began")
-        return replace(batch, texts=batch.texts[missing:], first=batch.first + missing)
+        return replace(batch, texts=batch.texts[missing:], first=batch.first + missing, begun=0)
 
     def check_reached(self, begin: Position) -> None:
         """Refuse an input that ended before the beginning."""

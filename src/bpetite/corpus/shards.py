@@ -89,13 +89,11 @@ class ShardWriter:
         self._ends: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
         self.tokens = 0
         self.documents = 0
-        self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by publish or discard
-        if shard_format == "npy":
-            self._file.write(npy_header(0, self._dtype))
+        self._file: BinaryIO | None = None
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; documents end where `ends` says, counted from the first of these ids."""
-        self._file.write(np.ascontiguousarray(ids, self._dtype).data)
+        self._opened().write(np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
             self._ends.append(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
@@ -109,28 +107,37 @@ class ShardWriter:
 
     def complete(self) -> Shard:
         """Complete the files, which have no names yet, and hash them."""
+        ids = self._opened()
         if self._format == "npy":
-            self._file.seek(0)
-            self._file.write(npy_header(self.tokens, self._dtype))
+            ids.seek(0)
+            ids.write(npy_header(self.tokens, self._dtype))
         names = (self._documents_name, self._ids_name)
         with (
             open(self._part(self._documents_name), "wb") as documents,
             ThreadPoolExecutor(1, "bpetite-sync") as beside,
         ):
             documents.write(self._documents_content())
-            for file in (documents, self._file):
+            for file in (documents, ids):
                 file.flush()
-            synced = beside.submit(_sync, documents, self._file)  # The disk works while hashes are computed.
+            synced = beside.submit(_sync, documents, ids)  # The disk works while hashes are computed.
             files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
             synced.result()
         return Shard(self.tokens, self.documents, files)
 
     def publish(self) -> None:
         """Give the complete files their names."""
-        self._file.close()
+        self._opened().close()
         for name in (self._documents_name, self._ids_name):
             os.replace(self._part(name), self._folder / name)
         sync_folder(self._folder)
+
+    def _opened(self) -> BinaryIO:
+        """Return the file of ids, which is made when there is something to write, not with the writer."""
+        if self._file is None:
+            self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by publish or discard
+            if self._format == "npy":
+                self._file.write(npy_header(0, self._dtype))
+        return self._file
 
     def _documents_content(self) -> bytes:
         """Return the file that says where documents are."""
@@ -141,8 +148,9 @@ class ShardWriter:
 
     def discard(self) -> None:
         """Remove what was written."""
-        with contextlib.suppress(OSError):
-            self._file.close()
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
         for name in (self._documents_name, self._ids_name):
             self._part(name).unlink(missing_ok=True)
 

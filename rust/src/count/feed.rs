@@ -1,0 +1,222 @@
+//! Documents in memory, which come a batch at a time: batches in, parts that can be counted on their own out.
+//!
+//! Threads stay from batch to batch, and take parts of whichever is there: none of them waits for the others, or for
+//! whoever brings the batches, unless those are slower than all of them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use super::as_text;
+use super::boundary::Cutter;
+use super::counter::{Counter, Tally, lock};
+use super::crew::{Crew, Hire, Member};
+use crate::error::Result;
+use crate::watch::Pulse;
+
+/// About how many bytes of documents are one thread's next part of the work; few in tests, so that there are many.
+const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
+
+/// With so many bytes that have yet to be counted, no further batch is asked for.
+const ENOUGH: usize = 8 << 20;
+
+/// What a document takes, however short it is.
+const DOCUMENT: usize = 64;
+
+/// Below so many bytes a thread costs more than it brings.
+pub const SMALL: u64 = 1 << 16;
+
+/// Some documents, in order.
+pub trait Documents: Send + Sync {
+    fn count(&self) -> usize;
+
+    fn document(&self, index: usize) -> &[u8];
+
+    /// A document's name, should it not be UTF-8.
+    fn name(&self, index: usize) -> String;
+
+    /// How many bytes of a document were brought before, as one of its own.
+    fn begun(&self, _index: usize) -> u64 {
+        0
+    }
+}
+
+/// The documents of one call.
+pub struct Feed<'a, D> {
+    cutter: Cutter<'a>,
+    crew: &'a Crew,
+    batches: Mutex<Batches<D>>,
+}
+
+struct Batches<D> {
+    /// Batches of which some part has yet to be counted, and how many parts.
+    open: VecDeque<(Arc<Batch<D>>, usize)>,
+    /// Batches that were counted.
+    finished: Vec<D>,
+    /// How many bytes the open ones take.
+    size: usize,
+    /// How many parts there were in all.
+    parts: usize,
+}
+
+struct Batch<D> {
+    documents: D,
+    parts: Vec<Part>,
+    /// The number of its first part.
+    first: usize,
+    size: usize,
+}
+
+/// What is counted at once: several small documents, or a chunk of a large one.
+enum Part {
+    Documents(Range<usize>),
+    Chunk { document: usize, start: usize, end: usize },
+}
+
+impl<'a, D: Documents> Feed<'a, D> {
+    pub fn new(cutter: Cutter<'a>, crew: &'a Crew) -> Self {
+        let batches = Batches { open: VecDeque::new(), finished: Vec::new(), size: 0, parts: 0 };
+        Self { cutter, crew, batches: Mutex::new(batches) }
+    }
+
+    /// Offer all batches that `next` brings, to so many threads. It is given back the ones that were counted.
+    pub fn lead(
+        &self,
+        threads: usize,
+        pulse: &mut Pulse,
+        hire: &mut Hire,
+        next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
+    ) -> Result<()> {
+        let mut size = 0;
+        loop {
+            let finished = std::mem::take(&mut lock(&self.batches).finished);
+            let Some(documents) = next(finished)? else { return Ok(()) };
+            size += self.give(documents) as u64;
+            if size >= SMALL {
+                hire(threads);
+            }
+            pulse.check()?;
+            self.crew.wait(pulse, |agenda| agenda.is_closed() || lock(&self.batches).size < ENOUGH)?;
+            if self.crew.is_closed() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Offer the parts of some documents; how many bytes they take.
+    fn give(&self, documents: D) -> usize {
+        let parts = parts(&documents, self.cutter);
+        let bytes: usize = (0..documents.count()).map(|index| documents.document(index).len()).sum();
+        let size = bytes + documents.count() * DOCUMENT;
+        let offered = parts.len();
+        let mut batches = lock(&self.batches);
+        let batch = Batch { documents, parts, first: batches.parts, size };
+        if offered > 0 {
+            batches.size += size;
+            batches.parts += offered;
+            batches.open.push_back((Arc::new(batch), offered));
+        }
+        drop(batches);
+        self.crew.offer(offered);
+        size
+    }
+
+    /// The batch that a part belongs to which has yet to be counted.
+    fn batch(&self, part: usize) -> Arc<Batch<D>> {
+        let open = &lock(&self.batches).open;
+        open[Self::place(open, part)].0.clone()
+    }
+
+    fn place(open: &VecDeque<(Arc<Batch<D>>, usize)>, part: usize) -> usize {
+        open.partition_point(|(batch, _)| batch.first <= part) - 1
+    }
+
+    /// Note that a part was counted.
+    fn finish(&self, part: usize, batch: Arc<Batch<D>>) {
+        let mut batches = lock(&self.batches);
+        drop(batch);
+        let place = Self::place(&batches.open, part);
+        batches.open[place].1 -= 1;
+        if batches.open[place].1 > 0 {
+            return;
+        }
+        // Nobody else has it any more.
+        if let Some(batch) = batches.open.remove(place).and_then(|(batch, _)| Arc::into_inner(batch)) {
+            batches.size -= batch.size;
+            batches.finished.push(batch.documents);
+        }
+        drop(batches);
+        self.crew.tell();
+    }
+}
+
+/// Divide documents into parts.
+fn parts(documents: &impl Documents, cutter: Cutter) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut first, mut size) = (0, 0);
+    let close = |parts: &mut Vec<Part>, range: Range<usize>| {
+        if !range.is_empty() {
+            parts.push(Part::Documents(range));
+        }
+    };
+    for index in 0..documents.count() {
+        let length = documents.document(index).len();
+        if length > PART && cutter.can_cut() {
+            close(&mut parts, first..index);
+            (first, size) = (index + 1, 0);
+            let chunks = (0..length).step_by(PART);
+            let chunk = |start: usize| Part::Chunk { document: index, start, end: start + PART };
+            parts.extend(chunks.map(chunk));
+        } else {
+            size += length;
+            if size >= PART {
+                close(&mut parts, first..index + 1);
+                (first, size) = (index + 1, 0);
+            }
+        }
+    }
+    close(&mut parts, first..documents.count());
+    parts
+}
+
+/// Counts parts of documents.
+pub struct DocumentMember<'a, D> {
+    pub feed: &'a Feed<'a, D>,
+    pub counter: Counter<'a>,
+}
+
+impl<D: Documents> Member for DocumentMember<'_, D> {
+    fn work(&mut self, item: usize) -> Result<Tally> {
+        let batch = self.feed.batch(item);
+        let counted = self.count(&batch.documents, &batch.parts[item - batch.first]);
+        self.feed.finish(item, batch);
+        counted.map(|()| self.counter.take_tally())
+    }
+
+    fn finish(self) -> Result<()> {
+        self.counter.finish()
+    }
+}
+
+impl<D: Documents> DocumentMember<'_, D> {
+    fn count(&mut self, documents: &D, part: &Part) -> Result<()> {
+        match part {
+            Part::Documents(range) => range.clone().try_for_each(|index| {
+                let document = documents.document(index);
+                self.counter
+                    .count(as_text(document, documents.begun(index), || documents.name(index))?, false)
+            }),
+            &Part::Chunk { document: index, start, end } => {
+                let document = documents.document(index);
+                let cutter = self.counter.cutter;
+                let seen = &document[..document.len().min(end + cutter.context())];
+                let from = if start == 0 { Some(0) } else { cutter.next(seen, start) };
+                let Some(from) = from.filter(|from| *from < end) else { return Ok(()) };
+                let to = if end >= document.len() { None } else { cutter.next(document, end) };
+                let chunk = &document[from..to.unwrap_or(document.len())];
+                let text = as_text(chunk, documents.begun(index) + from as u64, || documents.name(index))?;
+                self.counter.count(text, from > 0 && cutter.cuts_inside_documents())
+            }
+        }
+    }
+}
