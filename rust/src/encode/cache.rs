@@ -30,9 +30,12 @@ pub const INLINE: usize = 4;
 const SMALLEST: usize = 1 << 12;
 const LARGEST: usize = 1 << 20;
 const GROWTH: usize = 4;
+/// A table of so many buckets has the arena of the largest, and the larger ones that follow have the same one: what lies
+/// there stays where it is. (Memory is taken as it is used.)
+const SHARING: usize = 1 << 16;
 /// Words of the arena for each bucket.
 const WORDS: usize = 16;
-/// How many entries ahead of the one that is copied the words of another are asked for.
+/// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
 const AHEAD: usize = 16;
 /// How many buckets are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 8;
@@ -134,16 +137,25 @@ pub struct BucketPlace(usize);
 /// One generation of the cache.
 pub struct Table {
     buckets: Cells<Bucket>,
-    arena: Cells<UnsafeCell<u32>>,
+    arena: Arc<Arena>,
     counters: Counters,
 }
+
+/// Words that entries do not hold themselves.
+struct Arena {
+    words: Cells<UnsafeCell<u32>>,
+    /// How many are taken: apart from what every thread reads all the time.
+    used: Apart<AtomicUsize>,
+}
+
+/// What lies in cache lines of its own.
+#[repr(align(128))]
+struct Apart<T>(T);
 
 /// What every new pretoken changes: apart from what every thread reads all the time.
 #[derive(Default)]
 #[repr(align(128))]
 struct Counters {
-    /// Words of the arena that are taken.
-    used: AtomicUsize,
     entries: AtomicUsize,
     /// For how many batches no other table is looked for.
     pause: AtomicUsize,
@@ -197,16 +209,54 @@ pub struct Held<'a> {
 }
 
 // SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the entry's `high` from EMPTY to
-// CLAIMED, before it stores the final `high` with Release, and is read only after a load of that final value with
-// Acquire. Words of the arena are written only by the thread that reserved them by moving `used` past them, before it
-// publishes the entry that names them, and are read only through that entry.
+// CLAIMED (or by the one that makes the table, before others have it), before it stores the final `high` with Release,
+// and is read only after a load of that final value with Acquire.
 unsafe impl Sync for Table {}
 
+// SAFETY: words are written only by the thread that reserved them by moving `used` past them, before it publishes the
+// entry that names them, and are read only through that entry, or one in a larger table that was made of it.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    fn new(words: usize) -> Result<Self> {
+        Ok(Self { words: Cells::new(words, Content::Any)?, used: Apart(AtomicUsize::new(0)) })
+    }
+
+    /// Words that a published entry names.
+    #[inline]
+    fn words(&self, place: usize, count: usize) -> &[u32] {
+        let cells = self.words.get(place..place + count).unwrap_or_default();
+        // SAFETY: a cell has the layout of its content, and words named by a published entry do not change any more.
+        unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
+    }
+
+    /// Write words one after the other; their place, if there is room.
+    fn store(&self, words: impl Iterator<Item = u32> + Clone) -> Option<usize> {
+        let count = words.clone().count();
+        let place = self.used.0.fetch_add(count, Ordering::Relaxed);
+        let cells = self.words.get(place..place.checked_add(count)?)?;
+        for (cell, word) in cells.iter().zip(words) {
+            // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
+            unsafe { *cell.get() = word };
+        }
+        Some(place)
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.used.0.load(Ordering::Relaxed) > self.words.len()
+    }
+}
+
 impl Table {
+    /// One without entries, and an arena of its own.
     fn new(buckets: usize) -> Result<Self> {
-        let arena = Cells::new(buckets * WORDS, Content::Any)?;
-        let buckets = Cells::new(buckets, Content::Zeros)?;
-        Ok(Self { buckets, arena, counters: Counters::default() })
+        let words = WORDS * if buckets < SHARING { buckets } else { LARGEST };
+        Self::with(Arc::new(Arena::new(words)?), buckets)
+    }
+
+    fn with(arena: Arc<Arena>, buckets: usize) -> Result<Self> {
+        Ok(Self { buckets: Cells::new(buckets, Content::Zeros)?, arena, counters: Counters::default() })
     }
 
     #[inline(always)]
@@ -234,7 +284,7 @@ impl Table {
     /// The ids of an entry that holds the key of a short pretoken.
     fn found<'a>(&'a self, entry: &'a Entry) -> &'a [u32] {
         match entry.held() {
-            Held { ids, count: 0 } => self.words(ids[0] as usize, ids[1] as usize),
+            Held { ids, count: 0 } => self.arena.words(ids[0] as usize, ids[1] as usize),
             Held { ids, count } => &ids[..count.min(INLINE)],
         }
     }
@@ -247,7 +297,7 @@ impl Table {
         if !key.is_short() || count > room.len() {
             return 0;
         }
-        let words = self.words(place, count);
+        let words = self.arena.words(place, count);
         room[..words.len()].copy_from_slice(words);
         words.len()
     }
@@ -256,16 +306,8 @@ impl Table {
     fn found_long<'a>(&'a self, entry: &'a Entry, pretoken: &[u8]) -> Option<&'a [u32]> {
         let &[place, count, ..] = entry.held().ids;
         let length = pretoken.len().div_ceil(4);
-        let words = self.words(place as usize, length);
-        is_spelled(words, pretoken).then(|| self.words(place as usize + length, count as usize))
-    }
-
-    /// Words of the arena that a published entry names.
-    #[inline]
-    fn words(&self, place: usize, count: usize) -> &[u32] {
-        let cells = self.arena.get(place..place + count).unwrap_or_default();
-        // SAFETY: a cell has the layout of its content, and words named by a published entry do not change any more.
-        unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
+        let words = self.arena.words(place as usize, length);
+        is_spelled(words, pretoken).then(|| self.arena.words(place as usize + length, count as usize))
     }
 
     /// Keep the ids of a pretoken, unless there is no room for them nearby; whether that took an entry.
@@ -307,29 +349,16 @@ impl Table {
             return entry.publish(key, held, ids.len());
         }
         let bytes = if key.is_short() { &[] } else { pretoken };
-        if let Some(place) = self.store(words_of(bytes).chain(ids.iter().copied())) {
+        if let Some(place) = self.arena.store(words_of(bytes).chain(ids.iter().copied())) {
             (held[0], held[1]) = (place as u32, ids.len() as u32);
             entry.publish(key, held, 0);
         }
     }
 
-    /// Write words one after the other into the arena; their place, if there is room.
-    fn store(&self, words: impl Iterator<Item = u32> + Clone) -> Option<usize> {
-        let count = words.clone().count();
-        let place = self.counters.used.fetch_add(count, Ordering::Relaxed);
-        let cells = self.arena.get(place..place.checked_add(count)?)?;
-        for (cell, word) in cells.iter().zip(words) {
-            // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
-            unsafe { *cell.get() = word };
-        }
-        Some(place)
-    }
-
     /// Whether it is time for another table.
     #[inline]
     fn is_full(&self) -> bool {
-        self.counters.entries.load(Ordering::Relaxed) > self.buckets.len()
-            || self.counters.used.load(Ordering::Relaxed) > self.arena.len()
+        self.counters.entries.load(Ordering::Relaxed) > self.buckets.len() || self.arena.is_full()
     }
 
     /// Whether to go on with this table although it is full; asked once for each batch.
@@ -343,59 +372,70 @@ impl Table {
     /// The table that takes the place of this one: larger, with the same entries; or empty.
     fn successor(&self) -> Result<Self> {
         let larger = self.buckets.len() * GROWTH;
-        if larger > LARGEST {
+        if larger > LARGEST || self.shares() && self.arena.is_full() {
             // So many new pretokens use no smaller table again, and one more of the largest would be too much to keep.
             self.buckets.spend();
-            self.arena.spend();
+            self.arena.words.spend();
             memory::give_back();
             return Self::new(LARGEST);
         }
-        let table = Self::new(larger)?;
-        let entries = || self.buckets.iter().flat_map(|bucket| &bucket.0);
-        let mut ahead = entries().skip(AHEAD);
-        let copied = entries().filter(|entry| {
-            if let Some(held) = ahead.next().and_then(Entry::published)
-                && held.count == 0
-            {
-                prefetch(&self.arena, held.ids[0] as usize);
-            }
-            self.copy(entry, &table)
-        });
-        table.taken(copied.count());
-        Ok(table)
+        if self.shares() { Self::with(Arc::clone(&self.arena), larger) } else { Self::new(larger) }
+            .inspect(|table| self.copy_to(table))
     }
 
-    /// Copy an entry, if it is one, to another table; whether it took one there.
-    fn copy(&self, entry: &Entry, table: &Self) -> bool {
-        let Some(Held { ids: &(mut held), count }) = entry.published() else { return false };
-        let high = entry.high.load(Ordering::Relaxed) & !(0xF << COUNT_SHIFT);
-        let key = Key { low: entry.low.load(Ordering::Relaxed), high };
-        let Some(claimed) = table.claim(key) else { return false };
-        if count == 0 {
+    /// Whether larger tables share the arena of this one.
+    fn shares(&self) -> bool {
+        self.buckets.len() >= SHARING
+    }
+
+    /// Copy all entries to a table that nobody else has yet.
+    fn copy_to(&self, table: &Self) {
+        let entries = || self.buckets.iter().flat_map(|bucket| &bucket.0).map(Entry::published);
+        let mut ahead = entries().skip(AHEAD);
+        let copied = entries().filter_map(|entry| {
+            if let Some((key, held)) = ahead.next().flatten() {
+                table.buckets().prefetch(table.buckets().place(key));
+                if held.count == 0 && !self.shares() {
+                    prefetch(&self.arena.words, held.ids[0] as usize);
+                }
+            }
+            let (key, held) = entry?;
+            self.copy(key, held, table)
+        });
+        table.taken(copied.count());
+    }
+
+    /// Copy an entry to a table that nobody else has yet, if there is one free nearby.
+    fn copy(&self, key: Key, held: Held, table: &Self) -> Option<()> {
+        let free = |entry: &&Entry| entry.high.load(Ordering::Relaxed) == EMPTY;
+        let entry = table.buckets().probes(key).find(free)?;
+        let mut ids = *held.ids;
+        if held.count == 0 && !self.shares() {
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
-            let words = self.words(held[0] as usize, spelling + held[1] as usize);
-            let Some(place) = table.store(words.iter().copied()) else { return true };
-            held[0] = place as u32;
+            let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
+            ids[0] = table.arena.store(words.iter().copied())? as u32;
         }
-        claimed.publish(key, held, count);
-        true
+        entry.publish(key, ids, held.count);
+        Some(())
     }
 }
 
 impl Entry {
-    /// Make an entry that this thread has claimed known to all.
+    /// Make an entry that this thread has claimed, or alone has, known to all.
     #[inline(always)]
     fn publish(&self, key: Key, held: [u32; INLINE], count: usize) {
-        // SAFETY: this thread claimed the entry, and nobody reads the cells before `high` is stored.
+        // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads the cells before `high`
+        // is stored.
         unsafe { *self.ids.get() = held };
         self.low.store(key.low, Ordering::Relaxed);
         self.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
     }
 
-    /// What an entry holds, if its key was published.
-    fn published(&self) -> Option<Held<'_>> {
+    /// The key of an entry and what it holds, if it was published.
+    fn published(&self) -> Option<(Key, Held<'_>)> {
         let high = self.high.load(Ordering::Acquire);
-        (high != EMPTY && high != CLAIMED).then(|| self.held())
+        let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
+        (high != EMPTY && high != CLAIMED).then(|| (key(), self.held()))
     }
 
     /// What an entry holds of which a key was published.
@@ -478,5 +518,64 @@ impl Cache {
         });
         self.being_replaced.store(false, Ordering::Release);
         stored.unwrap_or(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+
+    /// A short pretoken or a long one, with few ids or many.
+    fn learned(number: usize) -> (Vec<u8>, Vec<u32>) {
+        let pretoken = number.to_string().repeat(1 + number % 4);
+        (pretoken.into_bytes(), (0..number % 7 + 1).map(|id| (number + id) as u32).collect())
+    }
+
+    fn learn(table: &Table, numbers: Range<usize>) {
+        for number in numbers {
+            let (pretoken, ids) = learned(number);
+            table.taken(usize::from(table.insert(Key::of(&pretoken), &pretoken, &ids)));
+        }
+    }
+
+    fn knows(table: &Table, number: usize) -> bool {
+        let (pretoken, ids) = learned(number);
+        let found = table.find(Key::of(&pretoken), &pretoken);
+        assert!(found.is_none_or(|found| found == ids), "{number}");
+        found.is_some()
+    }
+
+    #[test]
+    fn a_larger_table_has_all_entries_and_learns_others() {
+        for buckets in [SMALLEST, SHARING / GROWTH, SHARING] {
+            let table = Table::new(buckets).unwrap();
+            let (first, second) = (1000..1000 + buckets / 2, 1000 + buckets / 2..1000 + 2 * buckets);
+            learn(&table, first.clone());
+            let larger = table.successor().unwrap();
+            assert_eq!(larger.buckets.len(), GROWTH * buckets);
+            learn(&table, second.start..second.start + 100);
+            learn(&larger, second.clone());
+            assert!(first.clone().all(|number| knows(&larger, number) && knows(&table, number)));
+            assert!(second.clone().all(|number| knows(&larger, number)));
+            let entries = |table: &Table| table.counters.entries.load(Ordering::Relaxed);
+            assert_eq!(entries(&larger), first.len() + second.len());
+        }
+    }
+
+    #[test]
+    fn what_cannot_grow_is_followed_by_an_empty_table() {
+        let largest = Table::new(LARGEST).unwrap();
+        let full = Table::new(SHARING).unwrap();
+        full.arena.used.0.store(full.arena.words.len() + 1, Ordering::Relaxed);
+        assert!(full.is_full());
+        for table in [largest, full] {
+            learn(&table, 0..100);
+            let next = table.successor().unwrap();
+            assert_eq!(next.buckets.len(), LARGEST);
+            assert!(!next.is_full());
+            assert!((0..100).all(|number| !knows(&next, number)));
+        }
     }
 }
