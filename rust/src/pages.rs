@@ -49,6 +49,11 @@ impl Pages {
         Some(pages)
     }
 
+    /// Whether there are kept ones for this.
+    pub fn are_kept(bytes: usize, zeros: bool) -> bool {
+        KEPT.has(bytes, zeros)
+    }
+
     /// Kept ones, if there are any for this.
     pub fn kept(bytes: usize, zeros: bool) -> Option<Self> {
         KEPT.take(bytes, zeros)
@@ -130,6 +135,10 @@ pub fn give_back() {
 }
 
 impl Shelf {
+    fn has(&self, bytes: usize, zeros: bool) -> bool {
+        self.0.try_lock().is_ok_and(|kept| kept.iter().any(|pages| pages.serve(bytes, zeros)))
+    }
+
     fn take(&self, bytes: usize, zeros: bool) -> Option<Pages> {
         let mut kept = self.0.try_lock().ok()?;
         let place = kept.iter().position(|pages| pages.serve(bytes, zeros))?;
@@ -184,10 +193,12 @@ mod tests {
         shelf.keep(written(2 * LARGE, true));
         assert!(shelf.take(LARGE, true).is_none(), "another size");
         assert!(shelf.take(2 * LARGE, false).is_none(), "those of the other kind");
+        assert!(shelf.has(2 * LARGE, true) && !shelf.has(2 * LARGE, false) && !shelf.has(LARGE, true));
         let mut again = shelf.take(2 * LARGE, true).unwrap();
         assert_eq!(again.start(), start, "the first ones");
         assert!(again.words().iter().all(|&word| word == 0), "cleared");
         assert!(shelf.take(2 * LARGE, true).is_none(), "no others");
+        assert!(!shelf.has(2 * LARGE, true));
         for zeros in [true, false] {
             shelf.keep(written(LARGE, zeros));
             shelf.keep(written(3 * LARGE, zeros));
@@ -204,6 +215,7 @@ mod tests {
         let taken = shelf.0.lock().unwrap();
         shelf.keep(written(LARGE, true));
         assert!(shelf.take(LARGE, true).is_none());
+        assert!(!shelf.has(LARGE, true));
         shelf.give_back();
         drop(taken);
         assert!(shelf.take(LARGE, true).is_none());

@@ -25,14 +25,11 @@ pub const SHORT: usize = 15;
 /// How many ids an entry holds itself.
 pub const INLINE: usize = 4;
 
-/// Buckets of the first table and of the largest: 64 bytes each, and as much again for what entries do not hold
+/// How many buckets tables have, one after the other: 64 bytes each, and as much again for what entries do not hold
 /// themselves. The largest takes 128 MiB, and three quarters of a million pretokens or more.
+const SIZES: [usize; 4] = [SMALLEST, 1 << 16, 1 << 18, LARGEST];
 const SMALLEST: usize = 1 << 12;
 const LARGEST: usize = 1 << 20;
-const GROWTH: usize = 4;
-/// A table of so many buckets has the arena of the largest, and the larger ones that follow have the same one: what lies
-/// there stays where it is. (Memory is taken as it is used.)
-const SHARING: usize = 1 << 16;
 /// Words of the arena for each bucket.
 const WORDS: usize = 16;
 /// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
@@ -249,9 +246,10 @@ impl Arena {
 }
 
 impl Table {
-    /// One without entries, and an arena of its own.
+    /// One without entries. All but the smallest have the arena of the largest, so that what lies there may stay where
+    /// it is when they grow. (Memory is taken as it is used.)
     fn new(buckets: usize) -> Result<Self> {
-        let words = WORDS * if buckets < SHARING { buckets } else { LARGEST };
+        let words = WORDS * if buckets == SMALLEST { SMALLEST } else { LARGEST };
         Self::with(Arc::new(Arena::new(words)?), buckets)
     }
 
@@ -371,21 +369,29 @@ impl Table {
 
     /// The table that takes the place of this one: larger, with the same entries; or empty.
     fn successor(&self) -> Result<Self> {
-        let larger = self.buckets.len() * GROWTH;
-        if larger > LARGEST || self.shares() && self.arena.is_full() {
+        let Some(larger) = self.larger() else {
             // So many new pretokens use no smaller table again, and one more of the largest would be too much to keep.
             self.buckets.spend();
             self.arena.words.spend();
             memory::give_back();
             return Self::new(LARGEST);
-        }
+        };
         if self.shares() { Self::with(Arc::clone(&self.arena), larger) } else { Self::new(larger) }
             .inspect(|table| self.copy_to(table))
     }
 
+    /// How many buckets the next table has, if this one can grow: the most where their memory is at hand.
+    fn larger(&self) -> Option<usize> {
+        if self.shares() && self.arena.is_full() {
+            return None;
+        }
+        let next = SIZES.into_iter().find(|&size| size > self.buckets.len())?;
+        Some(if self.shares() && Cells::<Bucket>::are_kept(LARGEST) { LARGEST } else { next })
+    }
+
     /// Whether larger tables share the arena of this one.
     fn shares(&self) -> bool {
-        self.buckets.len() >= SHARING
+        self.buckets.len() > SMALLEST
     }
 
     /// Copy all entries to a table that nobody else has yet.
@@ -549,12 +555,13 @@ mod tests {
 
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
-        for buckets in [SMALLEST, SHARING / GROWTH, SHARING] {
+        for buckets in [SMALLEST, SIZES[1], SIZES[2]] {
             let table = Table::new(buckets).unwrap();
             let (first, second) = (1000..1000 + buckets / 2, 1000 + buckets / 2..1000 + 2 * buckets);
             learn(&table, first.clone());
             let larger = table.successor().unwrap();
-            assert_eq!(larger.buckets.len(), GROWTH * buckets);
+            assert!(SIZES.contains(&larger.buckets.len()));
+            assert!(larger.buckets.len() > buckets);
             learn(&table, second.start..second.start + 100);
             learn(&larger, second.clone());
             assert!(first.clone().all(|number| knows(&larger, number) && knows(&table, number)));
@@ -567,7 +574,7 @@ mod tests {
     #[test]
     fn what_cannot_grow_is_followed_by_an_empty_table() {
         let largest = Table::new(LARGEST).unwrap();
-        let full = Table::new(SHARING).unwrap();
+        let full = Table::new(SIZES[1]).unwrap();
         full.arena.used.0.store(full.arena.words.len() + 1, Ordering::Relaxed);
         assert!(full.is_full());
         for table in [largest, full] {

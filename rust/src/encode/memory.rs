@@ -52,6 +52,14 @@ impl<T: Plain> Cells<T> {
         Ok(Self { storage: Storage::new(length * size_of::<T>(), content)?, length, values: PhantomData })
     }
 
+    /// Whether there is memory at hand for so many that are zero.
+    pub fn are_kept(length: usize) -> bool {
+        #[cfg(target_os = "linux")]
+        return Pages::are_kept(length * size_of::<T>(), true);
+        #[cfg(not(target_os = "linux"))]
+        return length == 0;
+    }
+
     /// Give the memory back when these are dropped, rather than keep it for others.
     pub fn spend(&self) {
         #[cfg(target_os = "linux")]
