@@ -227,15 +227,20 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(cells.as_ptr().cast::<u32>(), cells.len()) }
     }
 
-    /// Write words one after the other; their place, if there is room.
-    fn store(&self, words: impl Iterator<Item = u32> + Clone) -> Option<usize> {
-        let count = words.clone().count();
+    /// Write words one after the other, those of bytes and others; their place, if there is room.
+    fn store(&self, bytes: &[u8], words: &[u32]) -> Option<usize> {
+        let spelling = bytes.len().div_ceil(4);
+        let count = spelling + words.len();
         let place = self.used.0.fetch_add(count, Ordering::Relaxed);
-        let cells = self.words.get(place..place.checked_add(count)?)?;
-        for (cell, word) in cells.iter().zip(words) {
+        let (spelled, rest) = self.words.get(place..place.checked_add(count)?)?.split_at(spelling);
+        let write = |(cell, word): (&UnsafeCell<u32>, u32)| {
             // SAFETY: `fetch_add` gave these words to this thread alone, and no published entry names them yet.
             unsafe { *cell.get() = word };
-        }
+        };
+        let (whole, last) = bytes.as_chunks();
+        spelled.iter().zip(whole.iter().map(|word| u32::from_le_bytes(*word))).for_each(write);
+        spelled.iter().skip(whole.len()).zip(words_of(last)).for_each(write);
+        rest.iter().zip(words.iter().copied()).for_each(write);
         Some(place)
     }
 
@@ -347,7 +352,7 @@ impl Table {
             return entry.publish(key, held, ids.len());
         }
         let bytes = if key.is_short() { &[] } else { pretoken };
-        if let Some(place) = self.arena.store(words_of(bytes).chain(ids.iter().copied())) {
+        if let Some(place) = self.arena.store(bytes, ids) {
             (held[0], held[1]) = (place as u32, ids.len() as u32);
             entry.publish(key, held, 0);
         }
@@ -419,7 +424,7 @@ impl Table {
         if held.count == 0 && !self.shares() {
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
             let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
-            ids[0] = table.arena.store(words.iter().copied())? as u32;
+            ids[0] = table.arena.store(&[], words)? as u32;
         }
         entry.publish(key, ids, held.count);
         Some(())
@@ -461,7 +466,7 @@ impl Entry {
 }
 
 /// Bytes as words, the last one filled up with zeros.
-fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + Clone + '_ {
+fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks(4).map(|chunk| {
         let mut word = [0; 4];
         word[..chunk.len()].copy_from_slice(chunk);
