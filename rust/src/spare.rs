@@ -12,8 +12,8 @@ use crate::pages;
 
 /// How many bytes are kept, at least: what is smaller comes from what the allocator keeps itself.
 const LEAST: usize = 32 << 20;
-/// And at most. Elsewhere than on Linux, which can take back what it needs, nothing is kept.
-const MOST: usize = if cfg!(target_os = "linux") { 256 << 20 } else { 0 };
+/// And at most.
+const MOST: usize = 256 << 20;
 
 /// How much room stays behind the numbers of a large result, so that one of the same size finds enough. (Room is made
 /// for each batch of pretokens as if every byte were an id.) None of it is touched.
@@ -58,8 +58,9 @@ pub fn trim<T: Spared>(values: &mut Vec<T>) {
     values.shrink_to(values.len() + room);
 }
 
+/// Whether so many bytes are kept; none are elsewhere than on Linux, which can take back what it needs.
 fn is_kept(bytes: usize) -> bool {
-    (LEAST..=MOST).contains(&bytes)
+    cfg!(target_os = "linux") && (LEAST..=MOST).contains(&bytes)
 }
 
 /// A result whose memory serves the next one.
