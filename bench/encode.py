@@ -362,6 +362,7 @@ def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]])
         "bpetite, bytes": ours.decode_bytes,
         "bpetite, text": ours.decode,
         "gigatoken, bytes": gigatoken.decode,
+        "gigatoken, text": lambda ids: gigatoken.decode(ids).decode(),  # type: ignore[attr-defined]
         "tiktoken, text": lambda ids: tiktoken.decode(ids.tolist()),
     }
     columns = []
