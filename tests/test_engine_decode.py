@@ -30,6 +30,15 @@ def test_ids_decode_as_specified(ids: list[int]) -> None:
     assert outcome(trained_encoder().decode, ids) == outcome(_decoder.decode, ids, trained().vocab)
 
 
+def test_texts_decode_alike_however_large_the_one_before_was() -> None:
+    encoder = trained_encoder()
+    ids = np.array(encoder.encode(CORPUS + " naïve 東京"), np.uint32)
+    text = encoder.decode(ids)
+    for megabytes in (0, 80, 40, 0, 120):
+        copies = 1 + (megabytes << 20) // len(text.encode())
+        assert encoder.decode(np.tile(ids, copies)) == text * copies
+
+
 @given(batch=st.lists(ids_lists))
 def test_a_batch_decodes_as_its_rows_do(batch: list[list[int]]) -> None:
     encoder = trained_encoder()

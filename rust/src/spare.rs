@@ -38,8 +38,16 @@ impl Spared for u16 {
     }
 }
 
+impl Spared for u8 {
+    fn spare() -> &'static Spare<Self> {
+        static SPARE: Spare<u8> = Spare(Mutex::new(Vec::new()));
+        &SPARE
+    }
+}
+
 /// Give back to the system all that is kept.
 pub fn give_back() {
+    u8::spare().take(|_| true);
     u32::spare().take(|_| true);
     u16::spare().take(|_| true);
     #[cfg(target_os = "linux")]
@@ -50,6 +58,12 @@ pub fn give_back() {
 /// is needed.
 pub fn row_for<T: Spared>(bytes: usize) -> Vec<T> {
     T::spare().take(|values| (bytes / 8..=bytes).contains(&values))
+}
+
+/// A row without values, which has room for so many if what is kept is that much and not far more.
+#[cfg(feature = "python")]
+pub fn row_of<T: Spared>(values: usize) -> Vec<T> {
+    T::spare().take(|kept| (values..=values.saturating_mul(8)).contains(&kept))
 }
 
 /// Give back the room behind the values, but for what a result of the same size may need.

@@ -14,6 +14,8 @@ use super::ids::{Ids, id_from, ids_from};
 use crate::decode::{decode, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
+use crate::memory;
+use crate::spare::{self, Kept};
 use crate::tokens::Tokens;
 use crate::watch::{Pulse, Unwatched};
 
@@ -34,10 +36,17 @@ pub fn bytes_of<'py>(py: Python<'py>, tokens: &Tokens, ids: &[u32]) -> PyResult<
         let start = ffi::PyBytes_AsString(object.as_ptr()).cast::<MaybeUninit<u8>>();
         std::slice::from_raw_parts_mut(start, length)
     };
+    fill(py, tokens, ids, room)?;
+    Ok(object)
+}
+
+/// Write the bytes of the ids, which the room is just large enough for.
+fn fill(py: Python<'_>, tokens: &Tokens, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> PyResult<()> {
+    let length = room.len();
     if watched(py, ids.len(), |pulse| decode(tokens, ids, room, pulse))? != length {
         return Err(PyValueError::new_err("the ids were changed while they were decoded"));
     }
-    Ok(object)
+    Ok(())
 }
 
 /// Run what takes long without the GIL, and with Ctrl-C in mind.
@@ -56,8 +65,25 @@ fn as_size(length: usize) -> PyResult<isize> {
     isize::try_from(length).map_err(|_| PyOverflowError::new_err("the text is too long"))
 }
 
+/// The text of all ids. Their bytes are only on the way to it, in memory that is used again.
+pub fn text_of<'py>(
+    py: Python<'py>,
+    tokens: &Tokens,
+    ids: &[u32],
+    errors: &str,
+) -> PyResult<Bound<'py, PyString>> {
+    let length = watched(py, ids.len(), |pulse| decoded_length(tokens, ids, pulse))?;
+    let mut bytes = Kept::from(spare::row_of::<u8>(length));
+    memory::reserve(&mut bytes, length)?;
+    let room = &mut bytes.spare_capacity_mut()[..length];
+    fill(py, tokens, ids, room)?;
+    // SAFETY: there is room for so many bytes, and all of them were written.
+    unsafe { bytes.set_len(length) };
+    utf8(py, &bytes, errors)
+}
+
 /// Decode UTF-8 with one of Python's error handlers.
-pub fn text_of<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
+fn utf8<'py>(py: Python<'py>, bytes: &[u8], errors: &str) -> PyResult<Bound<'py, PyString>> {
     let handler = std::ffi::CString::new(errors)
         .map_err(|_| PyValueError::new_err("errors: the name of an error handler has no null characters"))?;
     let length = as_size(bytes.len())?;

@@ -215,7 +215,7 @@ impl Encoder {
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        text_of(ids.py(), self.decode_bytes(ids)?.as_bytes(), errors)
+        text_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, errors)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
