@@ -5,7 +5,7 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::Rules;
-use super::crew::on_each;
+use super::on_each::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
 use super::part::{Occurrence, Part};
 use super::queue::Candidate;

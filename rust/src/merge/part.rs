@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, List};
-use super::crew::on_each;
 use super::neighbours::Neighbours;
+use super::on_each::on_each;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
 use super::row::Slot;
 use super::slots::{AnySlots, BATCH, Group, Slots, Standing, replace};

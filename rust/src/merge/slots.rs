@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::iter::zip;
 use std::ops::Range;
 
-use super::crew::on_each;
+use super::on_each::on_each;
 use super::pairs::key_of;
 use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};

@@ -3,8 +3,9 @@
 use std::sync::MutexGuard;
 
 use super::census::{Census, Plan};
-use super::crew::{Crew, on_each};
+use super::crew::Crew;
 use super::neighbours::{Neighbours, Tally};
+use super::on_each::on_each;
 use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
 use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
