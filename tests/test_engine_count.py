@@ -2,6 +2,7 @@
 
 import errno
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -201,6 +202,39 @@ def test_documents_of_another_kind_are_a_type_error(documents: object) -> None:
 def test_fewer_than_one_thread_is_an_error(num_threads: int) -> None:
     with pytest.raises(ValueError, match="num_threads"):
         _engine.CountTable(GPT2).add_documents(["a"], num_threads=num_threads)
+
+
+def test_documents_that_come_slowly_are_counted_while_more_of_them_come() -> None:
+    told = [0]
+
+    def documents() -> Iterator[str]:
+        until = time.monotonic() + 60
+        while told[-1] == 0 and time.monotonic() < until:
+            time.sleep(0.001)
+            yield "a b"
+
+    table = _engine.CountTable(GPT2)
+    table.add_documents(documents(), progress=lambda stage, done, total: told.append(done))
+    before_the_end = [done for done in told if 0 < done < table.bytes]
+    assert before_the_end
+    assert told[-1] == table.bytes == 3 * table.documents
+    assert counted(table) == {b"a": table.documents, b" b": table.documents}
+
+
+def test_batches_count_like_their_documents_and_errors_name_them() -> None:
+    documents = ["a b", "", "c 東京", "a b c"]
+    table = _engine.CountTable(GPT2)
+    told: list[int] = []
+    batches = [("x", 0, 0, documents[:2]), ("y", 0, 0, []), ("y", 0, 0, documents[2:])]
+    table.add_batches(batches, on_documents=told.append)
+    assert counted(table) == expected(documents)
+    assert told[-1] == table.documents == 3
+    for first, begun, texts, place in (
+        (7, 5, [b"ab\xff"], "z: document 7: not valid UTF-8 at byte 7"),
+        (7, 5, [b"ab", b"\xff"], "z: document 8: not valid UTF-8 at byte 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{place}$"):
+            table.add_batches([("z", first, begun, texts)])
 
 
 def test_any_number_of_threads_gives_the_same_counts() -> None:

@@ -145,11 +145,16 @@ impl Crew {
         while agenda.busy > 0 && !until(&agenda) {
             let waited = self.news.wait_timeout(agenda, LOOK_EVERY);
             drop(waited);
-            self.look(pulse);
-            pulse.check()?;
+            self.report(pulse)?;
             agenda = lock(&self.agenda);
         }
         Ok(())
+    }
+
+    /// Report how much is done, unless that was a moment ago.
+    pub fn report(&self, pulse: &mut Pulse) -> Result<()> {
+        self.look(pulse);
+        pulse.check()
     }
 
     /// Have the pulse know how much is done.

@@ -87,15 +87,16 @@ impl<'a, D: Documents> Feed<'a, D> {
         hire: &mut Hire,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        let mut size = 0;
+        let (mut batches, mut size) = (0, 0);
         loop {
             let finished = std::mem::take(&mut lock(&self.batches).finished);
             let Some(documents) = next(finished)? else { return Ok(()) };
             size += self.give(documents) as u64;
-            if size >= SMALL {
+            batches += 1;
+            if batches > 1 || size >= SMALL {
                 hire(threads);
             }
-            pulse.check()?;
+            self.crew.report(pulse)?;
             self.crew.wait(pulse, |agenda| agenda.is_closed() || lock(&self.batches).size < ENOUGH)?;
             if self.crew.is_closed() {
                 return Ok(());

@@ -1,6 +1,7 @@
 //! `CountTable` as Python sees it.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -18,6 +19,9 @@ const GATHERED: usize = 4 << 20;
 
 /// How many documents are gathered at most: they may all be empty.
 const GATHERED_DOCUMENTS: usize = 1 << 16;
+
+/// How long documents are gathered at most: who makes them slowly sees that they are counted.
+const GATHERED_FOR: Duration = Duration::from_millis(100);
 
 /// How many rows are shown at a time.
 const ROWS: usize = 1 << 16;
@@ -235,15 +239,19 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// Take documents until they are a few megabytes or no more come.
+    /// Take documents until they are a few megabytes, or take long, or no more come.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let (mut gathered, mut size) = (Vec::new(), 0);
+        let (mut gathered, mut size, began) = (Vec::new(), 0, Instant::now());
         let mut documents = self.documents.bind(py).clone();
         while size < GATHERED && gathered.len() < GATHERED_DOCUMENTS {
             let Some(document) = documents.next() else { break };
             let document = OwnedText::new(&document?, || "documents".into())?;
             size += document.bytes().len();
             memory::push(&mut gathered, document)?;
+            // To look at the clock takes as long as a short document.
+            if gathered.len().is_power_of_two() && began.elapsed() > GATHERED_FOR {
+                break;
+            }
         }
         let first = self.number;
         self.number += gathered.len();
