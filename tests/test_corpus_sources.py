@@ -6,6 +6,8 @@ import http.server
 import io
 import json
 import os
+import random
+import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -188,6 +190,23 @@ def test_files_of_several_members_are_read_to_the_end(tmp_path: Path) -> None:
     for suffix, pack in (("gz", gzip.compress), ("zst", zstd)):
         (tmp_path / f"c.{suffix}").write_bytes(pack(b"one ") + pack(b"") + pack(b"two"))
         assert texts_of(tmp_path / f"c.{suffix}") == ["one two"]
+        (tmp_path / f"e.{suffix}").write_bytes(pack(b""))
+        assert texts_of(tmp_path / f"e.{suffix}") == [""]
+
+
+def test_members_of_gzip_may_end_anywhere_in_what_is_read_at_a_time(tmp_path: Path) -> None:
+    pieces = [bytes(random.Random(number).choices(b"abcdefgh", k=number * 4999)) for number in range(40)]
+    (tmp_path / "c.gz").write_bytes(b"".join(map(gzip.compress, pieces)))
+    assert texts_of(tmp_path / "c.gz") == [b"".join(pieces).decode()]
+
+
+def test_gzip_is_read_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "c.gz").write_bytes(gzip.compress(b"text"))
+    assert texts_of(tmp_path / "c.gz") == ["text"]
+    (tmp_path / "c.zst").write_bytes(zstd(b"text"))
+    with pytest.raises(ImportError, match="reading zstd needs pyarrow"):
+        texts_of(tmp_path / "c.zst")
 
 
 def test_content_tells_what_a_name_does_not(tmp_path: Path) -> None:
@@ -212,7 +231,11 @@ REFUSED = [
     ("c.txt.gz", b"plain text", "named as gzip, but it holds no gzip"),
     ("c.zst", gzip.compress(b"a"), "named as zstd, but it holds gzip"),
     ("c.gz", b"", "named as gzip"),
-    ("c.gz", gzip.compress(b"abc" * 999)[:-9], "not whole gzip"),
+    ("c.gz", gzip.compress(b"abc" * 999)[:-9], "not whole gzip: it breaks off"),
+    ("c.gz", gzip.compress(b"abc") + gzip.compress(b"abc")[:5], "not whole gzip: it breaks off"),
+    ("c.gz", gzip.compress(b"abc")[:-8] + bytes(4) + b"\x03\0\0\0", "not whole gzip: incorrect data check"),
+    ("c.gz", gzip.compress(b"abc")[:-4] + bytes(4), "not whole gzip: incorrect length check"),
+    ("c.gz", gzip.compress(b"abc") + bytes(8), "not whole gzip: incorrect header check"),
     ("c.zst", zstd(os.urandom(9999))[:-9], "not whole zstd"),
     ("c.gz", gzip.compress(b"abc") + b"garbage", "not whole gzip"),
     ("c.parquet", parquet(["a", "b"])[:-9], "not a whole Parquet file"),

@@ -8,6 +8,7 @@ pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
+pub mod gunzip;
 pub mod json_lines;
 mod memory;
 pub mod merge;

@@ -15,6 +15,7 @@ __all__ = [
     "EncodeStream",
     "Encoder",
     "FieldTexts",
+    "Gunzip",
     "JoinedTexts",
     "SplitTexts",
     "Xxh3128",
@@ -298,6 +299,17 @@ class FieldTexts(Sized):
 
     def take(self) -> JoinedTexts:
         """Return the texts so far; those that follow are gathered anew."""
+
+@final
+class Gunzip:
+    """Unpacks gzip that arrives in blocks; one of its members may follow another."""
+
+    def __new__(cls) -> Gunzip: ...
+    def take_block(self, block: bytes) -> None:
+        """Take the next block; an empty one is the end."""
+
+    def read(self, size: int) -> bytes | None:
+        """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
 
 def spell_merges(
     base_ids: Sequence[int], merges: NDArray[np.uint32], most: int

@@ -12,6 +12,7 @@ use crate::watch::{Stage, Watch};
 mod count;
 mod decode;
 mod encode;
+mod gunzip;
 mod hash;
 mod ids;
 mod json_lines;
@@ -37,6 +38,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<texts::Buffers>()?;
     module.add_class::<texts::SplitTexts>()?;
     module.add_class::<json_lines::FieldTexts>()?;
+    module.add_class::<gunzip::Gunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())
 }

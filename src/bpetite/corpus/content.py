@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any, BinaryIO, Literal
 
-from bpetite._engine import Xxh3128
+from bpetite._engine import Gunzip, Xxh3128
 from bpetite.corpus.sources import Input, chain_of
 
 Format = Literal["auto", "text", "jsonl", "parquet"]
 
 _HASHED = 1 << 20
+_PACKED = 1 << 16
+"""How many bytes of gzip are unpacked at a time: they hold about as much as is looked at in one go."""
 
 _COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _FORMATS = {
@@ -166,6 +168,28 @@ def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
     """Return a function that reads the content; a compressed input that breaks off is an error."""
     if compression is None:
         return raw.read
+    if not raw.head():
+        raise ValueError(f"{raw.name}: not whole {compression}: it is empty")
+    return _gunzipped(raw) if compression == "gzip" else _decompressed(raw, compression)
+
+
+def _gunzipped(raw: Raw) -> Callable[[int], bytes]:
+    gunzip = Gunzip()
+
+    def read(size: int) -> bytes:
+        while True:
+            try:
+                block = gunzip.read(size)
+            except ValueError as error:
+                raise ValueError(f"{raw.name}: not whole gzip: {error}") from None
+            if block is not None:
+                return block
+            gunzip.take_block(raw.read(_PACKED))
+
+    return read
+
+
+def _decompressed(raw: Raw, compression: str) -> Callable[[int], bytes]:
     arrow = needed_pyarrow(f"reading {compression}")
     stream = arrow.CompressedInputStream(arrow.PythonFile(_Readable(raw), mode="r"), compression)
 
@@ -178,8 +202,6 @@ def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
             raise ValueError(f"{raw.name}: not whole {compression}: {error}") from None
         return block
 
-    if not raw.head():
-        raise ValueError(f"{raw.name}: not whole {compression}: it is empty")
     return read
 
 

@@ -1,0 +1,45 @@
+//! `Gunzip` as Python sees it.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::gunzip;
+use crate::memory;
+
+/// Unpacks gzip that arrives in blocks.
+#[pyclass(module = "bpetite._engine")]
+pub struct Gunzip {
+    gunzip: gunzip::Gunzip,
+    /// What is unpacked at present, and how much of it was taken; an empty block is the end.
+    block: Option<PyBackedBytes>,
+    taken: usize,
+}
+
+#[pymethods]
+impl Gunzip {
+    #[new]
+    fn new() -> Self {
+        Self { gunzip: gunzip::Gunzip::default(), block: None, taken: 0 }
+    }
+
+    fn take_block(&mut self, block: PyBackedBytes) {
+        (self.block, self.taken) = (Some(block), 0);
+    }
+
+    fn read<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(block) = &self.block else { return Ok(None) };
+        self.taken += py.detach(|| self.gunzip.take_block(&block[self.taken..], size))?;
+        let unpacked = self.gunzip.unpacked();
+        if unpacked.len() < size {
+            if !block.is_empty() {
+                return Ok(None);
+            }
+            self.gunzip.check_end()?;
+        }
+        memory::ensure(unpacked.len())?;
+        let read = PyBytes::new(py, unpacked);
+        self.gunzip.clear();
+        Ok(Some(read))
+    }
+}
