@@ -222,6 +222,8 @@ def test_content_tells_what_a_name_does_not(tmp_path: Path) -> None:
     assert texts_of(tmp_path / "corpus") == ["row"]
     (tmp_path / "c.json").write_bytes(jsonl(["lines"]))
     assert texts_of(tmp_path / "c.json") == ["lines"]
+    (tmp_path / "c.json").write_bytes(jsonl(["long" * 9999, "lines"]))
+    assert texts_of(tmp_path / "c.json") == ["long" * 9999, "lines"]
     (tmp_path / "c.json").write_text('{\n "text": "pretty"\n}')
     assert texts_of(tmp_path / "c.json") == ['{\n "text": "pretty"\n}']
 

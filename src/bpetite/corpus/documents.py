@@ -171,7 +171,9 @@ def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
 
 def _text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
     """Tell JSON lines from a JSON text by the first line: an object of its own, or not."""
-    first = read(BLOCK)
+    first = b""
+    while b"\n" not in first and len(first) < BLOCK and (more := read(BLOCK)):
+        first += more
     line, newline, _ = first.partition(b"\n")
     undecided = f"{name}: may be JSON lines or a text; the input format says which (jsonl or text)"
     if not newline and len(first) >= BLOCK:
