@@ -355,7 +355,7 @@ def memory_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -
 
 
 def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> str:
-    """MB/s of decoding an array of ids, or a list where only that is taken."""
+    """MB/s of decoding an array of ids, or a list where only that is taken; and of bytes to text."""
     ours = Tokenizer(vocabulary)
     gigatoken, tiktoken = (MAKERS[name](vocabulary, 1) for name in ("gigatoken", "tiktoken"))
     ways: dict[str, Callable[[NDArray[np.uint32]], object]] = {
@@ -369,13 +369,16 @@ def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]])
     with pinned(1):
         for texts in corpora.values():
             text = END_OF_TEXT_TOKEN.join(texts)
-            ids, size = ours.encode_to_numpy(text), len(text.encode()) / 1e6
-            times: dict[str, list[float]] = {name: [] for name in ways}
+            ids, content = ours.encode_to_numpy(text), text.encode()
+            calls: dict[str, Callable[[], object]] = {name: partial(way, ids) for name, way in ways.items()}
+            calls["Python, bytes to text"] = content.decode
+            times: dict[str, list[float]] = {name: [] for name in calls}
             for _ in range(FAST_ROUNDS):
-                for name, way in ways.items():
-                    times[name].append(seconds(partial(way, ids)))
+                for name, call in calls.items():
+                    times[name].append(seconds(call))
+            size = len(content) / 1e6
             columns.append({name: size / median(taken) for name, taken in times.items()})
-    rows = [[name, *(f"{column[name]:.0f}" for column in columns)] for name in ways]
+    rows = [[name, *(f"{column[name]:.0f}" for column in columns)] for name in columns[0]]
     return table(["decoding, MB/s", *corpora], rows)
 
 

@@ -294,6 +294,20 @@ def test_a_large_array_keeps_its_ids_whatever_is_encoded_after_it(
     np.testing.assert_array_equal(encoder.encode_to_numpy(second, dtype=dtype), copy_of_others)
 
 
+def test_the_integers_of_lists_are_shared_and_let_go_of() -> None:
+    encoder = trained_encoder()
+    ids = encoder.encode(CORPUS)
+    largest = max(ids)
+    assert largest > 256  # Python itself shares the smaller ones, and may count no references to them.
+    integer = ids[ids.index(largest)]
+    before = sys.getrefcount(integer)
+    lists = [encoder.encode(CORPUS) for _ in range(1000)]
+    held = sys.getrefcount(integer)
+    del lists
+    after = sys.getrefcount(integer)
+    assert (held - before, after - before) == (1000 * ids.count(largest), 0)
+
+
 def test_uint16_is_refused_where_ids_do_not_fit() -> None:
     encoder = with_specials("<s>")
     assert encoder.encode_to_numpy("a", dtype="uint16").dtype == np.uint16

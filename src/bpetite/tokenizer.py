@@ -222,7 +222,7 @@ class Tokenizer:
 
     # Encoding ----------------------------------------------------------------------------------------
 
-    def encode(self, text: str, *, special: Special = "parse") -> list[int]:
+    def encode(self, text: str, special: Special = "parse") -> list[int]:
         """Encode text.
 
         A special token in the text becomes its id (`special="parse"`), is ordinary text (`"text"`), or is

@@ -11,10 +11,9 @@ use pyo3::types::{PyBytes, PyInt, PyString};
 
 use super::PyWatch;
 use super::ids::{Ids, id_from, ids_from};
-use crate::decode::{decode, decoded_length};
+use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::memory;
 use crate::spare::{self, Kept};
 use crate::tokens::Tokens;
 use crate::watch::{Pulse, Unwatched};
@@ -36,17 +35,10 @@ pub fn bytes_of<'py>(py: Python<'py>, tokens: &Tokens, ids: &[u32]) -> PyResult<
         let start = ffi::PyBytes_AsString(object.as_ptr()).cast::<MaybeUninit<u8>>();
         std::slice::from_raw_parts_mut(start, length)
     };
-    fill(py, tokens, ids, room)?;
-    Ok(object)
-}
-
-/// Write the bytes of the ids, which the room is just large enough for.
-fn fill(py: Python<'_>, tokens: &Tokens, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> PyResult<()> {
-    let length = room.len();
     if watched(py, ids.len(), |pulse| decode(tokens, ids, room, pulse))? != length {
         return Err(PyValueError::new_err("the ids were changed while they were decoded"));
     }
-    Ok(())
+    Ok(object)
 }
 
 /// Run what takes long without the GIL, and with Ctrl-C in mind.
@@ -72,13 +64,8 @@ pub fn text_of<'py>(
     ids: &[u32],
     errors: &str,
 ) -> PyResult<Bound<'py, PyString>> {
-    let length = watched(py, ids.len(), |pulse| decoded_length(tokens, ids, pulse))?;
-    let mut bytes = Kept::from(spare::row_of::<u8>(length));
-    memory::reserve(&mut bytes, length)?;
-    let room = &mut bytes.spare_capacity_mut()[..length];
-    fill(py, tokens, ids, room)?;
-    // SAFETY: there is room for so many bytes, and all of them were written.
-    unsafe { bytes.set_len(length) };
+    let mut bytes = Kept::from(spare::row_of::<u8>(ids.len()));
+    watched(py, ids.len(), |pulse| decode_onto(tokens, ids, &mut bytes, pulse))?;
     utf8(py, &bytes, errors)
 }
 
