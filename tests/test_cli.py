@@ -107,6 +107,13 @@ def test_decode_prints_the_raw_text_without_a_newline(folder: Path) -> None:
     assert piped.stdout == done.stdout
 
 
+def test_ids_are_numbers_as_people_write_them(folder: Path) -> None:
+    for word in ("9_7", "٩٧", "+97", "0x61", " 97", "97.0", ""):
+        done = bpetite("decode", "--model", folder / "tok.json", "--ids", word)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert f"{word!r} is not an id" in done.stderr.decode()
+
+
 def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:
     model, output = folder / "tok.json", tmp_path / "out.json"
     train = ("train", "--vocab-size", 300, "--output", output)

@@ -135,6 +135,26 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
         assert not (tmp_path / "o.json").exists()
 
 
+def test_what_is_given_and_so_in_no_file_is_refused(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    tok.to_tiktoken(tmp_path / "t.tiktoken")
+    model, bare = folder / "tok.json", tmp_path / "t.tiktoken"
+    given = ("--pattern", "gpt2", "--special-token", "<|endoftext|>")
+    for arguments in [
+        ("inspect", model),
+        ("report", model, "--input", model, "--output", tmp_path / "r.html"),
+        ("view", model, "--no-browser"),
+        ("compare", model, model, "--text", TEXT),
+    ]:
+        for wrong in [("--pattern", "o200k"), ("--special-token", "<x>")]:
+            done = bpetite(*arguments, *wrong)
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert f"{model}: " in done.stderr.decode()
+            assert wrong[1] in done.stderr.decode()
+    assert bpetite("inspect", model, *given).returncode == 0
+    assert bpetite("compare", model, bare, *given, "--text", TEXT).returncode == 0
+
+
 def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     tok.truncate(270).to_huggingface(tmp_path / "small.json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 
 from bpetite.cli.options import (
@@ -55,7 +56,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _DECODE_EXAMPLES,
     )
     add_model(decode)
-    decode.add_argument("--ids", type=int, nargs="*", metavar="N", help="ids (default: from stdin)")
+    decode.add_argument("--ids", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)")
     decode.set_defaults(run=run_decode)
 
 
@@ -102,6 +103,13 @@ def _utf8(name: str, content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}") from None
+
+
+def _id(word: str) -> int:
+    """Read a number as people write it; `int` takes more, such as `9_7`."""
+    if not re.fullmatch("-?[0-9]+", word):
+        raise argparse.ArgumentTypeError(f"{word!r:.80} is not an id")
+    return int(word)
 
 
 def _ids_from_stdin() -> list[int]:

@@ -110,25 +110,40 @@ def _read(path: str, kind: str, options: argparse.Namespace) -> Tokenizer:
 
 def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:
     """Refuse a pattern, a special token or its id that was given, but is not what the file has."""
+    if difference := _difference(tokenizer, path, options):
+        raise ValueError(difference)
+
+
+def _difference(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> str | None:
     if options.pattern is not None and named_pattern(options.pattern) != tokenizer.pattern:
-        raise ValueError(f"{path}: its pattern is {tokenizer.pattern}, not {options.pattern}")
+        return f"{path}: its pattern is {tokenizer.pattern}, not {options.pattern}"
     for text, token_id in _specials(options).items():
         actual = tokenizer.special_tokens.get(text)
         if actual is None:
-            raise ValueError(f"{path}: {text!r} is no special token there")
+            return f"{path}: {text!r} is no special token there"
         if token_id not in (None, actual):
-            raise ValueError(f"{path}: special token {text!r} has id {actual} there, not {token_id}")
+            return f"{path}: special token {text!r} has id {actual} there, not {token_id}"
+    return None
 
 
 def read_model(options: argparse.Namespace) -> Tokenizer:
-    """Read what `add_one_of_any_format` declares."""
-    return read_tokenizer(options.model, options.model_format, options)
+    """Read what `add_one_of_any_format` declares; what was given and is not so in the file is refused."""
+    tokenizer = read_tokenizer(options.model, options.model_format, options)
+    check_given(tokenizer, options.model, options)
+    return tokenizer
 
 
 def read_two(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
-    """Read what `add_two_of_any_format` declares: each path with its tokenizer."""
+    """Read what `add_two_of_any_format` declares: each path with its tokenizer.
+
+    What was given and is so in neither file is refused.
+    """
     named = [(options.a, options.format_a), (options.b, options.format_b)]
-    return [(path, read_tokenizer(path, kind, options)) for path, kind in named if path is not None]
+    read = [(path, read_tokenizer(path, kind, options)) for path, kind in named if path is not None]
+    differences = [_difference(tokenizer, path, options) for path, tokenizer in read]
+    if all(differences):
+        raise ValueError(differences[0])
+    return read
 
 
 def name_of(path: str) -> str:
