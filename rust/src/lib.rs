@@ -14,6 +14,7 @@ mod memory;
 pub mod merge;
 #[cfg(target_os = "linux")]
 mod pages;
+pub mod parquet;
 mod prefetch;
 pub mod pretokenize;
 pub mod recover;

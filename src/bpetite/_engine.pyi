@@ -17,10 +17,12 @@ __all__ = [
     "FieldTexts",
     "Gunzip",
     "JoinedTexts",
+    "PageTexts",
     "SplitTexts",
     "Xxh3128",
     "character_classes",
     "check_pattern",
+    "column_chunks",
     "pretokenize",
     "recover_merges",
     "safe_cut",
@@ -301,6 +303,37 @@ class FieldTexts(Sized):
         """Return the texts so far; those that follow are gathered anew."""
 
 @final
+class PageTexts(Sized):
+    """Gathers the texts of a Parquet column, page by page, as far as pages are plainly well-formed."""
+
+    def __new__(cls, buffers: Buffers) -> PageTexts: ...
+    def begin_group(self, optional: bool) -> None:
+        """Begin another row group; where rows are `optional`, pages tell first which of them are there."""
+
+    def take_header(self, header: bytes) -> tuple[int, int, int] | None:
+        """Take what stands before the next page; `None` if that may be anything, or more of it is needed.
+
+        Returns its size, and that of the page, packed and unpacked.
+        """
+
+    def take_page(self, page: NDArray[np.uint8], is_snappy: bool, most: int) -> int | None:
+        """Take a page of `most` rows at most, packed by Snappy or not at all.
+
+        Returns how many rows it has, 0 if it is a dictionary, `None` if it may be anything.
+        """
+
+    def gather(self, size: int) -> bool:
+        """Put texts of the last page behind the others until they are so many bytes; whether that was all."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """How many bytes the texts are, and what it takes to know where they are."""
+
+    def take(self) -> JoinedTexts:
+        """Return the texts so far; those that follow are gathered anew."""
+
+@final
 class Gunzip:
     """Unpacks gzip that arrives in blocks; one of its members may follow another."""
 
@@ -310,6 +343,13 @@ class Gunzip:
 
     def read(self, size: int) -> bytes | None:
         """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
+
+def column_chunks(metadata: bytes, column: int) -> list[tuple[int, int, int, int, int]] | None:
+    """Return where a column is in each row group of a Parquet file, from the metadata at the file's end.
+
+    That is: by which codec it is packed, how many values it has, how many bytes they are, unpacked and
+    packed, and where these begin. `None` is: metadata that may be anything, or a column in another file.
+    """
 
 def spell_merges(
     base_ids: Sequence[int], merges: NDArray[np.uint32], most: int

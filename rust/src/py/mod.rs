@@ -17,6 +17,7 @@ mod hash;
 mod ids;
 mod json_lines;
 mod merge;
+mod parquet;
 mod pretokenize;
 mod recover;
 mod spell;
@@ -29,6 +30,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
     module.add_function(wrap_pyfunction!(spell::spell_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;
     module.add_class::<encode::Encoder>()?;
@@ -38,6 +40,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<texts::Buffers>()?;
     module.add_class::<texts::SplitTexts>()?;
     module.add_class::<json_lines::FieldTexts>()?;
+    module.add_class::<parquet::PageTexts>()?;
     module.add_class::<gunzip::Gunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())

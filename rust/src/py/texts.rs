@@ -209,7 +209,7 @@ impl Buffers {
     /// Keep an eye on a buffer that is to be held by others; not on one that had to grow much.
     pub fn hand_out(&self, bytes: Vec<u8>) -> Buffer {
         let buffer = Arc::new(bytes);
-        if buffer.len() <= 2 * self.room {
+        if (1..=2 * self.room).contains(&buffer.len()) {
             self.handed_out.lock().unwrap_or_else(PoisonError::into_inner).push(buffer.clone());
         }
         buffer

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
 from bpetite._engine import Buffers, FieldTexts, JoinedTexts, SplitTexts
-from bpetite.corpus.content import Format, Raw, needed_pyarrow, recognise, unpacked
+from bpetite.corpus.columns import column_texts
+from bpetite.corpus.content import Format, Raw, recognise, unpacked
 from bpetite.corpus.sources import Input
 
 Invalid = Literal["error", "replace", "skip"]
@@ -106,7 +105,7 @@ def read_batches(
     try:
         form, compression = recognise(source.name, raw, reading.format)
         if form == "parquet":
-            yield from _parquet_rows(raw, reading)
+            yield from _parquet_rows(raw, reading, buffers)
             return
         read = unpacked(raw, compression)
         if form == "json":
@@ -251,6 +250,14 @@ class _Gathered:
             raise ValueError(f"{self._name}: {why}")
         self._affected += 1
 
+    def add_rows(self, texts: Iterable[bytes | None], column: str) -> None:
+        """Take the next rows of a column, of which a null has no text."""
+        for text in texts:
+            if text is None:
+                self.lack(f"row {self.number + 1}: column {column!r} is null")
+            else:
+                self.add(text)
+
     def take(self, read: int, *, goes_on: bool = False) -> Batch:
         """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
         self.number -= goes_on
@@ -327,9 +334,6 @@ class _GatheredLines(_Gathered):
         return _replaced(text) if type(text) is str else None
 
 
-_ROWS = 1 << 16
-"""How many rows of Parquet are read at a time at most."""
-
 _PIECE = 1 << 18
 """How many bytes are read at a time: they should still be in the cache when they are looked at."""
 
@@ -404,90 +408,15 @@ def _lacking(record: Any, name: str) -> str:
     return f"field {name!r} is not a string but {type(record[name]).__name__}"
 
 
-def _parquet_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
+def _parquet_rows(raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
     """Yield the text column of every row."""
-    arrow = needed_pyarrow("reading Parquet")
-    import pyarrow.parquet
-
-    raw.hash_all()
     gathered = _Gathered(raw.name, reading.invalid)
-    name = reading.text_column
-    try:
-        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=BLOCK)
-        column = _text_column(arrow, raw.name, file.schema_arrow, name)
-        waiting, size = [], 0
-        for number in range(file.num_row_groups):
-            step = _rows_at_a_time(file.metadata.row_group(number), column)
-            for rows in file.iter_batches(step, row_groups=[number], columns=[column]):
-                waiting.append(_as_binary(arrow, rows.column(0)))
-                size += waiting[-1].nbytes
-                if size >= BLOCK:
-                    _add_columns(gathered, waiting, name)
-                    yield gathered.take(raw.expected * (number + 1) // file.num_row_groups)
-                    waiting, size = [], 0
-        if waiting:
-            _add_columns(gathered, waiting, name)
-        yield gathered.take(raw.expected)
-    except (arrow.ArrowException, OSError) as error:
-        raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
-
-
-def _rows_at_a_time(group: Any, column: str) -> int:
-    """Return how many rows of a row group are about a quarter of a batch."""
-    chunks = map(group.column, range(group.num_columns))
-    size = sum(int(chunk.total_uncompressed_size) for chunk in chunks if chunk.path_in_schema == column)
-    return max(1, min(_ROWS, BLOCK * int(group.num_rows) // (4 * max(size, 1))))
-
-
-def _add_columns(gathered: _Gathered, columns: list[Any], name: str) -> None:
-    """Take the texts of columns of binary strings, of which a null is none."""
-    if not any(column.null_count for column in columns):
-        gathered.add_joined(_joined(columns))
-        return
-    for text in (text for column in columns for text in column.to_pylist()):
-        if text is None:
-            gathered.lack(f"row {gathered.number + 1}: column {name!r} is null")
+    for texts, read in column_texts(raw, reading.text_column, BLOCK, buffers):
+        if isinstance(texts, JoinedTexts):
+            gathered.add_joined(texts)
         else:
-            gathered.add(text)
-
-
-def _joined(columns: list[Any]) -> JoinedTexts:
-    contents, offsets, size = [], [np.zeros(1, np.int64)], 0
-    for column in columns:
-        if not len(column):
-            continue
-        _, bounds, content = column.buffers()
-        width = np.int64 if str(column.type) == "large_binary" else np.int32
-        ends = np.frombuffer(bounds, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
-        first, last = int(ends[0]), int(ends[-1])
-        if last > first:
-            contents.append(content.slice(first, last - first))
-        offsets.append(ends[1:] + (size - first))
-        size += last - first
-    return JoinedTexts(b"".join(contents), np.concatenate(offsets))
-
-
-def _as_binary(arrow: Any, column: Any) -> Any:
-    """Return text as the bytes it is stored as, which nobody has checked yet.
-
-    Nothing is done to them: to ask for a cast would have pyarrow load all of its functions first.
-    """
-    if arrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    is_wide = column.type in (arrow.large_string(), arrow.large_binary())
-    kind = arrow.large_binary() if is_wide else arrow.binary()
-    return arrow.Array.from_buffers(kind, len(column), column.buffers(), column.null_count, column.offset)
-
-
-def _text_column(arrow: Any, path: str, schema: Any, name: str) -> str:
-    if name not in schema.names:
-        raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
-    kind = schema.field(name).type
-    if arrow.types.is_dictionary(kind):
-        kind = kind.value_type
-    if kind not in (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary()):
-        raise ValueError(f"{path}: column {name!r} is not text but {kind}")
-    return name
+            gathered.add_rows(texts, reading.text_column)
+        yield gathered.take(read)
 
 
 # Text that is none ---------------------------------------------------------------------------------------

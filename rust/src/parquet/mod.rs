@@ -1,0 +1,281 @@
+//! Pages of a Parquet column in, the texts in them out.
+//!
+//! What pyarrow reads is the specification. Only pages that are plainly well-formed are taken here, and only the kinds
+//! of them that nearly all files have: strings one behind the other, or their numbers in a dictionary of strings. All
+//! others are left to it, with whatever it says of them: other encodings, nulls, and what is broken.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::memory;
+
+mod header;
+mod thrift;
+
+pub use header::{Chunk, Header};
+
+use header::Kind;
+use thrift::unsigned;
+
+/// How many values a page has at most that is taken here.
+const VALUES: usize = 1 << 18;
+
+/// How a page is packed.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Packing {
+    Nothing,
+    Snappy,
+}
+
+/// A page, unpacked, and behind it room for a larger one.
+#[derive(Default)]
+struct Page {
+    room: Vec<u8>,
+    /// Where strings are: in this page, or in the dictionary if it has numbers of them.
+    places: Vec<Range<usize>>,
+}
+
+/// The texts of a column, one behind the other.
+#[derive(Default)]
+pub struct PageTexts {
+    /// Whether rows may be null, so that pages tell which ones are.
+    optional: bool,
+    dictionary: Page,
+    page: Page,
+    has_numbers: bool,
+    /// How many rows of the page are among the texts.
+    gathered: usize,
+    /// The texts, and behind them room for more.
+    pub bytes: Vec<u8>,
+    pub places: Vec<Range<usize>>,
+}
+
+impl PageTexts {
+    /// How many bytes the texts are.
+    pub fn length(&self) -> usize {
+        self.places.last().map_or(0, |place| place.end)
+    }
+
+    /// Begin with another row group: its pages have nothing to do with those before.
+    pub fn begin_group(&mut self, optional: bool) {
+        self.optional = optional;
+        self.dictionary.places.clear();
+        self.page.places.clear();
+    }
+
+    /// Take a page of so many rows at most, whose texts are gathered next. It returns how many rows that are; none if
+    /// it is not plainly well-formed.
+    pub fn take_page(
+        &mut self,
+        header: Header,
+        packing: Packing,
+        packed: &[u8],
+        most: usize,
+    ) -> Result<Option<usize>> {
+        let is_dictionary = header.kind == Kind::Dictionary;
+        if header.values > if is_dictionary { VALUES } else { VALUES.min(most) } {
+            return Ok(None);
+        }
+        memory::ensure(header.values * (size_of::<Range<usize>>() + size_of::<u32>()))?;
+        self.page.places.clear();
+        (self.has_numbers, self.gathered) = (header.kind == Kind::Numbers, 0);
+        let page = if is_dictionary { &mut self.dictionary } else { &mut self.page };
+        if !unpack(packing, packed, header.unpacked, &mut page.room)? {
+            return Ok(None);
+        }
+        let Some(places) = self.find(header) else { return Ok(None) };
+        if is_dictionary {
+            self.dictionary.places = places;
+            return Ok(Some(0));
+        }
+        self.page.places = places;
+        Ok(Some(header.values))
+    }
+
+    /// Where the strings of the page are that was unpacked last.
+    fn find(&self, header: Header) -> Option<Vec<Range<usize>>> {
+        if header.kind == Kind::Dictionary {
+            return strings(&self.dictionary.room[..header.unpacked], header.values);
+        }
+        let page = &self.page.room[..header.unpacked];
+        let start = if self.optional { behind_levels(page, header.values)? } else { 0 };
+        if header.kind == Kind::Strings {
+            let mut places = strings(&page[start..], header.values)?;
+            places.iter_mut().for_each(|place| *place = place.start + start..place.end + start);
+            return Some(places);
+        }
+        let (&width, numbers) = page[start..].split_first()?;
+        let known = &self.dictionary.places;
+        let place = |number: u32| known.get(number as usize).cloned();
+        runs(numbers, width.into(), header.values)?.into_iter().map(place).collect()
+    }
+
+    /// Put rows of the last page behind the texts until there are so many bytes; whether that are all.
+    pub fn gather(&mut self, size: usize) -> Result<bool> {
+        let strings = if self.has_numbers { &self.dictionary.room } else { &self.page.room };
+        let mut length = self.length();
+        for row in &self.page.places[self.gathered..] {
+            if length >= size {
+                return Ok(false);
+            }
+            let place = length..length + row.len();
+            memory::lengthen(&mut self.bytes, place.end)?;
+            memory::push(&mut self.places, place.clone())?;
+            self.bytes[place.clone()].copy_from_slice(&strings[row.clone()]);
+            length = place.end;
+            self.gathered += 1;
+        }
+        Ok(true)
+    }
+}
+
+/// Unpack what is so many bytes then; whether it was that.
+fn unpack(packing: Packing, packed: &[u8], size: usize, room: &mut Vec<u8>) -> Result<bool> {
+    if room.len() < size {
+        *room = Vec::new();
+        memory::ensure(2 * size)?;
+        // The system gives zeros, and only when they are looked at.
+        *room = vec![0; 2 * size];
+        #[cfg(target_os = "linux")]
+        crate::pages::ask_for_large_pages(room.as_ptr(), room.len(), size);
+    }
+    let room = &mut room[..size];
+    Ok(match packing {
+        Packing::Nothing if packed.len() == size => {
+            room.copy_from_slice(packed);
+            true
+        }
+        Packing::Nothing => false,
+        Packing::Snappy => snap::raw::Decoder::new().decompress(packed, room).is_ok_and(|is| is == size),
+    })
+}
+
+/// Where strings are that fill a page, each behind its length.
+fn strings(page: &[u8], count: usize) -> Option<Vec<Range<usize>>> {
+    let mut places = Vec::with_capacity(count);
+    let mut end = 0;
+    for _ in 0..count {
+        let (length, rest) = page[end..].split_first_chunk()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        if length > rest.len() {
+            return None;
+        }
+        let start = page.len() - rest.len();
+        end = start + length;
+        places.push(start..end);
+    }
+    (end == page.len()).then_some(places)
+}
+
+/// Where the values of a page begin that tells first that none is null.
+fn behind_levels(page: &[u8], count: usize) -> Option<usize> {
+    let (length, rest) = page.split_first_chunk()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let levels = runs(rest.get(..length)?, 1, count)?;
+    levels.iter().all(|&level| level == 1).then_some(size_of::<u32>() + length)
+}
+
+/// Numbers of so many bits in runs: one number several times, or eight at a time packed one behind the other.
+fn runs(mut bytes: &[u8], width: usize, count: usize) -> Option<Vec<u32>> {
+    let mut numbers = Vec::with_capacity(count);
+    while width <= 32 && numbers.len() < count {
+        let (run, length) = unsigned(bytes)?;
+        let times = usize::try_from(run >> 1).ok().filter(|&times| 0 < times && times <= count)?;
+        let left = count - numbers.len();
+        let is_packed = run & 1 == 1;
+        let size = if is_packed { times * width } else { width.div_ceil(8) };
+        let (values, rest) = bytes[length..].split_at_checked(size)?;
+        if is_packed {
+            numbers.extend((0..left.min(8 * times)).map(|place| bits(values, place * width, width)));
+        } else {
+            let value = bits(values, 0, 8 * values.len());
+            numbers.extend(std::iter::repeat_n(value, left.min(times)));
+        }
+        bytes = rest;
+    }
+    (bytes.is_empty() && numbers.len() == count).then_some(numbers)
+}
+
+/// So many bits from a place on, of which the lowest comes first.
+fn bits(packed: &[u8], place: usize, width: usize) -> u32 {
+    let mut window = [0; 8];
+    let bytes = &packed[place / 8..packed.len().min(place / 8 + 8)];
+    window[..bytes.len()].copy_from_slice(bytes);
+    let mask = (1_u64 << width) - 1;
+    (u64::from_le_bytes(window) >> (place % 8) & mask) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One run of packed numbers, as many as eight times `groups`.
+    fn packed(numbers: &[u32], width: usize) -> Vec<u8> {
+        let mut bytes = vec![(((numbers.len() / 8) << 1) | 1) as u8];
+        let bit = |place: usize| width > 0 && numbers[place / width] >> (place % width) & 1 == 1;
+        let bits: Vec<bool> = (0..numbers.len() * width).map(bit).collect();
+        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
+        bytes.extend(bits.chunks(8).map(byte));
+        bytes
+    }
+
+    #[test]
+    fn runs_of_any_width_are_read() {
+        for width in 0..=32 {
+            let most = ((1_u64 << width) - 1) as u32;
+            let numbers: Vec<u32> = (0..24_u32).map(|n| n.wrapping_mul(2_654_435_761) & most).collect();
+            let mut bytes = packed(&numbers, width);
+            bytes.push(5 << 1);
+            bytes.extend(&most.to_le_bytes()[..width.div_ceil(8)]);
+            let expected = [&numbers[..], &[most; 5]].concat();
+            assert_eq!(runs(&bytes, width, 29), Some(expected), "{width} bits");
+            assert_eq!(runs(&packed(&numbers, width), width, 19), Some(numbers[..19].to_vec()));
+        }
+    }
+
+    #[test]
+    fn runs_that_lack_something_or_have_more_are_left() {
+        let bytes = [3, 0b1010_1010, 4, 1];
+        assert!(runs(&bytes, 1, 10).is_some());
+        for (bytes, width, count) in [
+            (&bytes[..3], 1, 10),
+            (&bytes[..2], 1, 10),
+            (&bytes[..], 1, 8),
+            (&bytes[..], 33, 10),
+            (&[0, 1], 1, 1),
+            (&[255, 255, 255, 255, 255, 255, 255, 255, 255, 1], 32, 10),
+            (&[], 1, 1),
+        ] {
+            assert_eq!(runs(bytes, width, count), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn strings_fill_a_page() {
+        let page = [2, 0, 0, 0, b'a', b'b', 0, 0, 0, 0, 1, 0, 0, 0, b'c'];
+        assert_eq!(strings(&page, 3), Some(vec![4..6, 10..10, 14..15]));
+        assert_eq!(strings(&page, 2), None);
+        assert_eq!(strings(&page, 4), None);
+        assert_eq!(strings(&page[..14], 3), None);
+        assert_eq!(strings(&[255, 255, 255, 255], 1), None);
+    }
+
+    #[test]
+    fn pages_of_numbers_need_the_dictionary_of_their_own_row_group() {
+        let dictionary = Header { length: 0, packed: 10, unpacked: 10, kind: Kind::Dictionary, values: 2 };
+        let numbers = Header { kind: Kind::Numbers, packed: 3, unpacked: 3, values: 8, ..dictionary };
+        let mut texts = PageTexts::default();
+        texts.begin_group(false);
+        let take = |header, page: &[u8], texts: &mut PageTexts| {
+            texts.take_page(header, Packing::Nothing, page, 8).unwrap()
+        };
+        assert_eq!(take(dictionary, &[1, 0, 0, 0, b'a', 1, 0, 0, 0, b'b'], &mut texts), Some(0));
+        assert_eq!(take(numbers, &[1, 3, 0b0000_0110], &mut texts), Some(8));
+        assert!(texts.gather(100).unwrap());
+        assert_eq!(&texts.bytes[..texts.length()], b"abbaaaaa");
+        texts.begin_group(false);
+        assert_eq!(take(numbers, &[1, 3, 0b0000_0110], &mut texts), None);
+        assert!(texts.gather(100).unwrap());
+        assert_eq!(texts.places.len(), 8);
+    }
+}

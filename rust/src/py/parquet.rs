@@ -1,0 +1,85 @@
+//! `PageTexts` as Python sees it.
+
+use std::mem;
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::texts::{Buffers, JoinedTexts};
+use crate::parquet::{self, Chunk, Header, Packing};
+
+/// Gathers the texts of a Parquet column, page by page.
+#[pyclass(module = "bpetite._engine")]
+pub struct PageTexts {
+    texts: parquet::PageTexts,
+    /// What stood before the next page.
+    header: Option<Header>,
+    buffers: Py<Buffers>,
+}
+
+#[pymethods]
+impl PageTexts {
+    #[new]
+    fn new(buffers: Py<Buffers>) -> Self {
+        Self { texts: parquet::PageTexts::default(), header: None, buffers }
+    }
+
+    fn begin_group(&mut self, optional: bool) {
+        self.texts.begin_group(optional);
+    }
+
+    fn take_header(&mut self, header: &[u8]) -> Option<(usize, usize, usize)> {
+        self.header = Header::read(header);
+        self.header.map(|header| (header.length, header.packed, header.unpacked))
+    }
+
+    fn take_page(
+        &mut self,
+        py: Python<'_>,
+        page: PyReadonlyArray1<'_, u8>,
+        is_snappy: bool,
+        most: usize,
+    ) -> PyResult<Option<usize>> {
+        let Some(header) = self.header.take() else { return Ok(None) };
+        let packing = if is_snappy { Packing::Snappy } else { Packing::Nothing };
+        let page = page.as_slice().map_err(|_| PyValueError::new_err("page must be contiguous"))?;
+        Ok(py.detach(|| self.texts.take_page(header, packing, page, most))?)
+    }
+
+    fn gather(&mut self, py: Python<'_>, size: usize) -> PyResult<bool> {
+        Ok(py.detach(|| {
+            if self.texts.bytes.is_empty() {
+                self.texts.bytes = self.buffers.get().free()?;
+            }
+            self.texts.gather(size)
+        })?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.texts.places.len()
+    }
+
+    #[getter]
+    fn size(&self) -> usize {
+        self.texts.length() + size_of_val(self.texts.places.as_slice())
+    }
+
+    /// Hand out the texts so far.
+    fn take(&mut self) -> JoinedTexts {
+        let bytes = mem::take(&mut self.texts.bytes);
+        JoinedTexts::new_in(self.buffers.get().hand_out(bytes), mem::take(&mut self.texts.places))
+    }
+}
+
+/// Where a column is in a row group: by which codec it is packed, how many values it has, how many bytes they are,
+/// unpacked and packed, and where these begin.
+type Told = (i64, i64, i64, i64, i64);
+
+/// Where a column is in each row group, as the metadata at the end of a file tell.
+#[pyfunction]
+pub fn column_chunks(metadata: &[u8], column: usize) -> Option<Vec<Told>> {
+    let chunks = Chunk::read_all(metadata, column)?;
+    let told = |chunk: Chunk| (chunk.codec, chunk.values, chunk.unpacked, chunk.packed, chunk.start);
+    Some(chunks.into_iter().map(told).collect())
+}

@@ -1,0 +1,230 @@
+"""A Parquet file in, the texts of one of its columns out, in batches.
+
+What pyarrow reads is the specification. But it reads into fresh memory, which can cost more than the work. So
+the engine takes the texts from pages that are plainly well-formed; from the first page on that is not,
+pyarrow reads the rest of the row group.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import Buffers, JoinedTexts, PageTexts, column_chunks
+from bpetite.corpus.content import Raw, needed_pyarrow
+
+Texts = JoinedTexts | list[bytes | None]
+"""Texts that nobody has checked yet; None is a null."""
+
+
+def column_texts(raw: Raw, name: str, size: int, buffers: Buffers) -> Iterator[tuple[Texts, int]]:
+    """Yield the texts of a column, about `size` bytes at a time, and about how far in the file they end."""
+    arrow = needed_pyarrow("reading Parquet")
+    import pyarrow.parquet
+
+    raw.hash_all()
+    try:
+        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=size)
+        _check_column(arrow, raw.name, file.schema_arrow, name)
+        column = _Column(arrow, file, name, raw.file(), PageTexts(buffers))
+        for number in range(file.num_row_groups):
+            for texts in column.texts(number, size):
+                yield texts, max(column.pages.place, raw.expected * number // file.num_row_groups)
+        yield column.found.take(), raw.expected
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+
+
+def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
+    """Refuse a column that is not there, or is not text."""
+    if name not in schema.names:
+        raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
+    kind = schema.field(name).type
+    if arrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    if kind not in (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary()):
+        raise ValueError(f"{path}: column {name!r} is not text but {kind}")
+
+
+class _Column:
+    """A column of strings, row group by row group."""
+
+    def __init__(self, arrow: Any, file: Any, name: str, raw: BinaryIO, found: PageTexts) -> None:
+        self._arrow = arrow
+        self._file = file
+        self._name = name
+        self.found = found
+        leaves = [file.schema.column(place) for place in range(file.metadata.num_columns)]
+        places = [place for place, leaf in enumerate(leaves) if leaf.path == name]
+        self._is_optional = any(leaves[place].max_definition_level > 0 for place in places)
+        self._chunks: list[_Chunk] = []
+        if [leaves[place].physical_type for place in places] == ["BYTE_ARRAY"]:
+            self._chunks = [_Chunk(*told) for told in column_chunks(_metadata(raw), places[0]) or []]
+        self.pages = _Pages(arrow, raw, found)
+
+    def texts(self, number: int, size: int) -> Iterator[Texts]:
+        """Yield the texts of a row group; the last of them may be left in `found`."""
+        count = left = self._file.metadata.row_group(number).num_rows
+        if self._has_pages(number, count):
+            self.found.begin_group(self._is_optional)
+            self.pages.begin_chunk(self._chunks[number])
+            while left and (rows := self.pages.take_next(left)) is not None:
+                left -= rows
+                while not self.found.gather(size) or self.found.size >= size:
+                    yield self.found.take()
+        if left:
+            if len(self.found):
+                yield self.found.take()
+            yield from map(_texts, self._arrays(number, count - left, size))
+
+    def _has_pages(self, number: int, rows: int) -> bool:
+        """Whether there is no doubt where the pages of a row group are, and how they are packed."""
+        chunk = self._chunks[number] if number < len(self._chunks) else None
+        return chunk is not None and chunk.codec in _CODECS and chunk.values == rows and chunk.start > 0
+
+    def _arrays(self, number: int, taken: int, size: int) -> Iterator[list[Any]]:
+        """Yield a row group behind the rows that were taken, as pyarrow reads it."""
+        waiting, waits = [], 0
+        group = self._file.metadata.row_group(number)
+        whole = self._chunks[number].unpacked if number < len(self._chunks) else group.total_byte_size
+        step = max(1, min(_ROWS, size * group.num_rows // (4 * max(whole, 1))))
+        for rows in self._file.iter_batches(step, row_groups=[number], columns=[self._name]):
+            skipped = min(taken, len(rows))
+            taken -= skipped
+            waiting.append(_as_binary(self._arrow, rows.column(0).slice(skipped)))
+            waits += waiting[-1].nbytes
+            if waits >= size:
+                yield waiting
+                waiting, waits = [], 0
+        yield waiting
+
+
+_ROWS = 1 << 16
+"""How many rows pyarrow reads at a time at most; it should be about a quarter of a batch."""
+
+
+# Pages, as the engine takes them -------------------------------------------------------------------------
+
+_HEADERS = (1 << 8, 1 << 16, 1 << 22)
+"""How much is read to find what stands before a page: its least and its greatest text may be there."""
+
+_SNAPPY = 1
+_CODECS = {0: None, _SNAPPY: None, 2: "gzip", 4: "brotli", 6: "zstd"}
+"""The names by which pyarrow unpacks what the engine does not."""
+
+
+def _metadata(raw: BinaryIO) -> bytes:
+    """Return the metadata of a Parquet file, which ends in their size and a mark."""
+    raw.seek(-8, os.SEEK_END)
+    size = int.from_bytes(raw.read(4), "little")
+    raw.seek(-8 - size, os.SEEK_END)
+    return raw.read(size)
+
+
+class _Chunk(NamedTuple):
+    """A column in a row group."""
+
+    codec: int
+    values: int
+    unpacked: int
+    packed: int
+    start: int
+
+
+class _Pages:
+    """The pages of a column in a row group, one after the other."""
+
+    def __init__(self, arrow: Any, raw: Any, found: PageTexts) -> None:
+        self._arrow = arrow
+        self._raw = raw
+        self._found = found
+        self._room = np.empty(0, np.uint8)
+        self.place = self._end = self._most = 0
+        self._is_snappy = False
+        self._codec: Any = None
+
+    def begin_chunk(self, chunk: _Chunk) -> None:
+        """Go to the first page of a row group."""
+        self.place, self._end, self._most = chunk.start, chunk.start + chunk.packed, chunk.unpacked
+        self._is_snappy = chunk.codec == _SNAPPY
+        codec = _CODECS[chunk.codec]
+        self._codec = self._arrow.Codec(codec) if codec else None
+
+    def take_next(self, most: int) -> int | None:
+        """Have the engine take a page of so many rows at most; return how many it has, None if it is left."""
+        header = self._header()
+        if header is None:
+            return None
+        length, packed, unpacked = header
+        self.place += length
+        if packed > self._end - self.place or unpacked > self._most:
+            return None
+        page = self._page(packed)
+        self.place += packed
+        if self._codec is not None:
+            try:
+                page = np.frombuffer(self._codec.decompress(page, unpacked, asbytes=True), np.uint8)
+            except (self._arrow.ArrowException, OSError):
+                return None
+        return self._found.take_page(page, self._is_snappy, most)
+
+    def _header(self) -> tuple[int, int, int] | None:
+        for size in _HEADERS:
+            header = self._found.take_header(self._read(min(size, self._end - self.place)))
+            if header is not None:
+                return header
+        return None
+
+    def _page(self, size: int) -> NDArray[np.uint8]:
+        if len(self._room) < size:
+            self._room = np.empty(2 * size, np.uint8)
+        page = self._room[:size]
+        self._raw.seek(self.place)
+        return page[: self._raw.readinto(page) or 0]
+
+    def _read(self, size: int) -> bytes:
+        self._raw.seek(self.place)
+        read: bytes = self._raw.read(max(size, 0))
+        return read
+
+
+# Arrays, as pyarrow reads them ---------------------------------------------------------------------------
+
+
+def _texts(columns: list[Any]) -> Texts:
+    """Return the texts of columns of binary strings."""
+    if any(column.null_count for column in columns):
+        return [text for column in columns for text in column.to_pylist()]
+    return _joined(columns)
+
+
+def _joined(columns: list[Any]) -> JoinedTexts:
+    contents, offsets, size = [], [np.zeros(1, np.int64)], 0
+    for column in columns:
+        if not len(column):
+            continue
+        _, bounds, content = column.buffers()
+        width = np.int64 if str(column.type) == "large_binary" else np.int32
+        ends = np.frombuffer(bounds, width)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+        first, last = int(ends[0]), int(ends[-1])
+        if last > first:
+            contents.append(content.slice(first, last - first))
+        offsets.append(ends[1:] + (size - first))
+        size += last - first
+    return JoinedTexts(b"".join(contents), np.concatenate(offsets))
+
+
+def _as_binary(arrow: Any, column: Any) -> Any:
+    """Return text as the bytes it is stored as, which nobody has checked yet.
+
+    Nothing is done to them: to ask for a cast would have pyarrow load all of its functions first.
+    """
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    is_wide = column.type in (arrow.large_string(), arrow.large_binary())
+    kind = arrow.large_binary() if is_wide else arrow.binary()
+    return arrow.Array.from_buffers(kind, len(column), column.buffers(), column.null_count, column.offset)
