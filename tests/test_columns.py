@@ -87,6 +87,8 @@ def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str,
         path.write_bytes(written(rows, required=required, compression=codec, **options))
         with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
             assert rows_of(path) == rows
+            with mock.patch.object(columns, "_USUAL", 500):
+                assert rows_of(path) == rows
 
 
 def test_pyarrow_goes_on_where_a_page_has_a_null(tmp_path: Path) -> None:

@@ -112,6 +112,12 @@ _ROWS = 1 << 16
 _HEADERS = (1 << 8, 1 << 16, 1 << 22)
 """How much is read to find what stands before a page: its least and its greatest text may be there."""
 
+_USUAL = 1 << 24
+"""Packed pages of more bytes get memory of their own, which is given back at once."""
+
+_FROM_SYSTEM = 1 << 26
+"""An array of so many bytes comes from the system and goes back there; what is not used of it costs nothing."""
+
 _SNAPPY = 1
 _CODECS = {0: None, _SNAPPY: None, 2: "gzip", 4: "brotli", 6: "zstd"}
 """The names by which pyarrow unpacks what the engine does not."""
@@ -180,9 +186,12 @@ class _Pages:
         return None
 
     def _page(self, size: int) -> NDArray[np.uint8]:
-        if len(self._room) < size:
-            self._room = np.empty(2 * size, np.uint8)
-        page = self._room[:size]
+        if size > _USUAL:
+            page = np.empty(max(size, _FROM_SYSTEM), np.uint8)[:size]
+        else:
+            if len(self._room) < size:
+                self._room = np.empty(2 * size, np.uint8)
+            page = self._room[:size]
         self._raw.seek(self.place)
         return page[: self._raw.readinto(page) or 0]
 
