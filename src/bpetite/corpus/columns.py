@@ -116,7 +116,7 @@ _USUAL = 1 << 24
 """Packed pages of more bytes get memory of their own, which is given back at once."""
 
 _FROM_SYSTEM = 1 << 26
-"""An array of so many bytes comes from the system and goes back there; what is not used of it costs nothing."""
+"""An array of so many bytes is memory of the system: what is not used of it costs nothing."""
 
 _SNAPPY = 1
 _CODECS = {0: None, _SNAPPY: None, 2: "gzip", 4: "brotli", 6: "zstd"}
