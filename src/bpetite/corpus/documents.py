@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -98,7 +98,7 @@ def new_buffers() -> Buffers:
 
 def read_batches(
     source: Input, reading: Reading, raw: Raw | None = None, buffers: Buffers | None = None
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """Yield the documents of an input; give `raw` to have its bytes hashed."""
     raw = Raw(source) if raw is None else raw
     buffers = buffers or new_buffers()
@@ -132,7 +132,7 @@ def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
         raw.close()
 
 
-def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Iterator[Batch]:
+def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Generator[Batch, None, None]:
     """Yield the documents of an iterable."""
     if isinstance(documents, str | bytes):
         raise ValueError("documents must be an iterable of documents, not one document; put it in a list")

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -144,7 +144,7 @@ class Documents:
         """Return None: nobody knows."""
         return None
 
-    def batches(self, reading: Reading) -> Iterator[Batch]:
+    def batches(self, reading: Reading) -> Generator[Batch, None, None]:
         """Yield the documents."""
         return batches_of(self._documents, reading.invalid)
 
@@ -418,29 +418,31 @@ class _Run:
         """Have the documents of an input encoded; what comes of it is dealt with in order."""
         source = self._job.inputs[number]
         reading = self._job.options.reading
+        passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
         raw = None if isinstance(source, Documents) else Raw(source, hashed=True)
         made = (
             read_batches(source, reading, raw, self._buffers)
             if isinstance(source, Input)
             else source.batches(reading)
         )
-        passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
         read = affected = 0
-        for batch in made:
-            rest = passed.skip(batch, begin)
-            if rest.texts:
-                row = self._rows.pop() if self._rows else None
-                encoded = self._encoders.submit(
-                    self._job.ids_of, source.name, rest, row, self._stop_if_failed
-                )
-                self._encoding.append(partial(self._take, encoded, rest, passed))
-            self._settle(self._threads + 1)
-            read, affected = batch.read, affected + batch.affected
-            self._tell(self._before + read)
+        with contextlib.closing(made):
+            for batch in made:
+                self._begin_batch(source.name, passed.skip(batch, begin), passed)
+                self._settle(self._threads + 1)
+                read, affected = batch.read, affected + batch.affected
+                self._tell(self._before + read)
         passed.check_reached(begin)
         self._before += read
         size, digest = (read, None) if raw is None else (raw.size, raw.digest)
         self._encoding.append(partial(self._end_input, passed, size, digest, affected))
+
+    def _begin_batch(self, name: str, batch: Batch, passed: _Passed) -> None:
+        """Have a batch encoded, if there is anything in it."""
+        if batch.texts:
+            row = self._rows.pop() if self._rows else None
+            encoded = self._encoders.submit(self._job.ids_of, name, batch, row, self._stop_if_failed)
+            self._encoding.append(partial(self._take, encoded, batch, passed))
 
     def _tell(self, read: int) -> None:
         """Tell how many bytes were read, and how many documents of them are encoded."""
