@@ -9,6 +9,11 @@ use std::mem::MaybeUninit;
 use crate::error::{Error, Result};
 
 const INLINE: usize = 15;
+const RECORD: usize = INLINE + 1;
+
+/// How many tokens are written at a time, and the room that the longest inline ones take, and a whole record.
+const GROUP: usize = 8;
+const GROUP_ROOM: usize = (GROUP + 1) * RECORD;
 
 /// Ids below so many times the number of tokens are places in a row of records; the few beyond are looked up.
 const SPREAD: usize = 8;
@@ -17,11 +22,11 @@ const SPREAD: usize = 8;
 const LONG: u8 = 0xFE;
 const ABSENT: u8 = 0xFF;
 
-const NOTHING: Record = Record([ABSENT; 16]);
+const NOTHING: Record = Record([ABSENT; RECORD]);
 
 /// Up to 15 bytes and their number; or the start (8 bytes) and length (4 bytes) of a longer token, and `LONG`.
 #[derive(Clone, Copy)]
-struct Record([u8; 16]);
+struct Record([u8; RECORD]);
 
 /// The bytes of every token, special ones included, by id.
 pub struct Tokens {
@@ -71,7 +76,7 @@ impl Tokens {
     }
 
     fn make_record(&mut self, token: &[u8]) -> Result<Record> {
-        let mut record = Record([0; 16]);
+        let mut record = Record([0; RECORD]);
         if token.len() <= INLINE {
             record.0[..token.len()].copy_from_slice(token);
             record.0[INLINE] = token.len() as u8;
@@ -139,22 +144,40 @@ impl Tokens {
     /// error, and so is too little room.
     pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
         let mut written = 0;
+        let (groups, rest) = ids.as_chunks::<GROUP>();
+        for group in groups {
+            let place = room[written..].first_chunk_mut();
+            written += match place.and_then(|place| self.write_short(group, place)) {
+                Some(length) => length,
+                None => self.write_each(group, &mut room[written..])?,
+            };
+        }
+        Ok(written + self.write_each(rest, &mut room[written..])?)
+    }
+
+    /// Write some tokens, if all of them are short, without a branch for each: all bytes of a record are copied, and the
+    /// next ones written over the rest.
+    #[inline(always)]
+    fn write_short(&self, ids: &[u32; GROUP], room: &mut [MaybeUninit<u8>; GROUP_ROOM]) -> Option<usize> {
+        let (mut written, mut all) = (0, 0);
         for &id in ids {
-            let record = self.record(id);
-            let length = record.0[INLINE];
-            if length <= INLINE as u8
-                && let Some(place) = room.get_mut(written..written + size_of::<Record>())
-            {
-                // All sixteen bytes are copied, and the next ones written over the rest: a copy of fixed size is the
-                // cheapest there is.
-                copy(&record.0, place);
-                written += usize::from(length);
-            } else {
-                let token = self.known(id)?;
-                let place = room.get_mut(written..written + token.len()).ok_or_else(no_room)?;
-                copy(token, place);
-                written += token.len();
-            }
+            let record = &self.records.get(id as usize).unwrap_or(&NOTHING).0;
+            let place = written % (GROUP * RECORD);
+            copy(record, &mut room[place..place + RECORD]);
+            written += usize::from(record[INLINE]) % RECORD;
+            all |= record[INLINE];
+        }
+        (all <= INLINE as u8).then_some(written)
+    }
+
+    /// Write tokens one by one, whatever they are.
+    fn write_each(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
+        let mut written = 0;
+        for &id in ids {
+            let token = self.known(id)?;
+            let place = room.get_mut(written..written + token.len()).ok_or_else(no_room)?;
+            copy(token, place);
+            written += token.len();
         }
         Ok(written)
     }
@@ -211,6 +234,26 @@ mod tests {
             assert!(tokens.total_length(&[0, gap]).is_err());
         }
         assert_eq!(tokens.longest(), 40);
+    }
+
+    #[test]
+    fn tokens_in_groups_are_written_as_one_by_one() {
+        let long = [b'x'; 16];
+        let given: [(u32, &[u8]); 4] = [(0, b"a"), (1, b"bc"), (2, b"123456789012345"), (u32::MAX, &long)];
+        let tokens = Tokens::new(given.into_iter()).unwrap();
+        for length in 0..3 * GROUP {
+            for odd in 0..=length {
+                let ids: Vec<u32> =
+                    (0..length).map(|i| if i == odd { u32::MAX } else { i as u32 % 3 }).collect();
+                let expected: Vec<u8> = ids.iter().flat_map(|&id| tokens.get(id).unwrap()).copied().collect();
+                for room in [expected.len(), expected.len() + 1, expected.len() + GROUP_ROOM] {
+                    assert_eq!(written(&tokens, &ids, room).unwrap(), expected);
+                }
+                assert!(expected.is_empty() || written(&tokens, &ids, expected.len() - 1).is_err());
+                let unknown: Vec<u32> = ids.iter().map(|&id| if id == u32::MAX { 3 } else { id }).collect();
+                assert_eq!(written(&tokens, &unknown, 1000).is_err(), odd < length);
+            }
+        }
     }
 
     #[test]
