@@ -1,6 +1,7 @@
 """What a vocabulary is, and everything that it refuses to be."""
 
 import copy
+import dataclasses
 import hashlib
 import json
 import pickle
@@ -10,12 +11,14 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bpetite import Tokenizer, _fingerprint
-from bpetite.dialect import Dialect
+from bpetite import Counts, Tokenizer, _fingerprint
+from bpetite._persistence import artifact_bytes, vocabulary_of
+from bpetite.dialect import DIALECTS, Dialect
+from bpetite.training import extend_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
@@ -240,3 +243,73 @@ def test_a_pair_that_comes_back_keeps_its_first_rank() -> None:
     made = Vocabulary.from_merges(rows, Dialect.named("tiktoken"), [])
     assert made.merges == ((97, 97), (97, 256), (256, 97), (257, 98))
     assert made.merge_ids == (256, 257, 257, 258)
+
+
+def test_what_a_merge_makes_is_part_of_the_fingerprint_where_its_bytes_do_not_tell() -> None:
+    tokens = BASE | {256: b"ab", 257: b"bc", 258: b"abc", 259: b"abc"}
+    merges = [(97, 98), (98, 99), (256, 99), (97, 257)]
+    found, given = (Vocabulary(tokens, merges), Vocabulary(tokens, merges, merge_ids=[256, 257, 258, 259]))
+    assert found.fingerprint == given.fingerprint
+    assert Vocabulary(tokens, merges, merge_ids=[256, 257, 259, 258]).fingerprint != found.fingerprint
+
+
+def behaviour(vocabulary: Vocabulary) -> list[object]:
+    """What a vocabulary does, or says, when it is worked with."""
+    counts = Counts.from_iterator(
+        ["xyz xyz<z>ab"], dialect=vocabulary.dialect, special_tokens=sorted(vocabulary.special_tokens)
+    )
+    tokenizer = Tokenizer(vocabulary)
+    works: list[Callable[[], object]] = [
+        lambda: vocabulary.truncate(vocabulary.vocab_size - 1),
+        lambda: list(vocabulary.truncate(vocabulary.vocab_size - 1).special_tokens.items()),
+        lambda: extend_vocabulary(vocabulary, counts, 3),
+        lambda: artifact_bytes(vocabulary),
+        lambda: artifact_bytes(pickle.loads(pickle.dumps(vocabulary))),
+        lambda: tokenizer.to_tiktoken_encoding()._special_tokens,
+        lambda: list(copy.deepcopy(tokenizer).special_tokens.items()),
+        lambda: tokenizer.encode("ab<a><z>abc<m>"),
+        lambda: (vocabulary.fingerprint, hash(vocabulary), repr(vocabulary)),
+    ]
+    found: list[object] = []
+    for work in works:
+        try:
+            found.append(work())
+        except ValueError as refused:
+            found.append(str(refused))
+    return found
+
+
+@given(
+    order=st.permutations(["<z>", "<a>", "<m>"]),
+    shuffled=st.permutations(["<z>", "<a>", "<m>"]),
+    dialect=st.sampled_from(list(DIALECTS)),
+    first=st.sampled_from([None, 1000]),
+)
+@settings(max_examples=25, deadline=None)
+def test_whatever_is_equal_behaves_equally(
+    order: list[str], shuffled: list[str], dialect: str, first: int | None
+) -> None:
+    made = Vocabulary.from_merges([(97, 98, 256), (256, 99, 257)], Dialect.named(dialect), order)
+    specials = dict(made.special_tokens)
+    if first is not None:
+        specials = {text: first + place for place, text in enumerate(order)}
+    made = dataclasses.replace(made, special_tokens=specials)
+    again = dataclasses.replace(
+        made,
+        tokens=dict(sorted(made.tokens.items(), reverse=True)),
+        special_tokens={text: specials[text] for text in shuffled},
+    )
+    loaded = vocabulary_of(artifact_bytes(made), "made.json")
+    assert made == again == loaded == pickle.loads(pickle.dumps(again))
+    assert behaviour(made) == behaviour(again) == behaviour(loaded)
+
+
+def test_counts_made_with_the_same_boundaries_in_another_order_fit() -> None:
+    one, other = (
+        Counts.from_iterator(["ab<z>ab"], dialect="tiktoken", special_tokens=specials)
+        for specials in (["<z>", "<a>"], ["<a>", "<z>"])
+    )
+    assert dict(Counts.merge([one, other]).items()) == {b"ab": 4}
+    assert Tokenizer.train_from_counts(
+        one, 260, dialect="tiktoken", special_tokens=["<a>", "<z>"]
+    ).special_tokens == {"<a>": 257, "<z>": 258}

@@ -186,7 +186,7 @@ def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -
         raise ValueError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
         )
-    if counts.boundaries != rules.boundaries(specials):
+    if set(counts.boundaries) != set(rules.boundaries(specials)):
         raise ValueError(
             f"the counts were made with boundaries {list(counts.boundaries)}, "
             f"but this training wants {list(rules.boundaries(specials))}"

@@ -108,7 +108,7 @@ class Vocabulary:
     """Pairs of ids, in the order of rank."""
 
     special_tokens: Mapping[str, int] = field(default_factory=dict)
-    """The ids of the special tokens."""
+    """The ids of the special tokens, in the order of ids."""
 
     pattern: str = PRETOKENIZER_PATTERN
     """The regular expression whose matches are pretokens."""
@@ -141,6 +141,7 @@ class Vocabulary:
         specials = dict(self.special_tokens)
         _check_ids([*tokens, *specials.values()])
         check_special_tokens(specials)
+        specials = dict(sorted(specials.items(), key=lambda item: item[1]))
         _check_added(self.added_tokens, specials)
         if self.normalization not in (None, *get_args(Normalization)):
             raise ValueError(f"normalization must be None or NFC, not {self.normalization!r}")
@@ -295,6 +296,11 @@ class Vocabulary:
         }
         if self.normalization is not None:
             content["normalization"] = self.normalization
+        # Merges in the order of their ids have those that their bytes give.
+        if np.any(np.diff(arrays.merges[:, 2].astype(np.int64)) <= 0):
+            merge_ids = list(self.merge_ids)
+            if merge_ids != _find_merge_ids(self.tokens, self.merges):
+                content["merge_ids"] = merge_ids
         return _fingerprint.fingerprint(content)
 
     def truncate(self, vocab_size: int) -> Vocabulary:
