@@ -21,7 +21,7 @@ from pathlib import Path
 import tiktoken
 
 from bpetite import END_OF_TEXT_TOKEN, Tokenizer
-from bpetite.formats.difficult import first_difference
+from bpetite.formats.shared.difficult import first_difference
 
 RUNS = 5
 LARGE = 200_000

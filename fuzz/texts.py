@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from bpetite._internal.standard_library import standard_library_files
 from bpetite.patterns import PATTERNS
-from bpetite.standard_library import standard_library_files
 
 SPECIALS = ("<|endoftext|>", "<|endoftext|><", "<|", "|>", "<s>", "é¶", "oft", "ab")
 

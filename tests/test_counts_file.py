@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Counts, Tokenizer, _counts_file, corpus
+from bpetite import Counts, Tokenizer, corpus
+from bpetite._internal import counts_file
 from bpetite.corpus import Reading, documents
 from bpetite.counts import memory_bytes
 
@@ -100,19 +101,19 @@ def test_counts_are_equal_where_the_same_was_counted(counts: Counts, tmp_path: P
 def test_row_groups_do_not_depend_on_how_the_rows_came(
     counts: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_counts_file, "ROWS", 3)
-    monkeypatch.setattr(_counts_file, "GROUP_BYTES", 11)
+    monkeypatch.setattr(counts_file, "ROWS", 3)
+    monkeypatch.setattr(counts_file, "GROUP_BYTES", 11)
     counts.save(tmp_path / "whole.parquet")
     file = pyarrow.parquet.ParquetFile(tmp_path / "whole.parquet")
     assert 3 < file.num_row_groups <= len(counts)
-    rules, parts = _counts_file.read_counts(tmp_path / "whole.parquet")
+    rules, parts = counts_file.read_counts(tmp_path / "whole.parquet")
     single = []
     for joined, ends, numbers in parts:
         start = 0
         for end, number in zip(ends.tolist(), numbers, strict=True):
             single.append((joined[start:end], np.array([end - start], np.uint64), np.array([number])))
             start = end
-    with _counts_file.write_counts(tmp_path / "parts.parquet", rules) as writer:
+    with counts_file.write_counts(tmp_path / "parts.parquet", rules) as writer:
         for row in single:
             writer.add(*row)
     assert (tmp_path / "parts.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()

@@ -7,7 +7,7 @@ from typing import Any
 import IPython.core.formatters
 
 from bpetite import Tokenizer
-from bpetite.display import ShownText, coloured, plain, visible
+from bpetite.show.display import ShownText, coloured, plain, visible
 from encoders import CORPUS
 
 TOKENIZER = Tokenizer.train(CORPUS, 400)

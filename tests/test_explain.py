@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import _apply_merge, encode
-from bpetite.explain import Explainer
+from bpetite.show.explain import Explainer
 from encoders import CORPUS
 
 TOKENIZER = Tokenizer.train(CORPUS, 500)

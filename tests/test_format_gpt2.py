@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from bpetite import Tokenizer, Vocabulary
+from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import gpt2
-from bpetite.formats.difficult import DIFFICULT_TEXTS
-from bpetite.formats.peers import gpt2_encode
-from bpetite.standard_library import standard_library_files
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.peers import gpt2_encode
 from known_characters import known_text
 
 TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::200])]

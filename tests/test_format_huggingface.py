@@ -18,13 +18,18 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 from tokenizers.pre_tokenizers import ByteLevel, Split
 
 from bpetite import Tokenizer, Vocabulary
+from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
-from bpetite.formats.difficult import DIFFICULT_TEXTS
-from bpetite.formats.oniguruma import GPT_4, check_reads_alike, covers_all_text, matches_every_character
-from bpetite.formats.sequences import _DEEPSEEK
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.oniguruma import (
+    GPT_4,
+    check_reads_alike,
+    covers_all_text,
+    matches_every_character,
+)
+from bpetite.formats.shared.sequences import _DEEPSEEK
 from bpetite.patterns import PATTERNS
-from bpetite.standard_library import standard_library_files
 from known_characters import known_text
 
 Json = dict[str, Any]

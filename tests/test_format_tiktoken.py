@@ -14,11 +14,11 @@ import tiktoken
 from hypothesis import given, settings
 
 from bpetite import Dialect, Tokenizer, Vocabulary
+from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import tiktoken as files
-from bpetite.formats.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.standard_library import standard_library_files
 from known_characters import known_text
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3

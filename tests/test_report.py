@@ -14,8 +14,8 @@ import pytest
 
 from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
-from bpetite.report.measures import measure
-from bpetite.report.page import report_html
+from bpetite.show.report.measures import measure
+from bpetite.show.report.page import report_html
 from encoders import CORPUS
 
 TEXTS = {

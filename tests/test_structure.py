@@ -13,16 +13,23 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"viewer", "report"},
-    {"standard_library", "__init__"},
+    {"show.viewer", "show.report"},
+    {"_internal.standard_library", "__init__"},
     {"corpus"},
     {"cs336"},
     {"tokenizer", "symbols"},
-    {"formats", "training", "normalization", "_persistence", "explain"},
+    {"formats", "interfaces", "training", "_internal.normalization", "_persistence", "show.explain"},
     {"counts"},
-    {"_counts_file"},
+    {"_internal.counts_file"},
     {"vocabulary"},
-    {"_engine", "_files", "_fingerprint", "_json", "display", "patterns"},
+    {
+        "_engine",
+        "_internal.files",
+        "_internal.fingerprint",
+        "_internal.json",
+        "show.display",
+        "patterns",
+    },
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
@@ -38,27 +45,44 @@ ENGINE_USERS = {
     "tokenizer",
     "symbols",
     "formats",
-    "normalization",
+    "interfaces",
+    "_internal.normalization",
     "corpus",
 }
+FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}
 
 
-def part(module: str) -> str:
-    """The file or folder of the package that a module belongs to."""
-    return module.split(".")[1] if "." in module else "__init__"
+def part(module: str) -> str | None:
+    """The part of the package that a module belongs to: a file, a folder, or what is in a folder of several
+    layers (whose own `__init__` holds nothing, and is no part)."""
+    names = module.split(".")[1:]
+    if names and names[0] in FOLDERS_OF_SEVERAL_LAYERS:
+        return ".".join(names[:2]) if len(names) > 1 else None
+    return names[0] if names else "__init__"
+
+
+def modules() -> dict[str, Path]:
+    """The package's modules by their full names."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        names = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(names[:-1] if names[-1] == "__init__" else names)] = path
+    return found
 
 
 def imports() -> list[tuple[str, str]]:
     """Every (importing part, imported part) of the package."""
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        importer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for module, path in modules().items():
+        importer = part(module)
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bpetite"):
-                if node.module == "bpetite":
-                    found += [(importer, alias.name) for alias in node.names]
-                else:
-                    found.append((importer, part(node.module)))
+                for alias in node.names:
+                    whole = node.module == "bpetite" or part(node.module) is None
+                    imported = part(f"{node.module}.{alias.name}" if whole else node.module)
+                    assert importer is not None, f"{module} holds nothing of its own"
+                    assert imported is not None, f"{module} imports {node.module}"
+                    found.append((importer, imported))
     return found
 
 
@@ -67,7 +91,7 @@ def layer(name: str) -> int:
 
 
 def test_every_part_of_the_package_has_a_layer() -> None:
-    parts = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
+    parts = {part(module) for module in modules()} - {None}
     assert parts | {"_engine"} == set().union(*LAYERS)
 
 

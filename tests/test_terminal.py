@@ -20,7 +20,7 @@ import pytest
 
 from bpetite import Tokenizer
 from bpetite.cli import _parser
-from bpetite.cli.completion import script
+from bpetite.cli.commands.completion import script
 from encoders import CORPUS
 
 PARSER = _parser()

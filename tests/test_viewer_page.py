@@ -18,8 +18,8 @@ from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
-from bpetite.display import visible
-from bpetite.viewer.server import Viewer
+from bpetite.show.display import visible
+from bpetite.show.viewer.server import Viewer
 from viewing import open_view, running, watched_page
 
 if TYPE_CHECKING:

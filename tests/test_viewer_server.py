@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.normalization import normalized_parts
-from bpetite.viewer.answers import Model
-from bpetite.viewer.server import LARGEST_BODY, Viewer
+from bpetite._internal.normalization import normalized_parts
+from bpetite.show.viewer.answers import Model
+from bpetite.show.viewer.server import LARGEST_BODY, Viewer
 from known_characters import known_text
 from viewing import running
 

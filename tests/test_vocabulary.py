@@ -15,7 +15,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bpetite import Counts, Tokenizer, _fingerprint
+from bpetite import Counts, Tokenizer
+from bpetite._internal import fingerprint
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.dialect import DIALECTS, Dialect
 from bpetite.training import extend_vocabulary
@@ -173,7 +174,7 @@ def test_the_fingerprint_is_the_hash_of_a_json_text(
         normalization=normalization,
         merge_ids=[*pairs.values()],
     )
-    with mock.patch.object(_fingerprint, "_ROWS", rows):
+    with mock.patch.object(fingerprint, "_ROWS", rows):
         assert vocabulary.fingerprint == hashlib.sha256(as_json(vocabulary).encode("ascii")).hexdigest()
 
 

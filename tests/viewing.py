@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.viewer.answers import Model
-from bpetite.viewer.server import Viewer
+from bpetite.show.viewer.answers import Model
+from bpetite.show.viewer.server import Viewer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -25,8 +25,8 @@ from bpetite._constants import (
     SCHEMA_VERSION,
     UNICODE_VERSION,
 )
-from bpetite._files import write_whole
-from bpetite._json import Json, parse_object, refuse, type_name
+from bpetite._internal.files import write_whole
+from bpetite._internal.json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Pair, Vocabulary, collector_paused
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from bpetite import _counts_file
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
+from bpetite._internal import counts_file
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import listed_special_tokens
@@ -222,7 +222,7 @@ class Counts:
 
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Save as a Parquet file with the columns `pretoken` and `count`: all of it or nothing."""
-        rules = _counts_file.Rules(
+        rules = counts_file.Rules(
             pattern=self.pattern,
             boundaries=self.boundaries,
             unmatched_text=self.unmatched_text,
@@ -234,13 +234,13 @@ class Counts:
             scale=self.scale,
             weights=dict(self.weights),
         )
-        with _counts_file.write_counts(path, rules, overwrite) as writer:
+        with counts_file.write_counts(path, rules, overwrite) as writer:
             self._table.visit_sorted(writer.add)
 
     @classmethod
     def load(cls, path: Path, *, memory_limit: int | str | None = None) -> Counts:
         """Load a file of counts, checking everything in it."""
-        rules, parts = _counts_file.read_counts(path)
+        rules, parts = counts_file.read_counts(path)
         counts = object.__new__(cls)
         counts.pattern, counts.boundaries = rules.pattern, rules.boundaries
         counts.unmatched_text = rules.unmatched_text

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from bpetite import _persistence
 from bpetite._engine import DecodeStream, Encoder, pretokenize
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
+from bpetite._internal.normalization import NormalizingEncoder, split_at_specials
 from bpetite.counts import Counts, Progress, default_specials
 from bpetite.dialect import Dialect
-from bpetite.display import ShownText, ShownToken
 from bpetite.formats import gpt2, huggingface, tiktoken
-from bpetite.formats.difficult import check_same_ids
-from bpetite.formats.imported import Imported
-from bpetite.formats.tiktoken_encoding import Encoding
-from bpetite.normalization import NormalizingEncoder, split_at_specials
+from bpetite.formats.shared.difficult import check_same_ids
+from bpetite.formats.shared.imported import Imported
+from bpetite.interfaces.tiktoken import Encoding
+from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Pair, Vocabulary
 

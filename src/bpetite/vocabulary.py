@@ -284,14 +284,14 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of everything that decides how text becomes ids and ids become text."""
-        from bpetite import _fingerprint  # It brings OpenSSL, of which most runs have no need.
+        from bpetite._internal import fingerprint  # It brings OpenSSL, of which most runs have no need.
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": _fingerprint.pairs_json(arrays.merges[:, :2]),
+            "merges": fingerprint.pairs_json(arrays.merges[:, :2]),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
-            "tokens": _fingerprint.tokens_json(arrays.ids, arrays.tokens, arrays.ends),
+            "tokens": fingerprint.tokens_json(arrays.ids, arrays.tokens, arrays.ends),
             "whole_pretoken_first": self.whole_pretoken_first,
         }
         if self.normalization is not None:
@@ -301,7 +301,7 @@ class Vocabulary:
             merge_ids = list(self.merge_ids)
             if merge_ids != _find_merge_ids(self.tokens, self.merges):
                 content["merge_ids"] = merge_ids
-        return _fingerprint.fingerprint(content)
+        return fingerprint.fingerprint(content)
 
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.

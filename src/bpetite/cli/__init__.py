@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, NoReturn
 
-from bpetite.cli import (
+from bpetite.cli.commands import (
     compare,
     completion,
     convert,

@@ -12,8 +12,8 @@ import os
 import sys
 from pathlib import Path
 
-from bpetite.formats import peers
-from bpetite.formats.difficult import Encodes
+from bpetite.formats.shared import peers
+from bpetite.formats.shared.difficult import Encodes
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.tokenizer import Tokenizer
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import Any
 
-from bpetite._files import check_target
+from bpetite._internal.files import check_target
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 

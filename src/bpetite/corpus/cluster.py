@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
 from bpetite.corpus.content import hash_input
 from bpetite.corpus.counting import count_inputs, weight_of
 from bpetite.corpus.cuts import cutter

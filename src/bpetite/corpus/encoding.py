@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.content import Raw, hash_input
 from bpetite.corpus.cuts import cutter

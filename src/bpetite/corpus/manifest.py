@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
 from bpetite.corpus.shards import Shard, ShardFile
 
 FORMAT_VERSION = 2

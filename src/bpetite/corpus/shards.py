@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._files import sync_folder
+from bpetite._internal.files import sync_folder
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]

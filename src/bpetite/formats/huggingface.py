@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
-from bpetite._json import Json, parse_object, refuse, type_name
+from bpetite._internal.json import Json, parse_object, refuse, type_name
 from bpetite.dialect import Dialect
 from bpetite.formats.gpt2 import Spellings, from_printable, to_printable
-from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.pairs import vocabulary_of_pairs
-from bpetite.formats.sequences import sequence_of, single_pattern
+from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
@@ -259,7 +259,9 @@ class _Reader:
         if set(source) != {"Regex"}:
             self._refuse(f"{place}.pattern must be a Regex")
         written = self._string(source["Regex"], f"{place}.pattern.Regex")
-        from bpetite.formats import oniguruma  # Its regex module takes as long to import as all the rest.
+        from bpetite.formats.shared import (
+            oniguruma,  # Its regex module takes as long to import as all the rest.
+        )
 
         pattern = oniguruma.from_oniguruma(written)
         if pattern not in PATTERNS.values():
@@ -404,7 +406,7 @@ def _written_pre_tokenizer(pattern: str) -> Json:
         return _byte_level(use_regex=True)
     if pattern == PATTERNS["none"]:
         return _byte_level(use_regex=False)
-    from bpetite.formats.oniguruma import to_oniguruma
+    from bpetite.formats.shared.oniguruma import to_oniguruma
 
     splits = [
         {"type": "Split", "pattern": {"Regex": to_oniguruma(step)}, "behavior": "Isolated", "invert": False}

@@ -17,10 +17,10 @@ import numpy as np
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._engine import recover_merges
-from bpetite._json import refuse
+from bpetite._internal.json import refuse
 from bpetite.dialect import Dialect
-from bpetite.formats.difficult import Encodes, check_same_ids
-from bpetite.formats.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.difficult import Encodes, check_same_ids
+from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary, listed_special_tokens
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 
+from bpetite._internal.standard_library import standard_library_files
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
-from bpetite.display import coloured, plain
-from bpetite.standard_library import standard_library_files
+from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _SAMPLE = '''def tokenize(text: str) -> list[int]:

@@ -16,7 +16,7 @@ from bpetite.cli.options import (
     add_special,
     colours_wanted,
 )
-from bpetite.display import coloured, plain
+from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _ENCODE_EXAMPLES = """

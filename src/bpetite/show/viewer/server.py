@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from bpetite.viewer.answers import Answer, Model, about, lessons
+from bpetite.show.viewer.answers import Answer, Model, about, lessons
 
 ADDRESS = "127.0.0.1"
 
@@ -74,7 +74,7 @@ class Viewer(ThreadingHTTPServer):
 def _page_files() -> dict[str, tuple[str, bytes]]:
     """Read the page's files once; nothing else can be asked for, so no path is ever made from a request."""
     found = {}
-    for file in files("bpetite.viewer").joinpath("page").iterdir():
+    for file in files("bpetite.show.viewer").joinpath("page").iterdir():
         ending = file.name[file.name.rfind(".") :]
         if ending in _CONTENT_TYPES:
             found["/" + file.name] = (_CONTENT_TYPES[ending], file.read_bytes())

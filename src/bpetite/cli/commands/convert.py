@@ -18,7 +18,7 @@ from bpetite.cli.formats import (
     write_tokenizer,
 )
 from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
-from bpetite.formats.difficult import check_same_ids
+from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """

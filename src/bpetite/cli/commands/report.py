@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
 from bpetite.cli.formats import add_one_of_any_format, name_of, read_model
 from bpetite.cli.options import (
     Commands,
@@ -52,8 +52,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Measure, write the file, and return the numbers of each source."""
-    from bpetite.report.measures import measure
-    from bpetite.report.page import report_html
+    from bpetite.show.report.measures import measure
+    from bpetite.show.report.page import report_html
 
     check_output(options.output, force=options.force)
     tokenizer = read_model(options)

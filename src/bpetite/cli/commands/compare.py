@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bpetite.cli.encode import text_of
+from bpetite.cli.commands.encode import text_of
 from bpetite.cli.formats import add_two_of_any_format, read_two
 from bpetite.cli.options import Commands, add_command, add_json, add_quiet, colours_wanted, json_line
-from bpetite.display import coloured, plain
+from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _SHOWN = 2000

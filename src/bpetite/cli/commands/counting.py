@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from bpetite import corpus
-from bpetite._counts_file import check_available
+from bpetite._internal.counts_file import check_available
 from bpetite.cli.options import (
     Commands,
     add_cluster,

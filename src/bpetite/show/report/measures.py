@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bpetite.explain import Explainer
+from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
 

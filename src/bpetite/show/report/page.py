@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import TypeVar
 
-from bpetite.display import visible
 from bpetite.patterns import pattern_name
-from bpetite.report.measures import Measures
-from bpetite.report.plots import Axis, Point, bar_plot, line_plot, named_bars
+from bpetite.show.display import visible
+from bpetite.show.report.measures import Measures
+from bpetite.show.report.plots import Axis, Point, bar_plot, line_plot, named_bars
 
 Row = TypeVar("Row", bound=Sequence[object])
 
@@ -31,7 +31,7 @@ def report_html(name: str, measures: Measures) -> str:
         _unused(measures),
         _growth(measures),
     ]
-    style = files("bpetite.report").joinpath("style.css").read_text("utf-8")
+    style = files("bpetite.show.report").joinpath("style.css").read_text("utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._constants import UNICODE_VERSION
-from bpetite._files import write_whole
+from bpetite._internal.files import write_whole
 from bpetite.dialect import UnmatchedText
 
 Path = str | os.PathLike[str]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
-from bpetite._json import refuse
+from bpetite._internal.json import refuse
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Normalization, Pair, Vocabulary
 

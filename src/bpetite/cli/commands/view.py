@@ -35,8 +35,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Serve the page until Ctrl-C; the address is the one line on stdout."""
-    from bpetite.viewer.answers import Model
-    from bpetite.viewer.server import Viewer
+    from bpetite.show.viewer.answers import Model
+    from bpetite.show.viewer.server import Viewer
 
     if not 0 <= options.port <= 65535:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}")

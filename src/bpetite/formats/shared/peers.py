@@ -6,7 +6,7 @@ import base64
 import os
 from collections.abc import Sequence
 
-from bpetite.formats.difficult import Encodes
+from bpetite.formats.shared.difficult import Encodes
 from bpetite.formats.tiktoken import covering_pattern
 from bpetite.vocabulary import Vocabulary
 

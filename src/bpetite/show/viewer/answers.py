@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
+from bpetite._internal.normalization import normalized_parts
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
-from bpetite.explain import Explainer, Part
-from bpetite.normalization import normalized_parts
 from bpetite.patterns import PATTERNS, pattern_name
+from bpetite.show.explain import Explainer, Part
 from bpetite.tokenizer import Tokenizer
 
 Answer = dict[str, Any]

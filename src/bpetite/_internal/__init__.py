@@ -1,0 +1,1 @@
+"""Plumbing that nobody imports from outside: files, JSON, hashes, the file of counts, normalization."""

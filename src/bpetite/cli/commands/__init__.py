@@ -1,0 +1,1 @@
+"""The commands, one file each: each declares its options and runs."""
