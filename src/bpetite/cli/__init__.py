@@ -19,14 +19,17 @@ from bpetite.cli.commands import (
     compare,
     completion,
     convert,
-    corpus,
-    counting,
+    count,
+    decode,
     demo,
     encode,
+    encode_corpus,
     inspect,
+    merge_counts,
     report,
     stats,
     train,
+    verify,
     view,
 )
 
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _GROUPS = (
-    ("Learn a vocabulary", (train, counting, demo)),
-    ("Text and ids", (encode, corpus)),
+    ("Learn a vocabulary", (train, count, merge_counts, demo)),
+    ("Text and ids", (encode, decode, encode_corpus, verify)),
     ("Other people's files", (convert,)),
     ("Look inside", (inspect, compare, view, stats, report)),
     ("Shell", (completion,)),

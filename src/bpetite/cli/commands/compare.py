@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from bpetite.cli.commands.encode import text_of
 from bpetite.cli.formats import add_two_of_any_format, read_two
 from bpetite.cli.options import Commands, add_command, add_json, add_quiet, colours_wanted, json_line
+from bpetite.cli.text import text_of
 from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from bpetite import corpus
-from bpetite.cli.commands.counting import load_counts
+from bpetite.cli.counts import load_counts
 from bpetite.cli.options import (
     Commands,
     add_command,

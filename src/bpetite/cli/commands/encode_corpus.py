@@ -1,4 +1,4 @@
-"""`bpetite encode-corpus` and `bpetite verify`: text into shards, shards checked."""
+"""`bpetite encode-corpus`: text into shards of ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.manifest import Manifest
 from bpetite.tokenizer import Tokenizer
 
-_ENCODE_EXAMPLES = """
+_EXAMPLES = """
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
 bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
@@ -31,19 +31,14 @@ a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
 """
 
-_VERIFY_EXAMPLES = """
-bpetite verify ids/
-bpetite verify ids/ --samples 100 --inputs
-"""
-
 
 def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the two commands."""
+    """Declare the command."""
     encode = add_command(
         commands,
         "encode-corpus",
         "Encode a corpus into a folder of token files. What was stopped goes on with --resume.",
-        _ENCODE_EXAMPLES,
+        _EXAMPLES,
     )
     add_model(encode)
     add = encode.add_argument
@@ -75,24 +70,10 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_quiet(encode)
     add_reading(encode)
     add_cluster(encode)
-    encode.set_defaults(run=run_encode)
-
-    verify = add_command(
-        commands,
-        "verify",
-        "Check a folder of token files. Every file is hashed, and samples of the documents are decoded.",
-        _VERIFY_EXAMPLES,
-    )
-    verify.add_argument("folder", metavar="DIR", help="what encode-corpus made")
-    verify.add_argument(
-        "--samples", type=int, default=16, metavar="N", help="documents of each shard to decode"
-    )
-    verify.add_argument("--inputs", action="store_true", help="hash the inputs again too")
-    add_quiet(verify)
-    verify.set_defaults(run=run_verify)
+    encode.set_defaults(run=run)
 
 
-def run_encode(options: argparse.Namespace) -> bytes:
+def run(options: argparse.Namespace) -> bytes:
     """Encode, and return a line of JSON."""
     layout = corpus.Options(
         format=options.format,
@@ -131,15 +112,3 @@ def _encode_with(options: argparse.Namespace) -> Callable[..., Manifest]:
     from bpetite.corpus import cluster
 
     return partial(cluster.encode, address=options.cluster)
-
-
-def run_verify(options: argparse.Namespace) -> bytes:
-    """Check, and return a line of JSON."""
-    with BytesProgress("verifying", quiet=options.quiet) as progress:
-        manifest = corpus.verify(
-            options.folder, samples=options.samples, inputs=options.inputs, progress=progress
-        )
-        size = sum(file.bytes for shard in manifest.shards for file in shard.files)
-        progress.complete("everything is as it was written", size)
-    summary = {"shards": len(manifest.shards), "documents": manifest.documents, "tokens": manifest.tokens}
-    return json_line(summary)

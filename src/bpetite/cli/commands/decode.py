@@ -1,0 +1,55 @@
+"""`bpetite decode`: ids to raw text."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from bpetite.cli.options import Commands, add_command, add_model
+from bpetite.cli.text import utf8
+from bpetite.tokenizer import Tokenizer
+
+_EXAMPLES = """
+bpetite decode --model tok.json --ids 104 105
+bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    decode = add_command(
+        commands,
+        "decode",
+        "Turn ids into text. The raw text is printed, with no newline added.",
+        _EXAMPLES,
+    )
+    add_model(decode)
+    decode.add_argument("--ids", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)")
+    decode.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Return the text of the ids."""
+    tokenizer = Tokenizer.load(options.model)
+    ids = _ids_from_stdin() if options.ids is None else options.ids
+    return tokenizer.decode(ids).encode("utf-8")
+
+
+def _id(word: str) -> int:
+    """Read a number as people write it; `int` takes more, such as `9_7`."""
+    if not re.fullmatch("-?[0-9]+", word):
+        raise argparse.ArgumentTypeError(f"{word!r:.80} is not an id")
+    return int(word)
+
+
+def _ids_from_stdin() -> list[int]:
+    """Read ids from stdin: a JSON array, or numbers between white space."""
+    text = utf8("stdin", sys.stdin.buffer.read()).strip()
+    if text.startswith("[") != text.endswith("]"):
+        raise ValueError(f"stdin: the array of ids does not {'end' if text.startswith('[') else 'begin'}")
+    words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()
+    for word in words:
+        if not (word.isascii() and word.isdecimal()):
+            raise ValueError(f"stdin: {word!r:.80} is not an id")
+    return [int(word) for word in words]

@@ -1,0 +1,38 @@
+"""`bpetite merge-counts`: several files of counts into one."""
+
+from __future__ import annotations
+
+import argparse
+
+from bpetite.cli.counts import load_counts, summary_of
+from bpetite.cli.options import Commands, add_command, add_memory_limit, add_output, check_output
+
+_EXAMPLES = """
+bpetite merge-counts --input monday.parquet tuesday.parquet --output week.parquet
+bpetite merge-counts --input counts/ --output all.parquet
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    merge = add_command(
+        commands, "merge-counts", "Add up files of counts that were made by the same rules.", _EXAMPLES
+    )
+    merge.add_argument(
+        "--input",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="files, folders or globs of counts; PATH:2.5 weighs one",
+    )
+    add_output(merge, "where the sum goes (Parquet)")
+    add_memory_limit(merge)
+    merge.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Add up, save, and return a line of JSON."""
+    check_output(options.output, force=options.force)
+    counts = load_counts(options.input, options.memory_limit)
+    counts.save(options.output, overwrite=options.force)
+    return summary_of(counts)
