@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from ray.cluster_utils import Cluster
 
 from bpetite import Tokenizer, corpus
+from bpetite._internal.types import Progress
 from bpetite.corpus import Options, Reading, cluster, documents
 from bpetite.corpus.cuts import Cut, cutter
 from bpetite.corpus.division import divide
 from bpetite.corpus.sources import Input
-from bpetite.counts import Progress
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
 

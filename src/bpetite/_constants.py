@@ -17,3 +17,6 @@ LARGEST_COUNT: int = 2**64 - 1
 
 UNICODE_VERSION: str = "18.0.0"
 """The Unicode version of the pattern's classes (letters, numbers, white space); artifacts record it."""
+
+Pair = tuple[int, int]
+"""Two neighbours that are counted, or merged, together: the ids of the left and of the right one."""

@@ -9,10 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._constants import PRETOKENIZER_PATTERN, Pair
 from bpetite._pretokenizer import pretokenize, split_at_specials
-
-Pair = tuple[int, int]
 
 
 def encode(

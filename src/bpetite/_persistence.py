@@ -24,13 +24,13 @@ from bpetite._constants import (
     PRETOKENIZER_PATTERN,
     SCHEMA_VERSION,
     UNICODE_VERSION,
+    Pair,
 )
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import LARGEST_ID, Arrays, Pair, Vocabulary, collector_paused
-
-Path = str | os.PathLike[str]
+from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
 _CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
 

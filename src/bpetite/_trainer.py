@@ -18,11 +18,10 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
-from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
+from bpetite._constants import BASE_VOCAB_SIZE, END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN, Pair
 from bpetite._pretokenizer import pieces, split_at_specials
 from bpetite.dialect import Dialect
 
-Pair = tuple[int, int]
 Word = tuple[int, ...]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,15 +19,10 @@ import numpy as np
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
+from bpetite._internal.types import Path, Progress
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import listed_special_tokens
-
-Progress = Callable[[str, int, int], object]
-"""Called with the stage (`counting`, `merging`), what is done, and the total (0 where it is not known)."""
-
-Path = str | os.PathLike[str]
-
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._internal.types import BytesPair, Path
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2
@@ -17,9 +18,6 @@ from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer as _Tokenizer
 from bpetite.training import planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary
-
-Path = str | os.PathLike[str]
-BytesPair = tuple[bytes, bytes]
 
 _DIALECT = Dialect.named("cs336")
 

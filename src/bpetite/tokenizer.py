@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite import _persistence
+from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.files import write_whole
 from bpetite._internal.normalization import NormalizingEncoder, split_at_specials
-from bpetite.counts import Counts, Progress, default_specials
+from bpetite._internal.types import DType, Ids, Path, Progress, Special
+from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.difficult import check_same_ids
@@ -25,15 +27,10 @@ from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
-from bpetite.vocabulary import Pair, Vocabulary
+from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
-
-Path = str | os.PathLike[str]
-Special = Literal["parse", "text", "error"]
-DType = Literal["uint32", "uint16"]
-Ids = Iterable[int] | NDArray[np.integer[Any]]
 
 
 class Tokenizer:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
-from bpetite.counts import Counts, Progress, default_specials
+from bpetite._internal.types import Progress
+from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
 

@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN
+from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import spell_merges
 from bpetite.dialect import Dialect
 
-Pair = tuple[int, int]
 Normalization = Literal["NFC"]
 
 LARGEST_ID = 2**32 - 2

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.files import write_whole
+from bpetite._internal.types import Path
 from bpetite.dialect import UnmatchedText
-
-Path = str | os.PathLike[str]
 
 Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
 """Joined pretokens, the end of each, and the count of each."""

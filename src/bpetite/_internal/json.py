@@ -7,7 +7,8 @@ import os
 from collections import Counter
 from typing import Any, NoReturn
 
-Path = str | os.PathLike[str]
+from bpetite._internal.types import Path
+
 Json = dict[str, Any]
 
 

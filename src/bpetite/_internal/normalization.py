@@ -9,19 +9,16 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import DecodeStream, Encoder
+from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import Normalization
-
-Special = Literal["parse", "text", "error"]
-DType = Literal["uint32", "uint16"]
-Unit = Literal["characters", "bytes"]
 
 
 def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
@@ -135,7 +132,7 @@ class NormalizingEncoder:
         special: Special = "parse",
         dtype: DType = "uint32",
         append: int | None = None,
-        progress: Callable[[str, int, int], object] | None = None,
+        progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts on one thread, into another array than the given one."""
         return self.encode_batch_to_numpy(texts, special, dtype, 1, append)

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.files import write_whole
+from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import Progress as Told
 from bpetite.corpus.content import hash_input
 from bpetite.corpus.counting import count_inputs, weight_of
 from bpetite.corpus.cuts import cutter
@@ -32,12 +34,9 @@ from bpetite.corpus.encoding import Job, Options, check_same_job, finished
 from bpetite.corpus.manifest import TOKENIZER, Manifest, Progress, ReadInput
 from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
 from bpetite.corpus.sources import Input, find_inputs
-from bpetite.corpus.sources import Path as AnyPath
 from bpetite.counts import Counts, Tally, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.tokenizer import Tokenizer
-
-Told = Callable[[str, int, int], object]
 
 TASK_BYTES = 1 << 28
 """About how much of a corpus a task reads."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 
+from bpetite._internal.types import Path, Progress
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import (
     Batch,
@@ -15,8 +16,8 @@ from bpetite.corpus.documents import (
     new_buffers,
     read_batches,
 )
-from bpetite.corpus.sources import Input, Path, find_inputs
-from bpetite.counts import Counts, Progress, Tally, memory_bytes
+from bpetite.corpus.sources import Input, find_inputs
+from bpetite.counts import Counts, Tally, memory_bytes
 from bpetite.dialect import Dialect
 
 

@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.files import write_whole
+from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import Progress as Told
+from bpetite._internal.types import Special
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.content import Raw, hash_input
 from bpetite.corpus.cuts import cutter
@@ -48,13 +51,10 @@ from bpetite.corpus.shards import (
     remove_parts,
 )
 from bpetite.corpus.sources import Input, find_inputs
-from bpetite.corpus.sources import Path as AnyPath
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
-Special = Literal["parse", "text", "error"]
 Width = Literal["uint16", "uint32"]
-Told = Callable[[str, int, int], object]
 Encoded = tuple[Ids, NDArray[np.uint64]]
 """Ids, and where each whole document ends in them."""
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, BinaryIO
 
-Path = str | os.PathLike[str]
+from bpetite._internal.types import Path
 
 STDIN = "-"
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._internal.types import Path, Progress
 from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Reading, decoded, read_batches, refusing_invalid
-from bpetite.corpus.sources import Input, Path, find_inputs
+from bpetite.corpus.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
 
@@ -66,7 +67,7 @@ def stats(
     *,
     reading: Reading | None = None,
     num_threads: int | None = None,
-    progress: Callable[[str, int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> list[Fit]:
     """Return how well a tokenizer fits each source, and after several of them the `total`.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import Progress, Special
 from bpetite.corpus.content import hash_input
-from bpetite.corpus.encoding import Special
 from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
-from bpetite.corpus.sources import Path as AnyPath
 from bpetite.tokenizer import Tokenizer
 
 
@@ -21,7 +20,7 @@ def verify(
     *,
     samples: int = 16,
     inputs: bool = False,
-    progress: Callable[[str, int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Manifest:
     """Hash every file again, and see that sampled documents decode and encode to the same ids.
 

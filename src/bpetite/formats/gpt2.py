@@ -13,14 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import parse_object, refuse
+from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
-
-Path = str | os.PathLike[str]
-BytesPair = tuple[bytes, bytes]
 
 _DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
 _IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()

@@ -7,11 +7,11 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
 from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.gpt2 import Spellings, from_printable, to_printable
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
@@ -19,8 +19,6 @@ from bpetite.formats.shared.pairs import vocabulary_of_pairs
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
-
-Path = str | os.PathLike[str]
 
 _MOST_COMPARED = 10_000_000
 """How many beginnings of added tokens may be compared: a file must not be able to ask for hours."""

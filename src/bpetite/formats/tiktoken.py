@@ -9,25 +9,24 @@ recovered exactly. It holds neither the pattern nor the special tokens, so these
 from __future__ import annotations
 
 import binascii
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._constants import BASE_VOCAB_SIZE, Pair
 from bpetite._engine import recover_merges
 from bpetite._internal.json import refuse
+from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import LARGEST_ID, Pair, Vocabulary, listed_special_tokens
+from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
 
-Path = str | os.PathLike[str]
 SpecialTokens = Mapping[str, int] | Sequence[str]
 
 _NEVER, _OUT_OF_ORDER = -1, -2

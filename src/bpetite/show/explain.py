@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from bpetite.vocabulary import Pair, Vocabulary
+from bpetite._constants import Pair
+from bpetite.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,14 @@ hold."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
+from bpetite._constants import Pair
 from bpetite._internal.json import refuse
+from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import Normalization, Pair, Vocabulary
-
-Path = str | os.PathLike[str]
-BytesPair = tuple[bytes, bytes]
+from bpetite.vocabulary import Normalization, Vocabulary
 
 _MOST_STEPS = 50_000_000
 """How much work may go into merges that stand before their parents': a file must not be able to ask for

@@ -6,11 +6,10 @@ import base64
 import os
 from collections.abc import Sequence
 
+from bpetite._internal.types import Path
 from bpetite.formats.shared.difficult import Encodes
 from bpetite.formats.tiktoken import covering_pattern
 from bpetite.vocabulary import Vocabulary
-
-Path = str | os.PathLike[str]
 
 
 def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
