@@ -10,6 +10,7 @@ pub mod encode;
 pub mod error;
 pub mod gunzip;
 pub mod json_lines;
+mod key;
 mod memory;
 pub mod merge;
 #[cfg(target_os = "linux")]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::boundary::Cutter;
-use super::key::{Key, LONGEST, Short, hash_bytes};
-use super::shard::{SHARDS, Shard, shard_of};
+use super::shard::{SHARDS, Shard, Short, shard_of};
 use crate::error::Result;
+use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
 use crate::pretokenize::Batch;
 
@@ -27,6 +27,7 @@ pub struct Counter<'a> {
     pub cutter: Cutter<'a>,
     count_unmatched: bool,
     shards: &'a [Mutex<Shard>; SHARDS],
+    seed: HashSeed,
     front: Box<[Short]>,
     short: [Vec<Short>; SHARDS],
     long: [LongPretokens; SHARDS],
@@ -68,6 +69,7 @@ impl<'a> Counter<'a> {
             cutter,
             count_unmatched,
             shards,
+            seed: HashSeed::of_process(),
             front: vec![Short::default(); FRONT_SLOTS].into_boxed_slice(),
             short: Default::default(),
             long: Default::default(),
@@ -119,7 +121,7 @@ impl<'a> Counter<'a> {
 
     #[inline(always)]
     fn count_short(&mut self, key: Key) -> Result<()> {
-        let hash = key.hash();
+        let hash = self.seed.hash(key);
         let slot = &mut self.front[hash as usize % FRONT_SLOTS];
         if slot.key == key {
             slot.count += 1;
@@ -133,7 +135,7 @@ impl<'a> Counter<'a> {
     }
 
     fn gather_short(&mut self, entry: Short) -> Result<()> {
-        let shard = shard_of(entry.key.hash());
+        let shard = shard_of(self.seed.hash(entry.key));
         self.short[shard].push(entry);
         if self.short[shard].len() >= GATHERED {
             self.hand_over_short(shard)?;
@@ -149,7 +151,7 @@ impl<'a> Counter<'a> {
 
     #[inline(never)]
     fn count_long(&mut self, pretoken: &[u8]) -> Result<()> {
-        let hash = hash_bytes(pretoken);
+        let hash = self.seed.hash_bytes(pretoken);
         let shard = shard_of(hash);
         let gathered = &mut self.long[shard];
         memory::extend(&mut gathered.bytes, pretoken)?;

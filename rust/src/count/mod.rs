@@ -7,11 +7,11 @@ mod boundary;
 mod counter;
 mod crew;
 mod feed;
-mod key;
 mod shard;
 mod sorted;
 mod source;
 mod spill;
+mod table;
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -224,8 +224,8 @@ impl CountTable {
         if !shards.iter().any(|shard| shard.is_spilled()) {
             let (mut short, mut long) = (Vec::new(), Vec::new());
             for shard in &shards {
-                let (slots, mut longer) = shard.tables();
-                let mut frequent = slots.iter().filter(|slot| slot.count >= min_count);
+                let (shorter, mut longer) = shard.tables();
+                let mut frequent = shorter.filter(|slot| slot.count >= min_count);
                 frequent.try_for_each(|slot| memory::push(&mut short, *slot))?;
                 longer.try_for_each(|entry| {
                     if entry.1 >= min_count { memory::push(&mut long, entry) } else { Ok(()) }

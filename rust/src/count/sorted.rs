@@ -1,7 +1,8 @@
 //! Counts in the order of their pretokens' bytes.
 
-use super::key::{Key, Short};
+use super::shard::Short;
 use crate::error::Result;
+use crate::key::Key;
 use crate::memory;
 
 /// Pretokens in the order of their bytes, with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
@@ -58,8 +59,8 @@ fn order(key: Key) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::LONGEST;
     use super::*;
+    use crate::key::LONGEST;
 
     #[test]
     fn entries_are_sorted_by_bytes_whatever_their_length() {

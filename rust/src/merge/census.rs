@@ -6,12 +6,13 @@ use std::ops::Range;
 
 use super::Rules;
 use super::on_each::on_each;
-use super::pairs::{DenseLists, PairTable, add, codes_of, hash, key_of};
+use super::pairs::{DenseLists, PairTable, add, codes_of, key_of};
 use super::part::{Occurrence, Part};
 use super::queue::Candidate;
 use super::slots::{Group, Standing};
 use super::tokens::{Code, Tokens};
 use crate::error::Result;
+use crate::key::HashSeed;
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
@@ -293,11 +294,12 @@ fn on_stretches<R: Send>(
 fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
     let stretches = part.stretches();
     let of = stretches.len();
+    let seed = HashSeed::of_process();
     let pieces = on_each(stretches, pulse, |stretch, pulse| {
         let mut pieces = vec![Vec::new(); of];
         part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
-                let piece = &mut pieces[range_of(pair.key, of)];
+                let piece = &mut pieces[range_of(seed, pair.key, of)];
                 memory::push(piece, Occurrence::of(pair))
             })
         })?;
@@ -311,8 +313,8 @@ fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec
 }
 
 /// In which of so many equal ranges a pair's hash lies.
-fn range_of(key: u64, of: usize) -> usize {
-    (((hash(key) >> 32) * of as u64) >> 32) as usize
+fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
+    (((seed.hash_number(key) >> 32) * of as u64) >> 32) as usize
 }
 
 /// Occurrences of pairs in order, and the pairs.
@@ -367,7 +369,8 @@ impl Sorted {
 fn in_order(pieces: Vec<Vec<Occurrence>>, (nth, of): (usize, usize)) -> Result<Vec<Occurrence>> {
     let all = || pieces.iter().flatten();
     let ranges = (all().count() / AT_A_TIME).clamp(1, MOST_SORTED / AT_A_TIME);
-    let range = |pair: &Occurrence| range_of(pair.key(), of * ranges) - nth * ranges;
+    let seed = HashSeed::of_process();
+    let range = |pair: &Occurrence| range_of(seed, pair.key(), of * ranges) - nth * ranges;
     let mut ends = memory::filled(0u32, ranges)?;
     all().for_each(|pair| ends[range(pair)] += 1);
     let mut total = 0;
@@ -420,6 +423,7 @@ fn add_up(counted: &[Vec<PairTable>], plan: &Plan<'_>) -> Result<Vec<Found>> {
 /// Upper bounds of pairs' counts; a counter that is full stays full.
 struct Sketch {
     counters: Vec<u16>,
+    seed: HashSeed,
     /// The sum of all pairs' counts.
     total: u64,
     /// How many pairs stand in the words.
@@ -439,7 +443,8 @@ impl Sketch {
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         let size = slots.max(1).ilog2().clamp(*SIZES.start(), *SIZES.end());
-        let mut sketch = Self { counters: vec![0; 1 << size], total: 0, standing: 0 };
+        let mut sketch =
+            Self { counters: vec![0; 1 << size], seed: HashSeed::of_process(), total: 0, standing: 0 };
         part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
             batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
             sketch.standing += batch.len();
@@ -490,7 +495,7 @@ impl Sketch {
     }
 
     fn place(&self, key: u64) -> usize {
-        (hash(key) >> (64 - self.counters.len().trailing_zeros())) as usize
+        (self.seed.hash_number(key) >> (64 - self.counters.len().trailing_zeros())) as usize
     }
 }
 

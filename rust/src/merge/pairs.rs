@@ -2,6 +2,7 @@
 
 use super::tokens::Code;
 use crate::error::{Error, Result};
+use crate::key::{HashSeed, search};
 use crate::memory;
 use crate::prefetch::prefetch;
 
@@ -13,6 +14,7 @@ pub struct PairTable {
     lists: Vec<u32>,
     len: usize,
     shift: u32,
+    seed: HashSeed,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -42,20 +44,20 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-/// Spreads keys; the upper bits are the best.
-pub fn hash(key: u64) -> u64 {
-    (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
 impl PairTable {
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Result<Self> {
+        Self::with_seed(pairs, HashSeed::of_process())
+    }
+
+    fn with_seed(pairs: usize, seed: HashSeed) -> Result<Self> {
         let size = (pairs * FULL.1 / FULL.0 + 1).next_power_of_two().max(SMALLEST);
         Ok(Self {
             pairs: memory::filled(Pair::default(), size)?,
             lists: memory::filled(0, size)?,
             len: 0,
             shift: 64 - size.trailing_zeros(),
+            seed,
         })
     }
 
@@ -82,27 +84,32 @@ impl PairTable {
 
     /// Tells that the pair will soon be asked for.
     pub fn prefetch(&self, key: u64) {
-        prefetch(&self.pairs, (hash(key) >> self.shift) as usize);
+        prefetch(&self.pairs, self.home(key));
     }
 
     /// Tells that the pair and its list will soon be asked for.
     pub fn prefetch_with_list(&self, key: u64) {
         self.prefetch(key);
-        prefetch(&self.lists, (hash(key) >> self.shift) as usize);
+        prefetch(&self.lists, self.home(key));
     }
 
     pub fn find(&self, key: u64) -> Option<Place> {
-        let at = self.place(key);
-        (self.pairs[at].key != 0).then_some(Place(at))
+        self.place(key).filter(|&at| self.pairs[at].key != 0).map(Place)
     }
 
     /// The pair's place; a pair that was not there has count 0 and list 0.
     #[inline]
     pub fn insert(&mut self, key: u64) -> Result<Place> {
         if self.len * FULL.1 >= self.pairs.len() * FULL.0 {
-            self.grow()?;
+            self.refill(self.len * 2, self.seed)?;
         }
-        let at = self.place(key);
+        let at = match self.place(key) {
+            Some(at) => at,
+            None => {
+                self.refill(self.len, HashSeed::random())?;
+                return self.insert(key);
+            }
+        };
         if self.pairs[at].key == 0 {
             self.len += 1;
             self.pairs[at].key = key;
@@ -126,27 +133,35 @@ impl PairTable {
         &mut self.lists[place.0]
     }
 
-    /// Where the key is, or where it would go.
-    fn place(&self, key: u64) -> usize {
-        let mask = self.pairs.len() - 1;
-        let mut at = (hash(key) >> self.shift) as usize;
-        while self.pairs[at].key != key && self.pairs[at].key != 0 {
-            at = (at + 1) & mask;
-        }
-        at
+    /// Where the search for a key begins.
+    fn home(&self, key: u64) -> usize {
+        (self.seed.hash_number(key) >> self.shift) as usize
     }
 
+    /// Where the key is, or where it would go; `None` where too many others lie.
+    fn place(&self, key: u64) -> Option<usize> {
+        search(&self.pairs, self.home(key), |pair| pair.key == 0, |pair| pair.key == key)
+    }
+
+    /// Puts all pairs into a table with room for so many.
     #[cold]
-    fn grow(&mut self) -> Result<()> {
-        let mut larger = Self::with_capacity(self.len * 2)?;
-        for (key, count, list) in self.iter() {
-            let at = larger.place(key);
-            larger.pairs[at] = Pair { key, count };
-            larger.lists[at] = list;
+    fn refill(&mut self, pairs: usize, mut seed: HashSeed) -> Result<()> {
+        let mut other = Self::with_seed(pairs, seed)?;
+        while !self.copy_to(&mut other) {
+            seed = HashSeed::random();
+            other = Self::with_seed(pairs, seed)?;
         }
-        larger.len = self.len;
-        *self = larger;
+        *self = other;
         Ok(())
+    }
+
+    /// Puts all pairs into an empty table; false if too many of them belong to one place.
+    fn copy_to(&self, other: &mut Self) -> bool {
+        other.len = self.len;
+        self.iter().all(|(key, count, list)| {
+            let place = other.place(key);
+            place.map(|at| (other.pairs[at], other.lists[at]) = (Pair { key, count }, list)).is_some()
+        })
     }
 }
 
@@ -207,4 +222,35 @@ pub fn add(count: &mut u64, more: u64) -> Result<()> {
         .checked_add(more)
         .ok_or_else(|| Error::Overflow("the count of a pair does not fit 64 bits".to_string()))?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::LONGEST_SEARCH;
+
+    /// How many entries are looked at to find all pairs.
+    fn steps(table: &PairTable) -> usize {
+        let size = table.places();
+        let steps = |(at, pair): (usize, &Pair)| 1 + (at + size - table.home(pair.key)) % size;
+        table.pairs.iter().enumerate().filter(|(_, pair)| pair.key != 0).map(steps).sum()
+    }
+
+    #[test]
+    fn pairs_chosen_for_a_seed_make_the_table_draw_another_one() {
+        let seed = HashSeed::random();
+        let chosen = (1..).filter(|&key| seed.hash_number(key) >> 52 == 5);
+        let chosen: Vec<u64> = chosen.take(2 * LONGEST_SEARCH).collect();
+        for first in [seed, HashSeed::random()] {
+            let mut table = PairTable::with_seed(chosen.len(), first).unwrap();
+            for &key in &chosen {
+                let place = table.insert(key).unwrap();
+                *table.count_mut(place) += key;
+            }
+            assert_ne!(table.seed, seed);
+            assert_eq!(table.len(), chosen.len());
+            assert!(chosen.iter().all(|&key| table.find(key).is_some_and(|place| table.count(place) == key)));
+            assert!(steps(&table) < 4 * chosen.len(), "{} steps", steps(&table));
+        }
+    }
 }

@@ -1,0 +1,194 @@
+//! Pretokens as two registers, and how hash tables find things: bytes in, keys, hashes and places out.
+//!
+//! Whoever writes a text or a file chooses what lies in our tables. So hashes depend on a seed that each process draws
+//! for itself, which nobody can aim at; and a search that has looked at [`LONGEST_SEARCH`] slots ends, upon which the
+//! table is filled again with another seed. No answer depends on a seed, or on the order of a table.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+/// The longest pretoken that is its own key.
+pub const LONGEST: usize = 15;
+
+/// A pretoken of 1 to 15 bytes: they fill 16 bytes from the first on, zeros follow, and the last byte is the length.
+/// All zeros are no pretoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    pub low: u64,
+    pub high: u64,
+}
+
+/// The first 0 to 15 of sixteen bytes.
+const FIRST_BYTES: [u128; LONGEST + 1] = {
+    let mut masks = [0; LONGEST + 1];
+    let mut length = 1;
+    while length <= LONGEST {
+        masks[length] = u128::MAX >> (128 - 8 * length);
+        length += 1;
+    }
+    masks
+};
+
+impl Key {
+    /// The key of `length` bytes, 1 to 15, that are the first of 16; the others do not matter.
+    #[inline(always)]
+    pub fn short(bytes: [u8; 16], length: usize) -> Self {
+        let value = u128::from_le_bytes(bytes) & FIRST_BYTES[length & LONGEST];
+        Self { low: value as u64, high: (value >> 64) as u64 | (length as u64) << 56 }
+    }
+
+    /// The key of the pretoken `text[start..end]`, which is at most `LONGEST` bytes long.
+    #[inline(always)]
+    pub fn new(text: &[u8], start: usize, end: usize) -> Self {
+        let length = end - start;
+        match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+            Some(bytes) => Self::short(*bytes, length),
+            // The text ends within 16 bytes.
+            None => {
+                let mut bytes = [0; 16];
+                bytes[..length].copy_from_slice(&text[start..end]);
+                Self::short(bytes, length)
+            }
+        }
+    }
+
+    /// Whether this is no pretoken.
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
+        self.high == 0
+    }
+
+    /// The pretoken, and what follows it.
+    pub fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.low.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.high.to_le_bytes());
+        bytes
+    }
+
+    /// The length of the pretoken.
+    pub fn length(self) -> usize {
+        (self.high >> 56) as usize
+    }
+}
+
+/// What a table's hashes depend on besides what is hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashSeed([u64; 3]);
+
+impl HashSeed {
+    /// The seed of this process: random, and the same until it ends.
+    pub fn of_process() -> Self {
+        static SEED: OnceLock<HashSeed> = OnceLock::new();
+        *SEED.get_or_init(Self::random)
+    }
+
+    /// A seed that nothing else has.
+    pub fn random() -> Self {
+        let random = RandomState::new();
+        Self([0, 1, 2].map(|number: u64| random.hash_one(number)))
+    }
+
+    /// The hash of a short pretoken; all its bits are equally good.
+    #[inline(always)]
+    pub fn hash(self, key: Key) -> u64 {
+        fold(key.low ^ self.0[0], key.high ^ self.0[1])
+    }
+
+    /// The hash of a number.
+    #[inline(always)]
+    pub fn hash_number(self, number: u64) -> u64 {
+        fold(number ^ self.0[0], self.0[1])
+    }
+
+    /// The hash of a pretoken of any length.
+    pub fn hash_bytes(self, pretoken: &[u8]) -> u64 {
+        let mut hash = pretoken.len() as u64 ^ self.0[2];
+        let (blocks, rest) = pretoken.as_chunks::<16>();
+        for block in blocks {
+            hash = self.hash_block(*block, hash);
+        }
+        let mut last = [0; 16];
+        last[..rest.len()].copy_from_slice(rest);
+        self.hash_block(last, hash)
+    }
+
+    fn hash_block(self, block: [u8; 16], before: u64) -> u64 {
+        let value = u128::from_le_bytes(block);
+        fold(value as u64 ^ self.0[0] ^ before, (value >> 64) as u64 ^ self.0[1])
+    }
+}
+
+/// Both halves of a product, folded: every bit of the result depends on every bit of both numbers.
+#[inline(always)]
+fn fold(one: u64, other: u64) -> u64 {
+    let product = u128::from(one) * u128::from(other);
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// How many slots a search looks at. Where hashes are random and a quarter of the slots is free, no search in a table of
+/// any size comes near it.
+pub const LONGEST_SEARCH: usize = 1 << 10;
+
+/// The place of what is searched for, in a table whose searches begin at `home` and go on slot by slot: the first one
+/// that is `free` or the `wanted` one. `None` if it is too far away: then it is not in the table.
+#[inline(always)]
+pub fn search<S>(
+    slots: &[S],
+    home: usize,
+    free: impl Fn(&S) -> bool,
+    wanted: impl Fn(&S) -> bool,
+) -> Option<usize> {
+    let mut place = home;
+    for _ in 0..LONGEST_SEARCH {
+        let slot = &slots[place];
+        if wanted(slot) || free(slot) {
+            return Some(place);
+        }
+        place = (place + 1) & (slots.len() - 1);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_pretoken_and_its_length() {
+        let text = b"abcdefghijklmnopqrstuvwxyz";
+        for start in 0..text.len() {
+            for end in start + 1..=(start + LONGEST).min(text.len()) {
+                let key = Key::new(text, start, end);
+                assert_eq!(&key.bytes()[..key.length()], &text[start..end]);
+                assert_eq!(key, Key::new(&text[start..end], 0, end - start));
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_are_told_apart_by_their_number() {
+        let seed = HashSeed::of_process();
+        assert_ne!(Key::new(b"\0", 0, 1), Key::new(b"\0\0", 0, 2));
+        assert_ne!(seed.hash_bytes(&[0; 16]), seed.hash_bytes(&[0; 17]));
+    }
+
+    #[test]
+    fn a_process_has_one_seed_and_may_draw_others() {
+        assert_eq!(HashSeed::of_process(), HashSeed::of_process());
+        assert_ne!(HashSeed::random(), HashSeed::random());
+    }
+
+    #[test]
+    fn a_search_ends_at_what_is_wanted_or_free_or_after_its_longest() {
+        let mut slots = vec![7; 4 * LONGEST_SEARCH];
+        let find =
+            |slots: &[u32], home, wanted| search(slots, home, |&slot| slot == 0, |&slot| slot == wanted);
+        assert_eq!(find(&slots, 5, 8), None);
+        slots[5 + LONGEST_SEARCH] = 8;
+        assert_eq!(find(&slots, 5, 8), None);
+        assert_eq!(find(&slots, 6, 8), Some(5 + LONGEST_SEARCH));
+        slots[3] = 0;
+        assert_eq!(find(&slots, slots.len() - 1, 8), Some(3));
+    }
+}
