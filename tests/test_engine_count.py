@@ -35,7 +35,7 @@ def expected(
     longest_first = sorted(boundaries, key=len, reverse=True)
     boundary = regex.compile("|".join(map(regex.escape, longest_first)) or r"(?!)")
     return Counter(
-        piece.encode()
+        piece
         for document in documents
         for stretch in boundary.split(document)
         for piece, matched in pieces(stretch, pattern)

@@ -15,7 +15,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import _encoder, _engine
+from bpetite import Tokenizer, Vocabulary, _encoder, _engine
 from bpetite._constants import PRETOKENIZER_PATTERN
 from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
@@ -521,3 +521,24 @@ def test_a_forked_child_encodes_while_the_parents_threads_do() -> None:
         with multiprocessing.get_context("fork").Pool(2) as children:
             assert children.map(_encode_in_child, [text] * 4) == [expected] * 4
         assert all(future.result() == expected for future in busy)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\p{N}(?then) ?[a-z]+|\s+(?!\S)",
+        r"(?space)(?then) ?[a-z]+| ?[^a-z\s]+",
+        r"[0-9](?then)(?space)(?then) ?[a-z]+(?then)(?bytes)(?then)\p{N}",
+    ],
+)
+@given(text=st.text(" ab1²é<|x>\n", max_size=40))
+def test_patterns_in_steps_give_the_ids_of_the_specification(pattern: str, text: str) -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b" a", 258: b" ab"}
+    merges, specials = [(97, 98), (32, 97), (32, 256)], {"<|x|>": 300}
+    tok = Tokenizer(Vocabulary(tokens, merges, specials, pattern))
+    expected = _encoder.encode(text, {**tokens, 300: b"<|x|>"}, merges, specials, pattern)
+    assert tok.encode(text) == expected
+    assert tok.encode_batch([text, text]) == [expected, expected]
+    assert list(tok.encode_iterable(text)) == expected
+    assert tok.encode_batch_to_numpy([text])[0].tolist() == expected
+    assert tok.count(text) == len(expected)

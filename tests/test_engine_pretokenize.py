@@ -38,6 +38,13 @@ CUSTOM = {
     "sets": r"[[a&&\s]+|[]l]|[^]'~]",
     "folded": r"(?i:ſ|L|É)+",
     "lines": r"(?m)^.+$|\n",
+    "in steps": r"\p{N}{1,2}(?then)[a-s']+(?then) ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s",
+    "in steps, with spaces": rf"[1!](?then)(?space)(?then){PATTERNS['gpt2']}",
+    "in steps, spaces first": rf"(?space)(?then){PATTERNS['gpt2']}",
+    "spaces alone": "(?space)",
+    "in steps, bytes last": rf"{PATTERNS['gpt2']}(?then)(?bytes)(?then)\p{{N}}(?then)[Ġ\u0141-\u0143]",
+    "bytes alone": "(?bytes)",
+    "a set that reads like steps": r"[(?then)]+|\(?then",
 }
 
 

@@ -17,4 +17,4 @@ def test_pretokenize_of_nothing_is_nothing() -> None:
 
 
 def test_text_between_matches_is_a_piece_of_its_own() -> None:
-    assert pieces("to  be", r"[a-z]+") == [("to", True), ("  ", False), ("be", True)]
+    assert pieces("to  be", r"[a-z]+") == [(b"to", True), (b"  ", False), (b"be", True)]

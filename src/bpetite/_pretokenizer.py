@@ -12,6 +12,20 @@ import regex
 
 from bpetite._constants import PRETOKENIZER_PATTERN
 
+THEN = "(?then)"
+SPACE = "(?space)"
+BYTES = "(?bytes)"
+
+_PART = regex.compile(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|.")
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+_PRINTED = {byte: chr(byte) for byte in _PRINTABLE} | {
+    byte: chr(0x100 + place) for place, byte in enumerate(_OTHERS)
+}
+"""The character that byte-level tokenizers print for a byte: itself, or one from U+0100 on."""
+
+_BYTE = {character: byte for byte, character in _PRINTED.items()}
+
 _compile = lru_cache(maxsize=None)(regex.compile)
 _compile(PRETOKENIZER_PATTERN)
 
@@ -19,23 +33,63 @@ _compile(PRETOKENIZER_PATTERN)
 def pretokenize(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[bytes]:
     """Cut text into pretokens, in source order, as UTF-8 bytes; joined, they are the text.
 
+    A pattern may be a sequence, joined by `(?then)`: each of its steps cuts the pieces that the one before
+    left, and sees each of them as if it were a whole text. The step `(?space)` puts a space before every
+    piece that does not begin with one. Behind the step `(?bytes)`, patterns see each byte as the character
+    that byte-level tokenizers print for it, so that they may cut within a character.
+
     >>> pretokenize("ab ab, it's")
     [b'ab', b' ab', b',', b' it', b"'s"]
+    >>> pretokenize("a1 b23", "(?space)(?then)[0-9](?then) ?[a-z]")
+    [b' a', b'1', b' b', b'2', b'3']
     """
-    return [piece.encode("utf-8") for piece, _ in pieces(text, pattern)]
+    return [piece for piece, _ in pieces(text, pattern)]
 
 
-def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[str, bool]]:
+def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, bool]]:
     """Cut text into pieces: what the pattern matches, and (marked False) what lies between two matches.
 
-    Empty matches are no pieces.
+    Empty matches are no pieces. In a sequence, whatever lies between two matches is a piece like any other.
 
     >>> pieces("to be", r"[a-z]+")
-    [('to', True), (' ', False), ('be', True)]
+    [(b'to', True), (b' ', False), (b'be', True)]
     """
+    sequence = steps(pattern)
+    if len(sequence) == 1 and pattern not in (SPACE, BYTES):
+        return [(piece.encode("utf-8"), matched) for piece, matched in _cut(text, pattern)]
+    texts = [text] if text else []
+    for step in sequence:
+        if step == SPACE:
+            texts = [piece if piece.startswith(" ") else " " + piece for piece in texts]
+        elif step == BYTES:
+            texts = ["".join(_PRINTED[byte] for byte in piece.encode("utf-8")) for piece in texts]
+        else:
+            texts = [piece for whole in texts for piece, _ in _cut(whole, step)]
+    if BYTES in sequence:
+        return [(bytes(_BYTE[character] for character in piece), True) for piece in texts]
+    return [(piece.encode("utf-8"), True) for piece in texts]
+
+
+def steps(pattern: str) -> list[str]:
+    """Return the steps of a pattern: what stands between two `(?then)` that are in no set and not escaped.
+
+    >>> steps("a(?then)[(?then)]")
+    ['a', '[(?then)]']
+    """
+    found = [""]
+    for part in _PART.findall(pattern):
+        if part == THEN:
+            found.append("")
+        else:
+            found[-1] += part
+    return found
+
+
+def _cut(text: str, expression: str) -> list[tuple[str, bool]]:
+    """Cut text once, by a regular expression."""
     found: list[tuple[str, bool]] = []
     position = 0
-    for match in _compile(pattern).finditer(text):
+    for match in _compile(expression).finditer(text):
         start, end = match.span()
         if start == end:
             continue

@@ -113,7 +113,7 @@ def _count_words(
             continue
         for piece, matched in pieces(segment, pattern):
             if matched or rules.unmatched_text == "counted":
-                words[tuple(id_of[bytes([byte])] for byte in piece.encode("utf-8"))] += 1
+                words[tuple(id_of[bytes([byte])] for byte in piece)] += 1
     return words
 
 

@@ -132,9 +132,11 @@ mod tests {
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     );
 
-    fn pieces<'t>(text: &'t str, pattern: &Pattern, boundaries: Option<&Boundaries>) -> Vec<&'t str> {
+    fn pieces(text: &str, pattern: &Pattern, boundaries: Option<&Boundaries>) -> Vec<Vec<u8>> {
         let stretches: Vec<&str> = boundaries.map_or(vec![text], |some| some.stretches(text).collect());
-        stretches.into_iter().flat_map(|stretch| pretokenize(stretch, pattern).unwrap()).collect()
+        let cut =
+            |stretch| -> Vec<_> { pretokenize(stretch, pattern).unwrap().iter().map(Vec::from).collect() };
+        stretches.into_iter().flat_map(cut).collect()
     }
 
     /// Every text over the letters, cut wherever the cutter would, has the pieces of the whole.

@@ -95,11 +95,12 @@ impl<'a> Counter<'a> {
 
     fn count_stretch(&mut self, text: &str, goes_on: bool) -> Result<()> {
         self.tally.documents += u64::from(!text.is_empty() && !goes_on);
-        let mut scanner = self.cutter.pattern.scan(text);
+        let text = self.cutter.pattern.prepare(text)?;
+        let mut scanner = self.cutter.pattern.scan(&text);
         let mut batch = Batch::default();
         let mut start = 0;
         while scanner.fill(&mut batch)? > 0 && !self.stopped.load(Ordering::Relaxed) {
-            start = self.count_batch(text.as_bytes(), start, &batch)?;
+            start = self.count_batch(text.text().as_bytes(), start, &batch)?;
         }
         Ok(())
     }

@@ -25,7 +25,6 @@ use merges::Merges;
 pub use offsets::{Unit, spans};
 use ordinary::Gathering;
 pub use parallel::Encoded;
-pub use row::most_ids;
 pub use special::Special;
 use special::{Segment, SpecialTokens};
 pub use stream::EncodeStream;
@@ -216,6 +215,16 @@ impl Encoder {
             "the vocabulary has ids up to {}, which do not fit uint{bits}",
             self.largest_id
         )))
+    }
+
+    /// Fail unless the bytes of a text's tokens are those of the text.
+    pub fn check_tiles_text(&self) -> Result<()> {
+        if self.pattern.most_bytes(1) == 1 {
+            return Ok(());
+        }
+        Err(Error::Value(
+            "the pattern puts spaces into a text, so that its tokens have no places in it".into(),
+        ))
     }
 
     /// Encode one text on this thread.

@@ -181,7 +181,8 @@ impl Encoder {
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Work { batch, gathering } = work;
-        let mut scanner = self.pattern.scan(text);
+        let text = self.pattern.prepare(text)?;
+        let mut scanner = self.pattern.scan(&text);
         let mut table = self.cache.table();
         loop {
             let batch_start = scanner.position();
@@ -192,7 +193,7 @@ impl Encoder {
             // No text has more ids than bytes.
             sink.make_room(scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
-                let block = Block { text: text.as_bytes(), start, ends };
+                let block = Block { text: text.text().as_bytes(), start, ends };
                 match &table {
                     Some(table) => self.encode_block(block, table, sink, gathering, pulse)?,
                     None => self.merge_block(block, sink, &mut gathering.merging, pulse)?,

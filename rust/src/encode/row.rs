@@ -49,13 +49,13 @@ fn no_room() -> Error {
     Error::Value("the row has too little room for the ids".into())
 }
 
-/// How many ids texts have at most: one for each byte, and one that is put behind each text.
-pub fn most_ids(texts: &[&str], append: Option<u32>) -> usize {
-    let bytes: usize = texts.iter().map(|text| text.len()).sum();
-    bytes + append.map_or(0, |_| texts.len())
-}
-
 impl Encoder {
+    /// How many ids texts have at most: one for each byte, and one that is put behind each text.
+    pub fn most_ids(&self, texts: &[&str], append: Option<u32>) -> usize {
+        let bytes: usize = texts.iter().map(|text| self.pattern.most_bytes(text.len())).sum();
+        bytes + append.map_or(0, |_| texts.len())
+    }
+
     /// Put the ids of texts into a row, those of `append` behind each; return where they end, with a 0 before them.
     /// There is always room in a row of `most_ids`.
     pub fn encode_into<T: Id>(

@@ -1,7 +1,8 @@
 //! Text in, the ends of its pieces out: the first step of counting and of encoding.
 //!
 //! A piece is what the pattern matches, or a gap: the text between two matches. Pieces tile the text in order.
-//! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine.
+//! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine. A sequence of
+//! patterns cuts what the one before left.
 
 use crate::error::Result;
 use crate::memory;
@@ -14,11 +15,14 @@ mod ends;
 mod expression;
 mod gpt2_blocks;
 mod named;
+mod sequence;
 #[allow(dead_code, reason = "expressions are made of it")]
 mod set;
 
 use custom::{Custom, Gaps};
 use named::Named;
+pub use sequence::Prepared;
+use sequence::{Sequence, Steps};
 
 /// How many pieces a [`Batch`] holds.
 pub const BATCH: usize = 512;
@@ -26,41 +30,82 @@ pub const BATCH: usize = 512;
 /// A pattern, ready to cut text.
 pub struct Pattern {
     source: String,
-    kind: Kind,
+    cut: Cut,
 }
 
+enum Cut {
+    Once(Kind),
+    InSteps(Sequence),
+}
+
+/// How a single regular expression is run.
 enum Kind {
     Named(Named),
     Custom(Custom),
 }
 
-impl Pattern {
-    /// Understand a regular expression. One that cannot be run is an error that says why.
-    pub fn new(source: &str) -> Result<Self> {
-        let kind = match Named::from_source(source) {
-            Some(named) => Kind::Named(named),
-            None => Kind::Custom(Custom::new(source)?),
-        };
-        Ok(Self { source: source.to_owned(), kind })
+impl Kind {
+    fn new(source: &str) -> Result<Self> {
+        Ok(match Named::from_source(source) {
+            Some(named) => Self::Named(named),
+            None => Self::Custom(Custom::new(source)?),
+        })
     }
 
-    /// The regular expression.
+    fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
+        let state = match self {
+            Self::Named(named) => State::Named(*named),
+            Self::Custom(custom) => State::Custom(custom.gaps(text)),
+        };
+        Scanner { text, position: 0, state }
+    }
+}
+
+impl Pattern {
+    /// Understand a regular expression, or several in a sequence. One that cannot be run is an error that says why.
+    pub fn new(source: &str) -> Result<Self> {
+        let cut = match Sequence::new(source)? {
+            Some(sequence) => Cut::InSteps(sequence),
+            None => Cut::Once(Kind::new(source)?),
+        };
+        Ok(Self { source: source.to_owned(), cut })
+    }
+
+    /// The pattern as it was given.
     pub fn source(&self) -> &str {
         &self.source
     }
 
     /// Whether no text can lie between two matches.
     pub fn matches_all_text(&self) -> bool {
-        matches!(self.kind, Kind::Named(_))
+        matches!(self.cut, Cut::Once(Kind::Named(_)))
+    }
+
+    /// Make a text ready to be cut: some patterns put spaces into it.
+    pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
+        match &self.cut {
+            Cut::Once(_) => Ok(Prepared::plain(text)),
+            Cut::InSteps(sequence) => sequence.prepare(text),
+        }
+    }
+
+    /// How many bytes there are at most once a text of so many is prepared.
+    pub fn most_bytes(&self, bytes: usize) -> usize {
+        match &self.cut {
+            Cut::InSteps(sequence) if sequence.puts_spaces() => 2 * bytes,
+            Cut::Once(_) | Cut::InSteps(_) => bytes,
+        }
     }
 
     /// Begin to cut a text.
-    pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
-        let state = match &self.kind {
-            Kind::Named(named) => State::Named(*named),
-            Kind::Custom(custom) => State::Custom(custom.gaps(text)),
-        };
-        Scanner { text, position: 0, state }
+    pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
+        match &self.cut {
+            Cut::Once(kind) => kind.scan(text.text()),
+            Cut::InSteps(sequence) => {
+                let state = State::Steps(Box::new(sequence.scan(text)));
+                Scanner { text: text.text(), position: 0, state }
+            }
+        }
     }
 
     /// The first position at or after `from` where cutting the text in two provably changes no piece, or `None`
@@ -72,15 +117,15 @@ impl Pattern {
 
     /// The same for a part of a text, of which the first and the last character need not be whole.
     pub fn safe_cut_of_bytes(&self, text: &[u8], from: usize) -> Option<usize> {
-        match &self.kind {
-            Kind::Named(named) => named.safe_cut(text, from),
-            Kind::Custom(_) => None,
+        match &self.cut {
+            Cut::Once(Kind::Named(named)) => named.safe_cut(text, from),
+            Cut::Once(Kind::Custom(_)) | Cut::InSteps(_) => None,
         }
     }
 
     /// Whether there is any proof that a text may be cut.
     pub fn can_cut(&self) -> bool {
-        matches!(self.kind, Kind::Named(named) if named != Named::Whole)
+        matches!(self.cut, Cut::Once(Kind::Named(named)) if named != Named::Whole)
     }
 }
 
@@ -160,6 +205,7 @@ pub struct Scanner<'a> {
 enum State<'a> {
     Named(Named),
     Custom(Gaps<'a>),
+    Steps(Box<Steps<'a>>),
 }
 
 impl Scanner<'_> {
@@ -174,6 +220,7 @@ impl Scanner<'_> {
         match &mut self.state {
             State::Named(named) => named.fill(self.text, self.position, class_table(), batch),
             State::Custom(gaps) => gaps.fill(self.text, self.position, batch)?,
+            State::Steps(steps) => steps.fill(batch)?,
         }
         if let Some(&end) = batch.ends().last() {
             self.position = end;
@@ -182,17 +229,31 @@ impl Scanner<'_> {
     }
 }
 
-/// Every piece of a text, in order.
-pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern) -> Result<Vec<&'t str>> {
-    let mut pieces = Vec::new();
-    let mut batch = Batch::default();
-    let mut scanner = pattern.scan(text);
-    let mut start = 0;
-    while scanner.fill(&mut batch)? > 0 {
-        for &end in batch.ends() {
-            memory::push(&mut pieces, &text[start..end])?;
-            start = end;
-        }
+/// A text that was cut.
+pub struct Pieces<'t> {
+    text: Prepared<'t>,
+    ends: Vec<usize>,
+}
+
+impl Pieces<'_> {
+    /// Every piece, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&end| &self.text.text().as_bytes()[std::mem::replace(&mut start, end)..end])
     }
-    Ok(pieces)
+}
+
+/// Cut a text.
+pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern) -> Result<Pieces<'t>> {
+    let text = pattern.prepare(text)?;
+    let mut ends = Vec::new();
+    let mut batch = Batch::default();
+    let mut scanner = pattern.scan(&text);
+    while scanner.fill(&mut batch)? > 0 {
+        memory::extend(&mut ends, batch.ends())?;
+    }
+    drop(scanner);
+    Ok(Pieces { text, ends })
 }

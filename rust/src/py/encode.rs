@@ -170,6 +170,7 @@ impl Encoder {
                 )));
             }
         };
+        self.encoder.check_tiles_text()?;
         let ids = self.encode_one::<u32>(text, special, None)?;
         memory::ensure(ids.len() * FOR_EACH_SPAN)?;
         let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
@@ -311,7 +312,7 @@ impl Encoder {
         self.encoder.check_fits::<T>()?;
         let held = HeldTexts::new(texts)?;
         let texts = py.detach(|| held.checked())?;
-        let row = row_with_room::<T>(py, row, encode::most_ids(&texts, append))?;
+        let row = row_with_room::<T>(py, row, self.encoder.most_ids(&texts, append))?;
         let mut written = row.try_readwrite()?;
         let ids = written.as_slice_mut()?;
         let offsets = py.detach(|| {

@@ -23,8 +23,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let pieces = py.detach(|| scan::pretokenize(text, &scan::Pattern::new(pattern)?))?;
-    memory::ensure(text.len() + pieces.len() * FOR_EACH_PIECE)?;
-    Ok(pieces.into_iter().map(|piece| PyBytes::new(py, piece.as_bytes())).collect())
+    memory::ensure(text.len() + pieces.iter().len() * FOR_EACH_PIECE)?;
+    Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
 }
 
 /// Refuse a pattern that the engine cannot run.

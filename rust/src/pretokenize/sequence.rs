@@ -1,0 +1,366 @@
+//! Patterns one after the other, joined by `(?then)`: each cuts the pieces that the one before left, and sees each of
+//! them as if it were a whole text.
+//!
+//! Two steps are no regular expressions. `(?space)` puts a space before every piece that does not begin with one;
+//! after `(?bytes)`, patterns see each byte as the character that byte-level tokenizers print for it, so that they
+//! may cut within a character.
+
+use std::borrow::Cow;
+
+use super::{Batch, Kind, Scanner};
+use crate::error::{Error, Result};
+use crate::memory;
+
+const THEN: &str = "(?then)";
+const SPACE: &str = "(?space)";
+const BYTES: &str = "(?bytes)";
+
+/// How many steps a pattern may have.
+const MOST_STEPS: usize = 64;
+
+/// Several patterns, ready to cut text.
+pub struct Sequence {
+    /// Up to the last step that puts in spaces: done with a text before it is scanned.
+    first: Vec<Step>,
+    /// The first pattern after these, whose pieces are made a batch at a time.
+    scanned: Option<Kind>,
+    /// What is done with each of its pieces.
+    last: Vec<Step>,
+}
+
+enum Step {
+    Cut(Kind),
+    Space,
+    Bytes,
+}
+
+/// A text as a pattern sees it: with the spaces that the pattern puts in.
+pub struct Prepared<'t> {
+    text: Cow<'t, str>,
+    /// The ends of the pieces, so far.
+    ends: Vec<usize>,
+}
+
+impl<'t> Prepared<'t> {
+    /// A text in which no spaces are put.
+    pub fn plain(text: &'t str) -> Self {
+        Self { text: Cow::Borrowed(text), ends: Vec::new() }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Sequence {
+    /// Understand a pattern; `None` if it is a single regular expression.
+    pub fn new(source: &str) -> Result<Option<Self>> {
+        let parts = split(source);
+        if let [part] = parts[..]
+            && !matches!(part, SPACE | BYTES)
+        {
+            return Ok(None);
+        }
+        if parts.len() > MOST_STEPS {
+            return Err(Error::Value(format!(
+                "a pattern of {} steps is not supported: {MOST_STEPS} are the most",
+                parts.len()
+            )));
+        }
+        let mut steps = parts.into_iter().map(Step::new).collect::<Result<Vec<_>>>()?;
+        let last_space = steps.iter().rposition(|step| matches!(step, Step::Space));
+        let first_bytes = steps.iter().position(|step| matches!(step, Step::Bytes));
+        let last_bytes = steps.iter().rposition(|step| matches!(step, Step::Bytes));
+        if first_bytes != last_bytes || first_bytes.is_some_and(|bytes| last_space > Some(bytes)) {
+            return Err(Error::Value("only patterns may stand behind (?bytes)".to_owned()));
+        }
+        let mut rest = steps.split_off(last_space.map_or(0, |place| place + 1));
+        let last = rest.split_off(usize::from(matches!(rest.first(), Some(Step::Cut(_)))));
+        let scanned = rest.into_iter().find_map(|step| match step {
+            Step::Cut(pattern) => Some(pattern),
+            Step::Space | Step::Bytes => None,
+        });
+        Ok(Some(Self { first: steps, scanned, last }))
+    }
+
+    /// Whether a text may get spaces: at most one for each of its bytes, as each piece has one of them.
+    pub fn puts_spaces(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    /// Put in spaces.
+    pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
+        let mut prepared = Prepared::plain(text);
+        if !text.is_empty() {
+            prepared.ends.push(text.len());
+        }
+        for step in &self.first {
+            match step {
+                Step::Cut(pattern) => {
+                    let mut cut = Vec::new();
+                    cut_each(&prepared.text, 0, &prepared.ends, pattern, &mut cut)?;
+                    prepared.ends = cut;
+                }
+                Step::Space => put_spaces(&mut prepared)?,
+                Step::Bytes => {}
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Begin to cut a prepared text.
+    pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Steps<'a> {
+        Steps {
+            sequence: self,
+            text: &text.text,
+            pieces: text.ends.iter(),
+            piece_end: 0,
+            scanner: None,
+            batch: Batch::default(),
+            pending: Vec::new(),
+            taken: 0,
+            cut_to: 0,
+        }
+    }
+}
+
+impl Step {
+    fn new(source: &str) -> Result<Self> {
+        match source {
+            SPACE => Ok(Self::Space),
+            BYTES => Ok(Self::Bytes),
+            "" => Err(Error::Value("a step of the pattern is empty".to_owned())),
+            _ => Ok(Self::Cut(Kind::new(source)?)),
+        }
+    }
+}
+
+/// The steps of a pattern: what stands between two `(?then)` that are in no set and not escaped.
+fn split(source: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut place, mut in_set) = (0, 0, false);
+    let bytes = source.as_bytes();
+    while place < bytes.len() {
+        match bytes[place] {
+            b'\\' => place += 1,
+            b'[' if !in_set => {
+                in_set = true;
+                place += usize::from(bytes.get(place + 1) == Some(&b'^'));
+                place += usize::from(bytes.get(place + 1) == Some(&b']')); // a member, as it comes first
+            }
+            b']' => in_set = false,
+            b'(' if !in_set && bytes[place..].starts_with(THEN.as_bytes()) => {
+                parts.push(&source[start..place]);
+                start = place + THEN.len();
+                place = start - 1;
+            }
+            _ => {}
+        }
+        place += 1;
+    }
+    parts.push(&source[start..]);
+    parts
+}
+
+fn put_spaces(prepared: &mut Prepared) -> Result<()> {
+    let mut written = String::new();
+    let mut start = 0;
+    for end in &mut prepared.ends {
+        let piece = &prepared.text[start..*end];
+        start = *end;
+        if !piece.starts_with(' ') {
+            memory::append(&mut written, " ")?;
+        }
+        memory::append(&mut written, piece)?;
+        *end = written.len();
+    }
+    prepared.text = Cow::Owned(written);
+    Ok(())
+}
+
+/// Cut pieces, the first of which begins at `start`; add where the new ones end.
+fn cut_each(
+    text: &str,
+    mut start: usize,
+    ends: &[usize],
+    pattern: &Kind,
+    cut: &mut Vec<usize>,
+) -> Result<()> {
+    let mut batch = Batch::default();
+    for &end in ends {
+        let mut scanner = pattern.scan(&text[start..end]);
+        while scanner.fill(&mut batch)? > 0 {
+            memory::reserve(cut, batch.ends().len())?;
+            cut.extend(batch.ends().iter().map(|place| start + place));
+        }
+        start = end;
+    }
+    Ok(())
+}
+
+/// The same for pieces whose bytes the pattern sees as printable characters.
+fn cut_each_of_bytes(
+    text: &[u8],
+    mut start: usize,
+    ends: &[usize],
+    pattern: &Kind,
+    cut: &mut Vec<usize>,
+) -> Result<()> {
+    let mut batch = Batch::default();
+    let mut printed = String::new();
+    for &end in ends {
+        printed.clear();
+        memory::ensure(2 * (end - start))?;
+        printed.extend(text[start..end].iter().map(|&byte| printable(byte)));
+        let mut scanner = pattern.scan(&printed);
+        let mut position = 0;
+        while scanner.fill(&mut batch)? > 0 {
+            memory::reserve(cut, batch.ends().len())?;
+            for &place in batch.ends() {
+                start += printed[position..place].chars().count();
+                position = place;
+                cut.push(start);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The character that byte-level tokenizers print for a byte: itself where it is printable in Latin-1, else one from
+/// U+0100 on.
+fn printable(byte: u8) -> char {
+    let code = match byte {
+        0..=0x20 => 0x100 + u32::from(byte),
+        0x7F..=0xA0 => 0x121 + u32::from(byte - 0x7F),
+        0xAD => 0x143,
+        _ => u32::from(byte),
+    };
+    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// Cuts one prepared text.
+pub struct Steps<'a> {
+    sequence: &'a Sequence,
+    text: &'a str,
+    /// The ends of the pieces that preparing left.
+    pieces: std::slice::Iter<'a, usize>,
+    /// Where the last of them that was begun ends.
+    piece_end: usize,
+    /// Cuts that piece, from a place on.
+    scanner: Option<(usize, Box<Scanner<'a>>)>,
+    batch: Batch,
+    /// Ends of final pieces, the first of which are taken already, and how far they go.
+    pending: Vec<usize>,
+    taken: usize,
+    cut_to: usize,
+}
+
+impl Steps<'_> {
+    /// Add pieces to the batch until it is full or the text ends.
+    pub fn fill(&mut self, batch: &mut Batch) -> Result<()> {
+        while !batch.is_full() {
+            if self.taken == self.pending.len() && !self.cut_more()? {
+                break;
+            }
+            batch.push(self.pending[self.taken]);
+            self.taken += 1;
+        }
+        Ok(())
+    }
+
+    /// Replace the pending ends by the next ones, if there are any.
+    fn cut_more(&mut self) -> Result<bool> {
+        let Some(mut ends) = self.next_ends()? else { return Ok(false) };
+        let (start, text) = (self.cut_to, self.text);
+        self.cut_to = ends.last().copied().unwrap_or(start);
+        let mut as_bytes = false;
+        for step in &self.sequence.last {
+            let mut cut = Vec::new();
+            match step {
+                Step::Cut(pattern) if as_bytes => {
+                    cut_each_of_bytes(text.as_bytes(), start, &ends, pattern, &mut cut)?;
+                }
+                Step::Cut(pattern) => cut_each(text, start, &ends, pattern, &mut cut)?,
+                Step::Space | Step::Bytes => {
+                    as_bytes = true;
+                    continue;
+                }
+            }
+            ends = cut;
+        }
+        (self.pending, self.taken) = (ends, 0);
+        Ok(true)
+    }
+
+    /// The ends of the next pieces before the last steps.
+    fn next_ends(&mut self) -> Result<Option<Vec<usize>>> {
+        loop {
+            if let Some((base, scanner)) = &mut self.scanner
+                && scanner.fill(&mut self.batch)? > 0
+            {
+                return Ok(Some(self.batch.ends().iter().map(|end| *base + end).collect()));
+            }
+            let Some(&end) = self.pieces.next() else { return Ok(None) };
+            let Some(pattern) = &self.sequence.scanned else { return Ok(Some(vec![end])) };
+            let piece = &self.text[self.piece_end..end];
+            self.scanner = Some((self.piece_end, Box::new(pattern.scan(piece))));
+            self.piece_end = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pretokenize::{Pattern, pretokenize};
+
+    fn pieces(text: &str, source: &str) -> Vec<String> {
+        let pieces = pretokenize(text, &Pattern::new(source).unwrap()).unwrap();
+        pieces.iter().map(|piece: &[u8]| String::from_utf8_lossy(piece).into_owned()).collect()
+    }
+
+    #[test]
+    fn each_step_cuts_what_the_one_before_left() {
+        assert_eq!(pieces("ab12 c3", r"\p{N}(?then)[a-c]"), ["a", "b", "1", "2", " ", "c", "3"]);
+        assert_eq!(pieces("ab  1", r"\p{N}(?then)\s+(?!\S)|\s+|\S+"), ["ab", "  ", "1"]);
+    }
+
+    #[test]
+    fn a_space_is_put_before_pieces_without_one() {
+        assert_eq!(pieces("ab c", r"(?space)(?then) ?\S+"), [" ab", " c"]);
+        assert_eq!(pieces(" ab", r"(?space)(?then) ?\S+"), [" ab"]);
+        assert_eq!(pieces("1a 2", r"[0-9](?then)(?space)(?then) ?[a-z0-9]"), [" 1", " a", " ", " 2"]);
+        assert_eq!(pieces("", "(?space)"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn bytes_are_seen_as_they_are_printed() {
+        let cut = |text: &str, source: &str| -> Vec<usize> {
+            let pieces = pretokenize(text, &Pattern::new(source).unwrap()).unwrap();
+            pieces.iter().map(<[u8]>::len).collect()
+        };
+        assert_eq!(cut("a²b", r"(?bytes)(?then)\p{N}"), [2, 1, 1]);
+        assert_eq!(cut("a b\u{AD}", r"(?bytes)(?then)[\x{120}\x{143}]"), [1, 1, 2, 1]);
+        let all: Vec<char> = (0..=255).map(printable).collect();
+        assert!(all.iter().all(|character| !character.is_whitespace() && !character.is_control()));
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 256);
+    }
+
+    #[test]
+    fn only_what_is_outside_of_sets_and_escapes_joins() {
+        assert_eq!(split(r"a(?then)b"), ["a", "b"]);
+        assert_eq!(split(r"[](?then)]"), ["[](?then)]"]);
+        assert_eq!(split(r"[^](?then)]\[(?then)x"), [r"[^](?then)]\[", "x"]);
+        assert_eq!(split(r"é\(?then)"), [r"é\(?then)"]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for source in
+            ["(?then)a", "a(?then)", "(?bytes)(?then)(?space)", "(?bytes)(?then)(?bytes)", "a(?then)("]
+        {
+            assert!(Pattern::new(source).is_err(), "{source}");
+        }
+        assert!(Pattern::new(&["a"; 65].join(THEN)).is_err());
+    }
+}
