@@ -17,6 +17,7 @@ from bpetite import _persistence
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.files import write_whole
+from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.normalization import NormalizingEncoder, split_at_specials
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts, default_specials
@@ -26,7 +27,7 @@ from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.show.display import ShownText, ShownToken
-from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
+from bpetite.training import check_at_least, extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -316,6 +317,73 @@ class Tokenizer:
         """Return how many ids encoding each text gives."""
         return self._encoder.count_batch(texts, special, num_threads)
 
+    def fit(
+        self,
+        text: str,
+        max_tokens: int,
+        *,
+        side: Literal["right", "left"] = "right",
+        special: Special = "parse",
+    ) -> str:
+        """Return as much of a text as at most `max_tokens` tokens hold; `side` is where the rest is cut off.
+
+        That is the longest beginning (or, with `side="left"`, ending) whose own encoding has so few tokens.
+        It ends between two characters, and never within a special token. Only as much of the text is encoded
+        as fits. (In a stretch of over 1,024 characters where the pattern has no sure place to cut, such as a
+        very long word, only lengths near the limit are tried.)
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
+        ('ab ab ab', 'abc')
+        """
+        if side not in ("right", "left"):
+            raise ValueError(f'side must be "right" or "left", not {side!r}')
+        check_at_least("max_tokens", max_tokens, 0)
+        fitting = self._fitting(text, special)
+        if side == "right":
+            return text[: fitting.end(0, max_tokens)]
+        return text[fitting.start(len(text), max_tokens) :]
+
+    def chunks(
+        self, text: str, size: int, *, overlap: int = 0, special: Special = "parse"
+    ) -> Iterator[Chunk]:
+        """Divide a text into chunks that have at most `size` tokens each when they are encoded alone.
+
+        A chunk is a named tuple of its text, its ids, and where it starts and ends in the text (in
+        characters). It is as long as fits and ends between two pretokens where it can (and always between
+        two characters). `overlap` is how many tokens a chunk may share with the one before it. Without
+        overlap, the texts of all chunks together are the text.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
+        [('ab ab', [256, 257], 0), (' abc', [257, 99], 5)]
+        """
+        check_at_least("size", size, 1)
+        check_at_least("overlap", overlap, 0)
+        if overlap >= size:
+            raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
+        for start, end in self._fitting(text, special).spans(size, overlap):
+            part = text[start:end]
+            yield Chunk(part, self._encoder.encode(part, special), start, end)
+
+    def _fitting(self, text: str, special: Special) -> Fitting:
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, not {type(text).__name__}")
+        if special == "error":
+            self._encoder.count(text, special)
+        places, specials = 0, []
+        for segment, is_special in split_at_specials(text, () if special == "text" else self.special_tokens):
+            if is_special:
+                specials.append((places, places + len(segment)))
+            places += len(segment)
+        adds_up = isinstance(self._encoder, Encoder)
+        return Fitting(
+            text,
+            lambda piece: self._encoder.count(piece, special),
+            self.pattern if adds_up else None,
+            specials,
+        )
+
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Ids, *, errors: str = "strict") -> str:
@@ -365,8 +433,8 @@ class Tokenizer:
         [b'ab', b' ab', b'<|endoftext|>']
         """
         pieces: list[bytes] = []
-        for segment in split_at_specials(text, self.special_tokens):
-            if segment in self.special_tokens:
+        for segment, is_special in split_at_specials(text, self.special_tokens):
+            if is_special:
                 pieces.append(segment.encode("utf-8"))
             else:
                 pieces += pretokenize(self._normalized(segment), self.pattern)

@@ -88,7 +88,7 @@ def extend_vocabulary(
     _check_counted_by(counts, rules, list(vocabulary.special_tokens))
     if counts.pattern != vocabulary.pattern:
         raise ValueError(f"the counts were made with pattern {counts.pattern!r}, not the vocabulary's")
-    _check_at_least("add", add, 0)
+    check_at_least("add", add, 0)
     _check_options(min_count, max_token_length)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
     ids = [base[byte] for byte in bytes_by_id]
@@ -176,9 +176,9 @@ def available_memory() -> int | None:
 
 
 def _check_options(min_count: int, max_token_length: int | None) -> None:
-    _check_at_least("min_count", min_count, 1)
+    check_at_least("min_count", min_count, 1)
     if max_token_length is not None:
-        _check_at_least("max_token_length", max_token_length, 1)
+        check_at_least("max_token_length", max_token_length, 1)
 
 
 def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -> None:
@@ -199,6 +199,7 @@ def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -
         )
 
 
-def _check_at_least(name: str, value: int, least: int) -> None:
+def check_at_least(name: str, value: int, least: int) -> None:
+    """Refuse a number that is too small, or none."""
     if type(value) is not int or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")

@@ -21,14 +21,15 @@ from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import Normalization
 
 
-def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[str]:
-    """Cut a text before and after each special token: the leftmost, and there the longest.
+def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[tuple[str, bool]]:
+    """Cut a text into segments and special tokens (marked True): the leftmost, and there the longest.
 
     >>> split_at_specials("a<x>b", ["<x>"])
-    ['a', '<x>', 'b']
+    [('a', False), ('<x>', True), ('b', False)]
     """
     pattern = _any_of(special_tokens)
-    return [text] if pattern is None else pattern.split(text)
+    segments = [text] if pattern is None else pattern.split(text)
+    return [(segment, place % 2 == 1) for place, segment in enumerate(segments) if segment]
 
 
 def _any_of(special_tokens: Iterable[str]) -> re.Pattern[str] | None:
@@ -45,8 +46,8 @@ def normalized_parts(
     >>> list(normalized_parts("oe\u0301<x>", ["<x>"], "NFC"))
     [('o', 'o'), ('e\u0301', 'é'), ('<x>', '<x>')]
     """
-    for segment in split_at_specials(text, special_tokens):
-        if segment in special_tokens:
+    for segment, is_special in split_at_specials(text, special_tokens):
+        if is_special:
             yield segment, segment
         else:
             for part in _character_that_may_grow().findall(segment):
