@@ -226,6 +226,16 @@ def test_a_thousand_special_tokens_are_each_found() -> None:
     assert encoder.encode("".join(specials)) == list(range(300, 1300))
 
 
+def test_what_an_interrupted_call_has_done_is_not_in_the_ids_of_the_next() -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    encoder = trained_encoder()
+    with pytest.raises(KeyboardInterrupt):
+        encoder.encode_into(["the a" + "a" * 30_000_000], progress=interrupted)
+    assert encoder.encode("b") == specified("b")
+
+
 def test_the_refusal_is_that_of_the_first_text_whatever_the_number_of_threads() -> None:
     encoder = with_specials("<s>", "<t>")
     batch = ["a" * 300_000] * 8

@@ -126,6 +126,14 @@ pub fn gathered<T>(items: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     Ok(values)
 }
 
+/// An array on the heap: what would be large on the stack, of which a thread may have little.
+pub fn boxed_array<T, const LENGTH: usize>(mut value: impl FnMut() -> T) -> Result<Box<[T; LENGTH]>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(LENGTH).map_err(|_| missing(LENGTH * size_of::<T>()))?;
+    values.resize_with(LENGTH, &mut value);
+    values.into_boxed_slice().try_into().map_err(|_| missing(0))
+}
+
 fn missing(bytes: usize) -> Error {
     Error::Memory(format!("not enough memory: {} bytes are not to be had", bytes.saturating_add(SPARE)))
 }
@@ -146,6 +154,7 @@ mod tests {
         assert!(filled(1_u8, TOO_MUCH).is_err());
         assert_eq!(filled(1_u8, 3).unwrap(), [1; 3]);
         assert_eq!(threads(3), 3);
+        assert_eq!(*boxed_array::<_, 3>(|| 7).unwrap(), [7; 3]);
         assert_eq!(gathered(0..5).unwrap(), [0, 1, 2, 3, 4]);
     }
 

@@ -1,6 +1,7 @@
 //! Pairs of ids in, rank and resulting id out: the merge list as a table that is looked up in one or two loads.
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tokens::Tokens;
 
 /// Ranks are packed beside positions, so they are kept to this many bits: 67 million merges.
@@ -51,7 +52,7 @@ const EMPTY: Slot = Slot { pair: 0, merge: Merge::NONE };
 
 /// The base ids and the merges of a vocabulary.
 pub struct Merges {
-    base: [u32; 256],
+    base: Box<[u32; 256]>,
     /// The merges of two bytes: what every pretoken begins with.
     of_bytes: Box<[Merge]>,
     /// A bit for the hash of every pair that is merged. Most pairs that are asked for are not, and this much smaller
@@ -71,7 +72,7 @@ impl Merges {
     /// Take rows of left id, right id and resulting id, in the order of rank.
     ///
     /// A pair may be listed again with the same result (the first rank counts), never with another one.
-    pub fn new(base: [u32; 256], rows: &[[u32; 3]], tokens: &Tokens) -> Result<Self> {
+    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], tokens: &Tokens) -> Result<Self> {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine can take", rows.len())));
         }
@@ -82,7 +83,7 @@ impl Merges {
             filter: vec![0; 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros())],
             slots: vec![EMPTY; 1 << bits],
             shift: u64::BITS - bits,
-            joined: Box::new([0; 1024]),
+            joined: memory::boxed_array(|| 0)?,
         };
         for (rank, &row) in rows.iter().enumerate() {
             check_spelling(rank, row, tokens)?;

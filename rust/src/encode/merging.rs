@@ -42,13 +42,33 @@ const LARGE: usize = 1 << 16;
 const FOR_EACH_BYTE: usize = size_of::<Node>() + size_of::<u32>() + 2 * size_of::<u64>();
 
 /// Memory that is used again from one pretoken to the next.
-#[derive(Default)]
 pub struct Scratch {
-    row: Row,
+    short: Box<[ShortPretoken; 1]>,
     heap: BinaryHeap<Reverse<u64>>,
     nodes: Vec<Node>,
     window: Vec<u32>,
     next_window: Vec<u32>,
+}
+
+impl Scratch {
+    pub fn new() -> Result<Self> {
+        let empty = || ShortPretoken { ids: [0; SHORT], merges: [Merge::NONE; SHORT], starts: 0, length: 0 };
+        Ok(Self {
+            short: memory::boxed_array(empty)?,
+            heap: BinaryHeap::new(),
+            nodes: Vec::new(),
+            window: Vec::new(),
+            next_window: Vec::new(),
+        })
+    }
+
+    /// How many bytes it has taken for long pretokens.
+    pub fn grown(&self) -> usize {
+        let ids = self.window.capacity() + self.next_window.capacity();
+        size_of::<u64>() * self.heap.capacity()
+            + size_of::<Node>() * self.nodes.capacity()
+            + size_of::<u32>() * ids
+    }
 }
 
 /// A token in a doubly linked list over the bytes of a pretoken.
@@ -77,7 +97,7 @@ pub fn merge(
     }
     let mut rest = pretoken;
     while !rest.is_empty() {
-        let left = scratch.row.merge_stretches(merges, rest, ids);
+        let left = scratch.short[0].merge_stretches(merges, rest, ids);
         pulse.beat(rest.len() - left.len())?;
         rest = left;
         let length = joined_length(merges, rest);
@@ -117,8 +137,8 @@ fn merge_long(
     merge_with_heap(merges, pretoken, ids, scratch, pulse)
 }
 
-/// Tokens at the places of their first bytes, and beside each the merge with the next one.
-struct Row {
+/// The tokens of a short pretoken at the places of their first bytes, and beside each the merge with the next one.
+struct ShortPretoken {
     ids: [u32; SHORT],
     /// The merge and the place of each pair in one number, so that the smallest is the lowest rank, leftmost first.
     /// From `length` on, and when all merges are made, they are all `NONE`.
@@ -128,13 +148,7 @@ struct Row {
     length: usize,
 }
 
-impl Default for Row {
-    fn default() -> Self {
-        Self { ids: [0; SHORT], merges: [Merge::NONE; SHORT], starts: 0, length: 0 }
-    }
-}
-
-impl Row {
+impl ShortPretoken {
     /// Append the ids of stretches of bytes between which no merge joins two, up to one of more than `SHORT` bytes or
     /// until enough is done to look at the pulse; return the rest.
     #[inline]
@@ -293,7 +307,7 @@ impl Windows<'_> {
         ids.clear();
         let bytes = &self.pretoken[start..end];
         if bytes.len() <= SHORT {
-            scratch.row.merge_stretches(self.merges, bytes, ids);
+            scratch.short[0].merge_stretches(self.merges, bytes, ids);
             return Ok(());
         }
         merge_with_heap(self.merges, bytes, ids, scratch, pulse)
@@ -344,30 +358,31 @@ fn merge_with_heap(
     scratch: &mut Scratch,
     pulse: &mut Pulse,
 ) -> Result<()> {
-    let mut list = List::new(merges, bytes, scratch)?;
+    let mut tokens = LongPretoken::new(merges, bytes, scratch)?;
     let mut steps = 0;
-    while let Some(Reverse(entry)) = list.heap.pop() {
+    while let Some(Reverse(entry)) = tokens.heap.pop() {
         steps += 1;
         if steps % HEAP_STEPS == 0 {
             pulse.check()?;
         }
         let (rank, place) = ((entry >> 32) as u32, entry as u32);
         // An entry of a pair that is no more is recognised by its rank.
-        if list.nodes[place as usize].rank == rank {
-            list.apply(place);
+        if tokens.nodes[place as usize].rank == rank {
+            tokens.apply(place);
         }
     }
-    list.append_to(ids);
+    tokens.append_to(ids);
     Ok(())
 }
 
-struct List<'a> {
+/// The tokens of a long pretoken in a linked list, and their merges in a heap.
+struct LongPretoken<'a> {
     merges: &'a Merges,
     nodes: &'a mut Vec<Node>,
     heap: &'a mut BinaryHeap<Reverse<u64>>,
 }
 
-impl<'a> List<'a> {
+impl<'a> LongPretoken<'a> {
     fn new(merges: &'a Merges, bytes: &[u8], scratch: &'a mut Scratch) -> Result<Self> {
         let length = u32::try_from(bytes.len())
             .map_err(|_| Error::Value(format!("a pretoken of {} bytes is too long", bytes.len())))?;
@@ -466,7 +481,7 @@ mod tests {
         }
         let tokens =
             Tokens::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
-        let base = std::array::from_fn(|byte| byte as u32);
+        let base = Box::new(std::array::from_fn(|byte| byte as u32));
         (Merges::new(base, &rows, &tokens).unwrap(), tokens)
     }
 
@@ -504,7 +519,7 @@ mod tests {
                 let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
                 let bytes = text(&mut numbers, letters, length);
                 let expected = defined(&merges, &bytes);
-                let mut scratch = Scratch::default();
+                let mut scratch = Scratch::new().unwrap();
                 let mut unwatched = Unwatched;
                 let mut pulse = Pulse::of(&mut unwatched);
                 let mut ids = vec![1];

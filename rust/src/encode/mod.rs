@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::memory::{ensure, reserve};
-use crate::pretokenize::{Batch, Pattern};
+use crate::memory::{boxed_array, ensure, reserve};
+use crate::pretokenize::Pattern;
 use crate::spare::{Spared, row_for, trim};
 use crate::tokens::Tokens;
 use crate::watch::Pulse;
@@ -23,7 +23,7 @@ mod stream;
 use cache::Cache;
 use merges::Merges;
 pub use offsets::{Unit, spans};
-use ordinary::Gathering;
+pub use ordinary::Workspace;
 pub use parallel::Encoded;
 pub use special::Special;
 use special::{Segment, SpecialTokens};
@@ -165,13 +165,6 @@ impl Sink for Count {
     }
 }
 
-/// Memory that a thread uses again from text to text.
-#[derive(Default)]
-pub struct Work {
-    batch: Batch,
-    gathering: Gathering,
-}
-
 impl Encoder {
     /// Check the definition and make the tables.
     pub fn new(definition: &Definition) -> Result<Self> {
@@ -233,15 +226,15 @@ impl Encoder {
         text: &str,
         special: Special,
         sink: &mut impl Sink,
-        work: &mut Work,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
         if special == Special::Text {
-            return self.encode_ordinary(text, sink, work, pulse);
+            return self.encode_ordinary(text, sink, workspace, pulse);
         }
         for segment in self.special_tokens.split(text, special) {
             match segment? {
-                Segment::Ordinary(text) => self.encode_ordinary(text, sink, work, pulse)?,
+                Segment::Ordinary(text) => self.encode_ordinary(text, sink, workspace, pulse)?,
                 Segment::Special(id) => {
                     sink.make_room(1)?;
                     sink.put(&[id]);
@@ -252,19 +245,20 @@ impl Encoder {
     }
 }
 
-fn base_ids(tokens: &[(u32, &[u8])]) -> Result<[u32; 256]> {
-    let mut ids = [None; 256];
+fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
+    let mut given: Box<[Option<u32>; 256]> = boxed_array(|| None)?;
     for &(id, token) in tokens {
         if let &[byte] = token
-            && let Some(other) = ids[byte as usize].replace(id)
+            && let Some(other) = given[usize::from(byte)].replace(id)
         {
             return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
         }
     }
-    if let Some(missing) = ids.iter().position(Option::is_none) {
-        return Err(Error::Value(format!("the base tokens lack byte {missing}")));
+    let mut base = boxed_array(|| 0)?;
+    for (byte, (place, id)) in base.iter_mut().zip(given.iter()).enumerate() {
+        *place = id.ok_or_else(|| Error::Value(format!("the base tokens lack byte {byte}")))?;
     }
-    Ok(ids.map(Option::unwrap_or_default))
+    Ok(base)
 }
 
 /// Of tokens with the same bytes, the one with the smallest id.

@@ -8,8 +8,10 @@ use std::ops::Range;
 use super::cache::{BucketPlace, Buckets, INLINE, Key, LONGEST, SHORT, Table};
 use super::memory;
 use super::merging::{self, Scratch};
-use super::{Encoder, Sink, Work};
+use super::{Encoder, Sink};
 use crate::error::Result;
+use crate::memory::boxed_array;
+use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
 /// How many pretokens are gone through at a time.
@@ -37,17 +39,56 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What a block is gathered in, on its way to the sink.
-#[derive(Default)]
-pub struct Gathering {
-    lookups: Lookups,
-    row: Row,
-    merging: Merging,
+/// Memory that a thread uses again from text to text: all of it on the heap, for a thread's stack may be small.
+pub struct Workspace {
+    batch: Box<[Batch; 1]>,
+    buffers: BlockBuffers,
 }
 
-/// Where a pretoken is merged.
-#[derive(Default)]
-struct Merging {
+/// What a block is gone through with.
+struct BlockBuffers {
+    lookups: Lookups,
+    staged: StagedIds,
+    misses: Misses,
+}
+
+impl BlockBuffers {
+    /// Forget what a call left behind that an error ended.
+    fn clear(&mut self) {
+        self.staged.length = 0;
+        self.misses.learned = 0;
+    }
+}
+
+impl Workspace {
+    pub fn new() -> Result<Self> {
+        Ok(Self {
+            batch: boxed_array(Batch::default)?,
+            buffers: BlockBuffers {
+                lookups: Lookups { keys: boxed_array(|| Key::NONE)?, places: boxed_array(Default::default)? },
+                staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
+                misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0 },
+            },
+        })
+    }
+
+    /// The workspace that is kept there, or a new one.
+    pub fn ready(kept: &mut Option<Self>) -> Result<&mut Self> {
+        match kept {
+            Some(workspace) => Ok(workspace),
+            none => Ok(none.insert(Self::new()?)),
+        }
+    }
+
+    /// How many bytes it holds besides what it always has: more after a pretoken of more than a few.
+    pub fn grown(&self) -> usize {
+        let Misses { ids, scratch, .. } = &self.buffers.misses;
+        size_of::<u32>() * ids.capacity() + scratch.grown()
+    }
+}
+
+/// Where a pretoken is merged that the cache has no ids of.
+struct Misses {
     ids: Vec<u32>,
     scratch: Scratch,
     /// How many entries of the table were taken that it was not told of: it is told once for each batch, because all
@@ -57,14 +98,8 @@ struct Merging {
 
 /// The keys of a block and where they are looked for.
 struct Lookups {
-    keys: [Key; BLOCK],
-    places: [BucketPlace; BLOCK],
-}
-
-impl Default for Lookups {
-    fn default() -> Self {
-        Self { keys: [Key::NONE; BLOCK], places: [BucketPlace::default(); BLOCK] }
-    }
+    keys: Box<[Key; BLOCK]>,
+    places: Box<[BucketPlace; BLOCK]>,
 }
 
 impl Lookups {
@@ -74,7 +109,7 @@ impl Lookups {
         let mut start = block.start;
         // Pretokens that begin before this place have `LOADED` bytes of text from there on.
         let loadable = (block.text.len() + 1).saturating_sub(LOADED);
-        for ((key, place), &end) in self.keys.iter_mut().zip(&mut self.places).zip(block.ends) {
+        for ((key, place), &end) in self.keys.iter_mut().zip(&mut *self.places).zip(block.ends) {
             let length = end.wrapping_sub(start);
             *key = if start < loadable && length <= SHORT {
                 // SAFETY: `LOADED` bytes from `start` on lie within the text, and bytes may be read at any address.
@@ -111,8 +146,8 @@ fn long_key(pretoken: &[u8]) -> Key {
 }
 
 /// Ids on their way to the sink: gathered here, so that the hot loop writes to one small place.
-struct Row {
-    ids: [u32; ROW],
+struct StagedIds {
+    ids: Box<[u32; STAGED]>,
     length: usize,
 }
 
@@ -120,15 +155,9 @@ struct Row {
 const FEW: usize = 16;
 
 /// Room for a block of which every pretoken has that many.
-const ROW: usize = BLOCK * FEW;
+const STAGED: usize = BLOCK * FEW;
 
-impl Default for Row {
-    fn default() -> Self {
-        Self { ids: [0; ROW], length: 0 }
-    }
-}
-
-impl Row {
+impl StagedIds {
     fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
         if let Some(room) = self.ids.get_mut(self.length..self.length + ids.len()) {
             room.copy_from_slice(ids);
@@ -177,10 +206,12 @@ impl Encoder {
         &self,
         text: &str,
         sink: &mut impl Sink,
-        work: &mut Work,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Work { batch, gathering } = work;
+        let Workspace { batch, buffers } = workspace;
+        let [batch] = &mut **batch;
+        buffers.clear();
         let text = self.pattern.prepare(text)?;
         let mut scanner = self.pattern.scan(&text);
         let mut table = self.cache.table();
@@ -195,13 +226,13 @@ impl Encoder {
             for ends in batch.ends().chunks(BLOCK) {
                 let block = Block { text: text.text().as_bytes(), start, ends };
                 match &table {
-                    Some(table) => self.encode_block(block, table, sink, gathering, pulse)?,
-                    None => self.merge_block(block, sink, &mut gathering.merging, pulse)?,
+                    Some(table) => self.encode_block(block, table, sink, buffers, pulse)?,
+                    None => self.merge_block(block, sink, &mut buffers.misses, pulse)?,
                 }
                 start = block.end();
             }
             if let Some(table) = &table {
-                table.taken(std::mem::take(&mut gathering.merging.learned));
+                table.taken(std::mem::take(&mut buffers.misses.learned));
             }
             pulse.beat(start - batch_start)?;
             table = self.cache.renewed(table);
@@ -213,19 +244,19 @@ impl Encoder {
         block: Block,
         table: &Table,
         sink: &mut impl Sink,
-        gathering: &mut Gathering,
+        buffers: &mut BlockBuffers,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Gathering { lookups, row, merging } = gathering;
+        let BlockBuffers { lookups, staged, misses } = buffers;
         let length = block.ends.len();
         lookups.prepare(block, table.buckets());
-        let mut next = row.copy(lookups, 0..length, table);
+        let mut next = staged.copy(lookups, 0..length, table);
         while next < length {
-            let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, merging, pulse)?;
-            row.put(ids, sink);
-            next = row.copy(lookups, next + 1..length, table);
+            let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, misses, pulse)?;
+            staged.put(ids, sink);
+            next = staged.copy(lookups, next + 1..length, table);
         }
-        row.flush(sink);
+        staged.flush(sink);
         Ok(())
     }
 
@@ -236,17 +267,17 @@ impl Encoder {
         pretoken: &[u8],
         key: Key,
         table: &'a Table,
-        merging: &'a mut Merging,
+        misses: &'a mut Misses,
         pulse: &mut Pulse,
     ) -> Result<&'a [u32]> {
         if let Some(ids) = table.find(key, pretoken) {
             return Ok(ids);
         }
-        self.merge(pretoken, merging, pulse)?;
+        self.merge(pretoken, misses, pulse)?;
         if key != Key::NONE {
-            merging.learned += usize::from(table.insert(key, pretoken, &merging.ids));
+            misses.learned += usize::from(table.insert(key, pretoken, &misses.ids));
         }
-        Ok(&merging.ids)
+        Ok(&misses.ids)
     }
 
     /// Encode a block without a table to look into.
@@ -254,26 +285,26 @@ impl Encoder {
         &self,
         block: Block,
         sink: &mut impl Sink,
-        merging: &mut Merging,
+        misses: &mut Misses,
         pulse: &mut Pulse,
     ) -> Result<()> {
         for index in 0..block.ends.len() {
-            self.merge(block.pretoken(index), merging, pulse)?;
-            sink.put(&merging.ids);
+            self.merge(block.pretoken(index), misses, pulse)?;
+            sink.put(&misses.ids);
         }
         Ok(())
     }
 
     /// Find the ids of a pretoken without the cache.
-    fn merge(&self, pretoken: &[u8], merging: &mut Merging, pulse: &mut Pulse) -> Result<()> {
-        merging.ids.clear();
+    fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
+        misses.ids.clear();
         if let Some(&id) = self.whole.get(pretoken) {
-            merging.ids.push(id);
+            misses.ids.push(id);
             return Ok(());
         }
         if pretoken.len() > LONGEST {
-            memory::expect(&mut merging.ids, pretoken.len());
+            memory::expect(&mut misses.ids, pretoken.len());
         }
-        merging::merge(&self.merges, &self.tokens, pretoken, &mut merging.ids, &mut merging.scratch, pulse)
+        merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::special::{Segment, Special};
-use super::{Count, Encoder, Id, Sink, Work, character_start};
+use super::{Count, Encoder, Id, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::spare::Kept;
@@ -154,7 +154,7 @@ impl Encoder {
         let number = if total < 2 * JOB { 1 } else { threads.unwrap_or_else(all_threads).min(total / JOB) };
         if number <= 1 {
             let mut done = Done::<S>::default();
-            self.encode_parts(parts, special, &mut done, &mut Work::default(), &mut Pulse::of(watch))?;
+            self.encode_parts(parts, special, &mut done, &mut Workspace::new()?, &mut Pulse::of(watch))?;
             done.sink.finish();
             return Ok(done);
         }
@@ -174,10 +174,11 @@ impl Encoder {
     }
 
     fn work_on<S: Sink + Default>(&self, jobs: &Jobs<S>, special: Special, pulse: &mut Pulse) {
-        let mut work = Work::default();
+        let mut workspace = None;
         while let Some((index, parts)) = jobs.take() {
             let mut done = jobs.gathered().used.pop().unwrap_or_default();
-            let result = self.encode_parts(parts, special, &mut done, &mut work, pulse);
+            let result = Workspace::ready(&mut workspace)
+                .and_then(|workspace| self.encode_parts(parts, special, &mut done, workspace, pulse));
             jobs.finish(index, result.map(|()| done));
         }
     }
@@ -187,7 +188,7 @@ impl Encoder {
         parts: &[Part],
         special: Special,
         done: &mut Done<S>,
-        work: &mut Work,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Done { sink, ends } = done;
@@ -195,8 +196,10 @@ impl Encoder {
         ends.reserve(parts.len());
         for part in parts {
             match part.content {
-                Content::Unparsed(text) => self.encode(text, special, sink, work, pulse)?,
-                Content::Parsed(Segment::Ordinary(text)) => self.encode_ordinary(text, sink, work, pulse)?,
+                Content::Unparsed(text) => self.encode(text, special, sink, workspace, pulse)?,
+                Content::Parsed(Segment::Ordinary(text)) => {
+                    self.encode_ordinary(text, sink, workspace, pulse)?
+                }
                 Content::Parsed(Segment::Special(id)) => {
                     sink.make_room(1)?;
                     sink.put(&[id]);

@@ -1,6 +1,6 @@
 //! Texts in, their ids out on this thread, into memory that the caller has and uses again.
 
-use super::{Encoder, Id, Sink, Special, Work};
+use super::{Encoder, Id, Sink, Special, Workspace};
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::watch::Pulse;
@@ -64,7 +64,7 @@ impl Encoder {
         ids: &mut [T],
         special: Special,
         append: Option<u32>,
-        work: &mut Work,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<Vec<u64>> {
         self.check_fits::<T>()?;
@@ -73,7 +73,7 @@ impl Encoder {
         reserve(&mut offsets, texts.len() + 1)?;
         offsets.push(0);
         for text in texts {
-            self.encode(text, special, &mut row, work, pulse)?;
+            self.encode(text, special, &mut row, workspace, pulse)?;
             if let Some(id) = append {
                 row.make_room(1)?;
                 row.put(&[id]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::special::Special;
-use super::{Encoder, Work, character_start};
+use super::{Encoder, Workspace, character_start};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -22,20 +22,22 @@ pub struct EncodeStream {
     /// How long the pending text must be before another look for a cut: tiny pieces of a text that cannot be cut
     /// must not each cost a look through all of it.
     worth_a_look: usize,
-    work: Work,
+    workspace: Workspace,
 }
 
 impl EncodeStream {
     /// Begin a text.
-    pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        Self { encoder, special, pending: String::new(), worth_a_look: 0, work: Work::default() }
+    pub fn new(encoder: Arc<Encoder>, special: Special) -> Result<Self> {
+        let workspace = Workspace::new()?;
+        Ok(Self { encoder, special, pending: String::new(), worth_a_look: 0, workspace })
     }
 
     /// Take the next piece of the text and append the ids that are now final. After an error the text is dropped.
     pub fn feed(&mut self, piece: &str, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
         memory::append(&mut self.pending, piece)?;
         let end = self.settled_end();
-        let encoded = self.encoder.encode(&self.pending[..end], self.special, ids, &mut self.work, pulse);
+        let encoded =
+            self.encoder.encode(&self.pending[..end], self.special, ids, &mut self.workspace, pulse);
         self.pending.drain(..if encoded.is_ok() { end } else { self.pending.len() });
         encoded
     }
@@ -43,7 +45,7 @@ impl EncodeStream {
     /// The text is complete: append the ids that were held back. A new text may then begin.
     pub fn finish(&mut self, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        self.encoder.encode(&pending, self.special, ids, &mut self.work, pulse)
+        self.encoder.encode(&pending, self.special, ids, &mut self.workspace, pulse)
     }
 
     /// Up to where the pending text may be encoded by itself.

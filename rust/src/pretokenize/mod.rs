@@ -4,7 +4,10 @@
 //! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine. A sequence of
 //! patterns cuts what the one before left.
 
-use crate::error::Result;
+use std::panic::resume_unwind;
+use std::thread;
+
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::unicode::class_table;
 
@@ -27,6 +30,9 @@ use sequence::{Sequence, Steps};
 /// How many pieces a [`Batch`] holds.
 pub const BATCH: usize = 512;
 
+/// Enough for the compilers of regular expressions.
+const LARGE_STACK: usize = 8 << 20;
+
 /// A pattern, ready to cut text.
 pub struct Pattern {
     source: String,
@@ -48,7 +54,7 @@ impl Kind {
     fn new(source: &str) -> Result<Self> {
         Ok(match Named::from_source(source) {
             Some(named) => Self::Named(named),
-            None => Self::Custom(Custom::new(source)?),
+            None => Self::Custom(on_large_stack(|| Custom::new(source))?),
         })
     }
 
@@ -127,6 +133,16 @@ impl Pattern {
     pub fn can_cut(&self) -> bool {
         matches!(self.cut, Cut::Once(Kind::Named(named)) if named != Named::Whole)
     }
+}
+
+/// Call on a stack of the usual size: that of a thread made by Python may be too small for the regex compilers.
+fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    thread::scope(|scope| {
+        let spawned = thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, call);
+        let thread =
+            spawned.map_err(|reason| Error::Memory(format!("no thread for the pattern: {reason}")))?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// The ends of successive pieces.

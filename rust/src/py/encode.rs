@@ -12,7 +12,7 @@ use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{Integers, array, id_from, ids_from, list};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
-use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Work};
+use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Workspace};
 use crate::memory;
 use crate::spare::Kept;
 use crate::watch::{Pulse, Unwatched};
@@ -79,8 +79,8 @@ impl Encoder {
             return self.integers.list(py, &self.encode_one::<u32>(text, special, num_threads)?);
         }
         let special = named_special(special)?;
-        with_work(|work, ids| {
-            self.encoder.encode(short, special, ids, work, &mut Pulse::of(&mut Unwatched))?;
+        with_workspace(|workspace, ids| {
+            self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             self.integers.list(py, ids)
         })
     }
@@ -190,9 +190,9 @@ impl Encoder {
             return Ok(counts.into_iter().sum());
         }
         let special = named_special(special)?;
-        with_work(|work, _| {
+        with_workspace(|workspace, _| {
             let mut count = Count::default();
-            self.encoder.encode(short, special, &mut count, work, &mut Pulse::of(&mut Unwatched))?;
+            self.encoder.encode(short, special, &mut count, workspace, &mut Pulse::of(&mut Unwatched))?;
             Ok(count.taken() as u64)
         })
     }
@@ -210,7 +210,7 @@ impl Encoder {
 
     #[pyo3(signature = (special="parse"))]
     fn encode_stream(&self, special: &str) -> PyResult<EncodeStream> {
-        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), named_special(special)?);
+        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), named_special(special)?)?;
         Ok(EncodeStream { stream })
     }
 
@@ -258,9 +258,9 @@ impl Encoder {
         let text = text.to_str()?;
         if text.len() < SHORT {
             self.encoder.check_fits::<T>()?;
-            return with_work(|work, _| {
+            return with_workspace(|workspace, _| {
                 let mut ids = Kept::default();
-                self.encoder.encode(text, special, &mut *ids, work, &mut Pulse::of(&mut Unwatched))?;
+                self.encoder.encode(text, special, &mut *ids, workspace, &mut Pulse::of(&mut Unwatched))?;
                 Ok(ids)
             });
         }
@@ -316,9 +316,16 @@ impl Encoder {
         let mut written = row.try_readwrite()?;
         let ids = written.as_slice_mut()?;
         let offsets = py.detach(|| {
-            with_work(|work, _| {
+            with_workspace(|workspace, _| {
                 let watch = &mut PyWatch::of(progress);
-                Ok(self.encoder.encode_into(&texts, ids, special, append, work, &mut Pulse::of(watch))?)
+                Ok(self.encoder.encode_into(
+                    &texts,
+                    ids,
+                    special,
+                    append,
+                    workspace,
+                    &mut Pulse::of(watch),
+                )?)
             })
         })?;
         Ok((row.clone().into_any(), offsets.into_pyarray(py)))
@@ -376,20 +383,28 @@ impl EncodeStream {
 }
 
 thread_local! {
-    /// What short texts are encoded in: making it anew would take longer than most of them do.
-    static WORK: RefCell<(Work, Vec<u32>)> = RefCell::default();
+    /// What short texts are encoded in, and their ids: making it anew would take longer than most of them do.
+    static KEPT: RefCell<(Option<Workspace>, Vec<u32>)> = const { RefCell::new((None, Vec::new())) };
 }
 
+/// A workspace that has grown beyond this (for a pretoken of a megabyte, say) is not kept.
+const LARGE_WORKSPACE: usize = 1 << 20;
+
 /// Call with this thread's memory for short texts, and an empty row for their ids.
-fn with_work<R>(call: impl FnOnce(&mut Work, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
-    WORK.with(|cell| match cell.try_borrow_mut() {
-        Ok(mut memory) => {
-            let (work, ids) = &mut *memory;
-            ids.clear();
-            call(work, ids)
+fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
+    KEPT.with(|cell| {
+        // A garbage collection within the call may have come back here.
+        let Ok(mut kept) = cell.try_borrow_mut() else {
+            return call(&mut Workspace::new()?, &mut Vec::new());
+        };
+        let (kept, ids) = &mut *kept;
+        let workspace = Workspace::ready(kept)?;
+        ids.clear();
+        let result = call(workspace, ids);
+        if workspace.grown() > LARGE_WORKSPACE {
+            *kept = None;
         }
-        // A garbage collection within the call came back here.
-        Err(_) => call(&mut Work::default(), &mut Vec::new()),
+        result
     })
 }
 
