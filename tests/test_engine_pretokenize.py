@@ -48,6 +48,20 @@ CUSTOM = {
 }
 
 
+CLASSES = r"""
+\d \D \w \W \s \S \h \R \v \f \a \0 \012 \x41 \u00e9 \U0001F642 \. \é . (?s:.) \p{L} \pL \PN \P{Lu}
+\p{^Ll} \p{LC} \p{Letter} \p{gc=Lt} \p{General_Category:Punctuation} \p{C} \p{Cn} \p{Assigned} \p{L&}
+\p{Han} \p{Script=Han} \p{sc=Grek} \p{IsHiragana} \p{scx=Hira} \p{Script_Extensions=Deva} \p{Common}
+\p{Zzzz} \p{InThai} \p{blk=ASCII} \p{Alphabetic} \p{White_Space} \p{Uppercase=No} \p{Emoji} \p{ExtPict}
+\p{XIDS} \p{Graph} \p{Print} \p{Punct} \p{Any} \p{Math} [a-z] [^a-z] [a\-z] [-a] [a-] []a] [^]a] [[a]
+[a[b] [&&] [a||b] [\d-z] [a-\d] [+--] [~~] [\b] [\p{L}\p{M}] [^\s\p{L}\p{N}] [\S\n] [[:alpha:]]
+[[:^digit:]x] [[:alnum:]] [[:punct:]] [[:xdigit:]] [[:word:]] [[:no] [[:lower:][:upper:]] (?i:s) (?i:k)
+(?i:i) (?i:I) (?i:ı) (?i:İ) (?i:ß) (?i:µ) (?i:Ⅷ) (?i:ǅ) (?i)[a-k] (?i)[^a-k] (?i:[J-]) (?i:[ſ]) (?i:[^i])
+(?i:\p{Lu}) (?i:\P{Lt}) (?i:[\p{Ll}]) (?i:[^\p{Ll}]) (?i:\p{Upper}) (?i:[\p{Lu}0]) (?i:[^\p{Lu}0])
+(?i:[k\P{Ll}]) (?i:\p{Greek})
+"""
+
+
 def in_contexts(character: str) -> str:
     """A character beside each other class: pieces of one text, so that a million characters take seconds."""
     return f"a{character}1{character} {character}'{character}s{character}A\n"
@@ -94,6 +108,15 @@ def test_custom_patterns_use_the_same_unicode_version(name: str) -> None:
     assert _engine.pretokenize(text, CUSTOM[name]) == pretokenize(text, CUSTOM[name])
 
 
+@pytest.mark.parametrize("written", CLASSES.split())
+def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(written: str) -> None:
+    one = regex.compile(written)
+    members = [character for character in CODE_POINTS if one.match(character)]
+    text = "".join(character * 2 for character in CODE_POINTS)
+    found = [piece.decode() for piece in _engine.pretokenize(text, written)]
+    assert [piece for piece in found if one.fullmatch(piece)] == [m for m in members for _ in range(2)]
+
+
 def test_the_class_table_is_that_of_the_regex_module() -> None:
     table = _engine.character_classes()
     everything = "".join(CODE_POINTS)
@@ -107,11 +130,24 @@ def test_the_class_table_is_that_of_the_regex_module() -> None:
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
-        (r"(a", "parenthesis"),
+        (r"(a", r"\) is missing"),
+        (r"a)", "parenthesis"),
         (r"(?x) a b", "verbose mode"),
-        (r"[[:alpha:]]", "write"),
-        (r"[a--b]", "in a set"),
-        (r"\h", "not supported"),
+        (r"[z-a]", "a range has to go from the smaller character to the larger \\(at character 2\\)"),
+        (r"a{3,2}", "from the smaller number"),
+        (r"a**", "nothing to repeat"),
+        (r"\p{Elvish}", r"no property \\p\{Elvish\}"),
+        (r"(?a:\w)", "the flag a"),
+        (r"(?:a){e<=1}", "approximate"),
+        (r"\x{41}", "hexadecimal"),
+        (r"\X", "not supported"),
+        (r"[^\s\S]", "a set without"),
+        ("(" * 5000 + ")" * 5000, "bytes"),
+        ("(" * 1000 + ")" * 1000, "nested"),
+        (r"a{1,99999999}", "repeats too much"),
+        (r"(?:(?:a{1000}){1000}){1000}", "repeats too much"),
+        ("[" + r"\w" * 4000 + "]", "too many classes"),
+        (r"\w" * 4000, "too many classes"),
     ],
 )
 def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""The `regex` module's character properties in, `rust/src/unicode/categories.rs` out.
+"""The `regex` module's character properties in, the tables of `rust/src/unicode/` out.
 
     python tools/make_unicode_tables.py && make fmt
 
@@ -13,6 +13,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import regex
+from regex import _regex, _regex_core
 
 CATEGORIES = (
     *("Lu", "Ll", "Lt", "Lm", "Lo"),
@@ -24,10 +25,10 @@ CATEGORIES = (
     *("Cc", "Cf", "Cs", "Co"),
 )
 EVERY_CODE_POINT = "".join(map(chr, range(0x110000)))
-TARGET = Path(__file__).parent.parent / "rust" / "src" / "unicode" / "categories.rs"
+TARGET = Path(__file__).parent.parent / "rust" / "src" / "unicode"
 WIDTH = 104
 
-HEADER = """\
+CATEGORIES_HEADER = """\
 //! The general category of every code point, and white space. Written by `tools/make_unicode_tables.py`.
 //!
 //! A set is a list of `first-last` in hexadecimal; `first-last/2` is every second code point, as in alphabets
@@ -36,6 +37,22 @@ HEADER = """\
 /// The version of the Unicode database that everything here was made from.
 pub const UNICODE_VERSION: &str = "{version}";
 
+"""
+
+PROPERTIES_HEADER = """\
+//! Properties of characters by name. Written by `tools/make_unicode_tables.py`.
+//!
+//! Each row has all names of a property or of a value, in capitals and without blanks, `_` and `-`, and then
+//! its members, as in [`super::categories`].
+
+"""
+
+CASES_HEADER = """\
+//! Which characters match each other when case is ignored. Written by `tools/make_unicode_tables.py`.
+
+/// `first-last=other` pairs the first with `other`, the next with the one after it, and so on to `last`; with
+/// `/2` after `last`, every second. Pairs count in both directions, and only as they are written: `i` and `İ`
+/// are one, `i` and `I` are one, `I` and `İ` are not.
 """
 
 
@@ -94,18 +111,99 @@ def unicode_version() -> str:
     return found[1]
 
 
-def main() -> None:
-    """Write the file."""
-    source = HEADER.replace("{version}", unicode_version())
+def categories() -> str:
+    """Write the general categories."""
+    source = CATEGORIES_HEADER.replace("{version}", unicode_version())
     white_space = literal(ranges(code_points(r"\s")), "   ")
     source += f"/// What `\\s` matches.\npub const WHITE_SPACE: &str =\n    {white_space};\n\n"
-    source += "/// The name of each general category, and its members.\n"
-    source += f"pub const CATEGORIES: [(&str, &str); {len(CATEGORIES)}] = [\n"
-    for category in CATEGORIES:
-        members = ranges(code_points(rf"\p{{{category}}}"))
-        source += f'    (\n        "{category}",\n        {literal(members, "       ")},\n    ),\n'
-    source += "];\n"
-    TARGET.write_text(source, encoding="utf-8")
+    rows = [(category, rf"\p{{{category}}}") for category in CATEGORIES]
+    return source + table("CATEGORIES", "The name of each general category, and its members.", rows)
+
+
+def table(name: str, meaning: str, rows: list[tuple[str, str]]) -> str:
+    """Write names and the members of classes as a table."""
+    source = f"/// {meaning}\npub static {name}: [(&str, &str); {len(rows)}] = [\n"
+    for names, expression in rows:
+        members = ranges(code_points(expression))
+        source += f'    (\n        "{names}",\n        {literal(members, "       ")},\n    ),\n'
+    return source + "];\n"
+
+
+def by_value(names: dict[str, int]) -> dict[int, list[str]]:
+    """Gather the names that mean the same."""
+    gathered: dict[int, list[str]] = {}
+    for name, value in names.items():
+        gathered.setdefault(value, []).append(name)
+    return {value: sorted(gathered[value]) for value in sorted(gathered)}
+
+
+def values(property: str) -> dict[str, str]:
+    """Return all names of each value of a property, and an expression for its members."""
+    named = by_value(_regex_core.PROPERTIES[property][1])
+    return {" ".join(names): rf"\p{{{property}={names[0]}}}" for names in named.values()}
+
+
+def properties() -> str:
+    """Write the names of general categories, and the scripts, blocks and binary properties."""
+    groups = []
+    for names, expression in values("GC").items():
+        members = "".join(map(chr, code_points(expression)))
+        held = [name for name in CATEGORIES if regex.search(rf"\p{{{name}}}", members)]
+        unassigned = ["Cn"] if "\u0378" in members else []
+        groups.append((names, " ".join(held + unassigned)))
+    source = PROPERTIES_HEADER
+    source += "/// The names of general categories and of groups of them, and which they are.\n"
+    source += f"pub static CATEGORY_NAMES: [(&str, &str); {len(groups)}] = [\n"
+    source += "".join(f'    ("{names}", "{held}"),\n' for names, held in groups) + "];\n\n"
+
+    scripts = values("SC")
+    wider = [
+        (names, expression.replace("SC", "SCX", 1))
+        for names, expression in scripts.items()
+        if code_points(expression) != code_points(expression.replace("SC", "SCX", 1))
+    ]
+    binary = by_value(
+        {
+            name: number
+            for name, (number, named) in _regex_core.PROPERTIES.items()
+            if set(named) == {"YES", "Y", "TRUE", "T", "NO", "N", "FALSE", "F"}
+        }
+    )
+    yes = [(" ".join(names), rf"\p{{{names[0]}=Y}}") for names in binary.values()]
+    parts = [
+        table("SCRIPTS", "The scripts.", list(scripts.items())),
+        table("SCRIPT_EXTENSIONS", "The scripts that have other members by their extensions.", wider),
+        table("BLOCKS", "The blocks.", list(values("BLK").items())),
+        table("BINARY", "The properties that a character has or has not.", yes),
+    ]
+    return source + "\n".join(parts)
+
+
+def cases() -> str:
+    """Write which characters match each other when case is ignored, as runs of pairs."""
+    pairs = []
+    for code_point in range(0x110000):
+        others = _regex.get_all_cases(regex.UNICODE, code_point)
+        pairs += [(code_point, other) for other in others if other > code_point]
+    runs: list[list[int]] = []  # first, last, other, step (0 as long as there is but one pair)
+    for first, other in sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair)):
+        if runs:
+            start, last, paired, step = runs[-1]
+            if other - first == paired - start and first - last == (step or min(first - last, 2)):
+                runs[-1][1], runs[-1][3] = first, first - last
+                continue
+        runs.append([first, first, other, 0])
+    words = [
+        f"{first:x}" + (f"-{last:x}" if last > first else "") + ("/2" if step == 2 else "") + f"={other:x}"
+        for first, last, other, step in sorted(runs)
+    ]
+    return f"{CASES_HEADER}pub const CASES: &str =\n    {literal(words, '   ')};\n"
+
+
+def main() -> None:
+    """Write the files."""
+    for name, source in (("categories", categories()), ("properties", properties()), ("cases", cases())):
+        (TARGET / f"{name}.rs").write_text(source, encoding="utf-8")
 
 
 if __name__ == "__main__":

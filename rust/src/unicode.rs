@@ -4,7 +4,10 @@ use std::iter::StepBy;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
+mod cases;
 mod categories;
+pub mod lookup;
+mod properties;
 
 use categories::{CATEGORIES, WHITE_SPACE};
 
@@ -76,91 +79,6 @@ fn ranges(set: &str) -> impl Iterator<Item = StepBy<RangeInclusive<usize>>> + '_
     })
 }
 
-/// The general categories and their groups: short name, and long name in loose spelling.
-const PROPERTIES: [(&str, &str); 38] = [
-    ("L", "letter"),
-    ("LC", "casedletter"),
-    ("Lu", "uppercaseletter"),
-    ("Ll", "lowercaseletter"),
-    ("Lt", "titlecaseletter"),
-    ("Lm", "modifierletter"),
-    ("Lo", "otherletter"),
-    ("M", "mark"),
-    ("Mn", "nonspacingmark"),
-    ("Mc", "spacingmark"),
-    ("Me", "enclosingmark"),
-    ("N", "number"),
-    ("Nd", "decimalnumber"),
-    ("Nl", "letternumber"),
-    ("No", "othernumber"),
-    ("P", "punctuation"),
-    ("Pc", "connectorpunctuation"),
-    ("Pd", "dashpunctuation"),
-    ("Ps", "openpunctuation"),
-    ("Pe", "closepunctuation"),
-    ("Pi", "initialpunctuation"),
-    ("Pf", "finalpunctuation"),
-    ("Po", "otherpunctuation"),
-    ("S", "symbol"),
-    ("Sm", "mathsymbol"),
-    ("Sc", "currencysymbol"),
-    ("Sk", "modifiersymbol"),
-    ("So", "othersymbol"),
-    ("Z", "separator"),
-    ("Zs", "spaceseparator"),
-    ("Zl", "lineseparator"),
-    ("Zp", "paragraphseparator"),
-    ("C", "other"),
-    ("Cc", "control"),
-    ("Cf", "format"),
-    ("Cs", "surrogate"),
-    ("Co", "privateuse"),
-    ("Cn", "unassigned"),
-];
-
-/// The code points of a general category (`Lu`, `Uppercase_Letter`, `gc=Lu`) or of a group of them (`L`), as
-/// sorted ranges; `None` for any other name.
-pub fn category_ranges(name: &str) -> Option<Vec<RangeInclusive<u32>>> {
-    let loose: String = name.chars().filter(|c| !" _-".contains(*c)).collect::<String>().to_ascii_lowercase();
-    let loose = ["gc=", "generalcategory="].iter().find_map(|p| loose.strip_prefix(p)).unwrap_or(&loose);
-    let (short, _) =
-        PROPERTIES.iter().find(|(short, long)| loose == *long || short.eq_ignore_ascii_case(loose))?;
-    Some(code_points_where(|code_point| match *short {
-        "LC" => ["Lu", "Ll", "Lt"].contains(&category(code_point)),
-        short => category(code_point).starts_with(short),
-    }))
-}
-
-/// The code points that `\s` matches, as sorted ranges.
-pub fn space_ranges() -> Vec<RangeInclusive<u32>> {
-    code_points_where(|code_point| class_table()[code_point] & SPACE != 0)
-}
-
-fn code_points_where(belongs: impl Fn(usize) -> bool) -> Vec<RangeInclusive<u32>> {
-    let mut found: Vec<RangeInclusive<u32>> = Vec::new();
-    for (code_point, value) in (0u32..).enumerate().take(CODE_POINTS) {
-        if belongs(code_point) {
-            match found.last_mut() {
-                Some(last) if *last.end() + 1 == value => *last = *last.start()..=value,
-                _ => found.push(value..=value),
-            }
-        }
-    }
-    found
-}
-
-/// The general category of a code point.
-fn category(code_point: usize) -> &'static str {
-    static TABLE: OnceLock<Vec<&'static str>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut table = vec!["Cn"; CODE_POINTS];
-        for (name, members) in CATEGORIES {
-            ranges(members).flatten().for_each(|member| table[member] = name);
-        }
-        table
-    })[code_point]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,15 +92,5 @@ mod tests {
     fn alternating_ranges_give_each_case_its_own() {
         let [upper, lower] = ['Ā', 'ā'].map(|c| class_table()[c as usize]);
         assert_eq!((upper, lower), (LETTER | UPPER, LETTER | LOWER));
-    }
-
-    #[test]
-    fn categories_are_found_by_any_spelling() {
-        for name in ["Zs", "zs", "Space_Separator", "gc=Zs", "General_Category = Space Separator"] {
-            assert_eq!(category_ranges(name).unwrap()[0], 32..=32);
-        }
-        assert!(category_ranges("Han").is_none());
-        assert_eq!(category_ranges("C").unwrap()[0], 0..=31);
-        assert_eq!(category_ranges("LC").unwrap()[..2], [65..=90, 97..=122]);
     }
 }

@@ -14,13 +14,12 @@ use crate::unicode::class_table;
 mod classify;
 mod custom;
 mod ends;
-#[allow(dead_code, reason = "the parser that makes it comes next")]
 mod expression;
 mod gpt2_blocks;
 mod named;
 mod sequence;
-#[allow(dead_code, reason = "expressions are made of it")]
 mod set;
+mod syntax;
 
 use custom::{Custom, Gaps};
 use named::Named;

@@ -9,6 +9,7 @@ pub struct CharSet {
     ranges: Vec<(u32, u32)>,
 }
 
+#[allow(dead_code, reason = "what compiles expressions asks for more than reading them does")]
 impl CharSet {
     /// The set of ranges in any order, which may overlap; a range whose ends are the wrong way round is empty.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {

@@ -10,7 +10,7 @@ pub const UNICODE_VERSION: &str = "18.0.0";
 pub const WHITE_SPACE: &str = "9-d 20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000";
 
 /// The name of each general category, and its members.
-pub const CATEGORIES: [(&str, &str); 29] = [
+pub static CATEGORIES: [(&str, &str); 29] = [
     (
         "Lu",
         "41-5a c0-d6 d8-de 100-136/2 139-147/2 14a-178/2 179-17d/2 181-182 184 186-187 189-18b 18e-191 193-194 \

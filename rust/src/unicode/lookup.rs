@@ -1,0 +1,228 @@
+//! Names of properties in, sets of code points out, and characters that match each other when case is ignored.
+
+use std::sync::OnceLock;
+
+use super::cases::CASES;
+use super::categories::{CATEGORIES, WHITE_SPACE};
+use super::properties::{BINARY, BLOCKS, CATEGORY_NAMES, SCRIPT_EXTENSIONS, SCRIPTS};
+use super::ranges;
+
+/// Code points from the first to the last, both included.
+pub type Range = (u32, u32);
+
+type Table = &'static [(&'static str, &'static str)];
+
+/// A property that a character has or has not, such as a general category, a script or a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Property {
+    table: Kind,
+    row: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Category,
+    Script,
+    ScriptExtension,
+    Block,
+    Binary,
+}
+
+impl Kind {
+    fn table(self) -> Table {
+        match self {
+            Self::Category => &CATEGORY_NAMES,
+            Self::Script => &SCRIPTS,
+            Self::ScriptExtension => &SCRIPT_EXTENSIONS,
+            Self::Block => &BLOCKS,
+            Self::Binary => &BINARY,
+        }
+    }
+
+    fn find(self, name: &str) -> Option<Property> {
+        let row = self.table().iter().position(|(names, _)| names.split(' ').any(|known| known == name))?;
+        Some(Property { table: self, row })
+    }
+}
+
+impl Property {
+    /// Find a property by its name (`Han`, `Lu`, `Alphabetic`, `IsGreek`, `InThai`), written with any capitals,
+    /// blanks, `_` and `-`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = plain(name);
+        let whole = [Kind::Category, Kind::Script, Kind::Block, Kind::Binary];
+        whole.iter().find_map(|kind| kind.find(&name)).or_else(|| {
+            let is = name
+                .strip_prefix("IS")
+                .and_then(|name| Kind::Binary.find(name).or_else(|| Kind::Script.find(name)));
+            is.or_else(|| Kind::Block.find(name.strip_prefix("IN")?))
+        })
+    }
+
+    /// Find the value of a property (`Script=Han`, `gc=Lu`, `Alphabetic=No`), and whether it is the property's
+    /// absence that is meant.
+    pub fn with_value(name: &str, value: &str) -> Option<(Self, bool)> {
+        let value = plain(value);
+        let found = match plain(name).as_str() {
+            "GC" | "GENERALCATEGORY" => Kind::Category.find(&value)?,
+            "SC" | "SCRIPT" => Kind::Script.find(&value)?,
+            "SCX" | "SCRIPTEXTENSIONS" => {
+                Kind::ScriptExtension.find(&value).or_else(|| Kind::Script.find(&value))?
+            }
+            "BLK" | "BLOCK" => Kind::Block.find(&value)?,
+            name => {
+                let absent = match value.as_str() {
+                    "Y" | "YES" | "T" | "TRUE" => false,
+                    "N" | "NO" | "F" | "FALSE" => true,
+                    _ => return None,
+                };
+                return Some((Kind::Binary.find(name)?, absent));
+            }
+        };
+        Some((found, false))
+    }
+
+    /// What the property stands for where case is ignored: that of capital, small and titlecase letters is all
+    /// three of them. Any other stays as it is.
+    pub fn ignoring_case(self) -> Self {
+        let (names, _) = self.table.table()[self.row];
+        let wider = match (self.table, names) {
+            (Kind::Category, "LU UPPERCASELETTER" | "LL LOWERCASELETTER" | "LT TITLECASELETTER") => {
+                Kind::Category.find("LC")
+            }
+            (Kind::Binary, "UPPER UPPERCASE" | "LOWER LOWERCASE") => Kind::Binary.find("CASED"),
+            _ => None,
+        };
+        wider.unwrap_or(self)
+    }
+
+    /// The code points that have it, in any order.
+    pub fn ranges(self) -> Vec<Range> {
+        let (_, held) = self.table.table()[self.row];
+        match self.table {
+            Kind::Category => held.split(' ').flat_map(category).collect(),
+            _ => members(held).collect(),
+        }
+    }
+}
+
+/// The code points that `\s` matches.
+pub fn white_space() -> Vec<Range> {
+    members(WHITE_SPACE).collect()
+}
+
+/// Every two characters that match each other when case is ignored, in both orders, sorted.
+pub fn case_pairs() -> &'static [(u32, u32)] {
+    static PAIRS: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
+    PAIRS.get_or_init(|| {
+        let mut pairs = Vec::new();
+        for run in CASES.split_ascii_whitespace() {
+            let (first, other) = run.split_once('=').unwrap_or((run, ""));
+            let other = u32::from_str_radix(other, 16).unwrap_or(0);
+            let mut distance = None;
+            for one in ranges(first).flatten().map(|one| one as u32) {
+                let another = one + *distance.get_or_insert_with(|| other - one);
+                pairs.extend([(one, another), (another, one)]);
+            }
+        }
+        pairs.sort_unstable();
+        pairs
+    })
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(|sign| !" _-".contains(*sign)).collect::<String>().to_ascii_uppercase()
+}
+
+/// The members of one general category.
+fn category(name: &str) -> Vec<Range> {
+    match CATEGORIES.iter().find(|(known, _)| *known == name) {
+        Some((_, held)) => members(held).collect(),
+        None => unassigned(),
+    }
+}
+
+/// What is in no category.
+fn unassigned() -> Vec<Range> {
+    let mut assigned: Vec<Range> = CATEGORIES.iter().flat_map(|(_, held)| members(held)).collect();
+    assigned.sort_unstable();
+    assigned.push((0x11_0000, 0x11_0000));
+    let mut next = 0;
+    let mut gaps = Vec::new();
+    for (first, last) in assigned {
+        if next < first {
+            gaps.push((next, first - 1));
+        }
+        next = last + 1;
+    }
+    gaps
+}
+
+/// The ranges of a set as it is written in the tables; every second code point is a range of its own.
+fn members(set: &str) -> impl Iterator<Item = Range> + '_ {
+    set.split_ascii_whitespace().flat_map(|written| {
+        let alternate = written.ends_with("/2");
+        let (first, last) = bounds(written);
+        let step = if alternate { 2 } else { last - first + 1 };
+        (first..=last).step_by(step as usize).map(move |start| (start, if alternate { start } else { last }))
+    })
+}
+
+/// The first and the last code point of a range as it is written in the tables.
+fn bounds(written: &str) -> Range {
+    let range = written.split_once('/').map_or(written, |(range, _)| range);
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let code_point = |digits| u32::from_str_radix(digits, 16).unwrap_or(0);
+    (code_point(first), code_point(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn has(property: Property, character: char) -> bool {
+        property.ranges().iter().any(|(first, last)| (*first..=*last).contains(&u32::from(character)))
+    }
+
+    #[test]
+    fn properties_are_found_by_any_spelling() {
+        for name in ["Zs", "zs", "Space_Separator", "space separator"] {
+            assert_eq!(Property::named(name).unwrap().ranges()[0], (32, 32));
+        }
+        assert!(has(Property::named("Han").unwrap(), '漢'));
+        assert!(has(Property::named("IsGreek").unwrap(), 'α'));
+        assert!(has(Property::named("InThai").unwrap(), 'ก'));
+        assert!(has(Property::with_value("scx", "Deva").unwrap().0, '।'));
+        assert!(Property::with_value("Alphabetic", "no").unwrap().1);
+        assert_eq!(Property::named("Elvish"), None);
+        assert_eq!(Property::with_value("Script", "Lu"), None);
+    }
+
+    #[test]
+    fn unassigned_is_what_is_in_no_category() {
+        let unassigned = Property::named("Cn").unwrap();
+        assert!(has(unassigned, '\u{378}') && !has(unassigned, 'a'));
+        let all: u32 = ["Cn", "Assigned"]
+            .iter()
+            .flat_map(|name| Property::named(name).unwrap().ranges())
+            .map(|(first, last)| last - first + 1)
+            .sum();
+        assert_eq!(all, 0x11_0000);
+    }
+
+    #[test]
+    fn case_pairs_go_both_ways() {
+        let pairs = case_pairs();
+        for (one, another) in pairs {
+            assert!(pairs.binary_search(&(*another, *one)).is_ok());
+        }
+        let of = |c: char| {
+            pairs
+                .iter()
+                .filter(|(one, _)| *one == u32::from(c))
+                .filter_map(|(_, other)| char::from_u32(*other))
+                .collect::<String>()
+        };
+        assert_eq!([of('k'), of('i'), of('I'), of('ſ')], ["K\u{212a}", "Iİ", "iı", "Ss"]);
+    }
+}
