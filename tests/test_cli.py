@@ -69,6 +69,19 @@ def test_train_tells_its_progress_in_plain_lines_where_stderr_is_no_terminal(tmp
     assert re.fullmatch(r"Training complete: merges=250 elapsed_ms=\d+", lines[-1])
 
 
+def test_a_long_training_fills_no_log(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(" ".join(f"{a}{b}{c}" for a in range(100, 140) for b in "ijklmnop" for c in "qrstuvwx"))
+    output = tmp_path / "tok.json"
+    done = bpetite(
+        "train", "--pattern", "whitespace", "--input", corpus, "--vocab-size", 1900, "--output", output
+    )
+    told = [line for line in done.stderr.decode().splitlines() if line.startswith("Training merges:")]
+    assert told[:10] == [f"Training merges: completed={n}00 planned=1644" for n in range(1, 11)]
+    assert told[-1] == "Training merges: completed=1600 planned=1644"
+    assert len(told) <= 12
+
+
 def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
     done = bpetite(
         "train", "--quiet", "--input", folder / "corpus.txt", "--vocab-size", 280, "--output", tmp_path / "t"

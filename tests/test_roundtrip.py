@@ -1,5 +1,9 @@
 """Encoding and decoding, FR-16 to FR-25, through the public API alone."""
 
+import re
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,3 +167,50 @@ def test_a_lone_surrogate_is_an_encode_error_that_names_its_place(tiny: Tokenize
     with pytest.raises(UnicodeEncodeError) as caught:
         tiny.encode("ab\ud800")
     assert caught.value.start == 2
+
+
+TOKENIZER = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=["<s>", "</s>"])
+UNTYPED: Any = TOKENIZER
+
+
+def test_special_tokens_go_before_and_behind_a_text() -> None:
+    ids = TOKENIZER.encode("the dog")
+    first, last = TOKENIZER.special_tokens["<s>"], TOKENIZER.special_tokens["</s>"]
+    assert TOKENIZER.encode("the dog", prepend="<s>", append=["</s>", last]) == [first, *ids, last, last]
+    assert TOKENIZER.encode("<s>", special="text", prepend=first)[0] == first
+    with pytest.raises(
+        ValueError, match=r"append: '<x>' is not a special token of this tokenizer \(it has <s>, </s>"
+    ):
+        TOKENIZER.encode("a", append="<x>")
+    with pytest.raises(KeyError):
+        TOKENIZER.encode("a", prepend=999_999)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: UNTYPED.decode(5), "decode takes a list of ids: write decode([5])"),
+        (
+            lambda: UNTYPED.encode(["a"]),
+            "encode takes one str, not a list: encode_batch takes several texts",
+        ),
+        (lambda: UNTYPED.encode(b"a"), 'encode takes a str, not bytes: give it text.decode("utf-8")'),
+        (lambda: UNTYPED.count(["a"]), "count takes one str, not a list: count_batch takes several texts"),
+        (lambda: UNTYPED.encode(None), "encode takes a str, not NoneType"),
+    ],
+)
+def test_a_wrong_type_is_told_what_to_do_instead(call: Callable[[], object], says: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(says)):
+        call()
+
+
+def test_a_vocabulary_is_not_truncated_to_the_length_of_a_text() -> None:
+    with pytest.raises(ValueError, match=r"vocab_size 8000 is larger .* \(Tokenizer.fit shortens a text\)"):
+        TOKENIZER.truncate(8000)
+
+
+def test_progress_may_be_asked_for_by_true() -> None:
+    assert Tokenizer.train_from_iterator(["ab ab ab"], 258, progress=True) == Tokenizer.train("ab ab ab", 258)
+    assert Tokenizer.train_from_iterator(["ab ab ab"], 258, progress=False) == Tokenizer.train(
+        "ab ab ab", 258
+    )

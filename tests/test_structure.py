@@ -36,6 +36,7 @@ LAYERS = [
         "_internal.fingerprint",
         "_internal.json",
         "show.display",
+        "show.progress",
         "patterns",
     },
     {"_trainer", "_encoder", "_decoder"},

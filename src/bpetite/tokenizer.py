@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -32,6 +33,8 @@ from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
+
+Tokens = str | int | Sequence[str | int]
 
 
 class Tokenizer:
@@ -78,30 +81,31 @@ class Tokenizer:
         max_token_length: int | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Tokenizer:
         """Train on UTF-8 text files, each of which is a document."""
         special_tokens = default_specials(special_tokens)
         planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
-        counts = Counts.from_files(
-            paths,
-            pattern=pattern,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            num_threads=num_threads,
-            memory_limit=memory_limit,
-            progress=progress,
-        )
-        return cls.train_from_counts(
-            counts,
-            vocab_size,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            min_count=min_count,
-            max_token_length=max_token_length,
-            num_threads=num_threads,
-            progress=progress,
-        )
+        with _shown(progress) as told:
+            counts = Counts.from_files(
+                paths,
+                pattern=pattern,
+                dialect=dialect,
+                special_tokens=special_tokens,
+                num_threads=num_threads,
+                memory_limit=memory_limit,
+                progress=told,
+            )
+            return cls.train_from_counts(
+                counts,
+                vocab_size,
+                dialect=dialect,
+                special_tokens=special_tokens,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=told,
+            )
 
     @classmethod
     def train_from_iterator(
@@ -116,7 +120,7 @@ class Tokenizer:
         max_token_length: int | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Tokenizer:
         """Train on documents from any iterable of `str` or UTF-8 `bytes`.
 
@@ -125,25 +129,26 @@ class Tokenizer:
         """
         special_tokens = default_specials(special_tokens)
         planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
-        counts = Counts.from_iterator(
-            documents,
-            pattern=pattern,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            num_threads=num_threads,
-            memory_limit=memory_limit,
-            progress=progress,
-        )
-        return cls.train_from_counts(
-            counts,
-            vocab_size,
-            dialect=dialect,
-            special_tokens=special_tokens,
-            min_count=min_count,
-            max_token_length=max_token_length,
-            num_threads=num_threads,
-            progress=progress,
-        )
+        with _shown(progress) as told:
+            counts = Counts.from_iterator(
+                documents,
+                pattern=pattern,
+                dialect=dialect,
+                special_tokens=special_tokens,
+                num_threads=num_threads,
+                memory_limit=memory_limit,
+                progress=told,
+            )
+            return cls.train_from_counts(
+                counts,
+                vocab_size,
+                dialect=dialect,
+                special_tokens=special_tokens,
+                min_count=min_count,
+                max_token_length=max_token_length,
+                num_threads=num_threads,
+                progress=told,
+            )
 
     @classmethod
     def train_from_counts(
@@ -156,24 +161,27 @@ class Tokenizer:
         min_count: int = 1,
         max_token_length: int | None = None,
         num_threads: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's."""
-        return cls(
-            train_vocabulary(
-                counts,
-                vocab_size,
-                dialect=dialect,
-                special_tokens=special_tokens,
-                min_count=min_count,
-                max_token_length=max_token_length,
-                num_threads=num_threads,
-                progress=progress,
+        with _shown(progress) as told:
+            return cls(
+                train_vocabulary(
+                    counts,
+                    vocab_size,
+                    dialect=dialect,
+                    special_tokens=special_tokens,
+                    min_count=min_count,
+                    max_token_length=max_token_length,
+                    num_threads=num_threads,
+                    progress=told,
+                )
             )
-        )
 
     def truncate(self, vocab_size: int) -> Tokenizer:
-        """Return the tokenizer that training to this smaller `vocab_size` would have given.
+        """Return a tokenizer with a smaller vocabulary (to shorten a text to so many tokens, see `fit`).
+
+        It is the one that training to this `vocab_size` would have given: the first merges are kept.
 
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
@@ -188,45 +196,77 @@ class Tokenizer:
         min_count: int = 1,
         max_token_length: int | None = None,
         num_threads: int | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Tokenizer:
         """Learn up to `add` further tokens on new text; every id that exists keeps its meaning.
 
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        counts = documents_or_counts
-        if not isinstance(counts, Counts):
-            counts = Counts.from_iterator(
-                counts,
-                pattern=self.pattern,
-                dialect=self.dialect,
-                special_tokens=list(self.special_tokens),
-                num_threads=num_threads,
-                progress=progress,
+        with _shown(progress) as told:
+            counts = documents_or_counts
+            if not isinstance(counts, Counts):
+                counts = Counts.from_iterator(
+                    counts,
+                    pattern=self.pattern,
+                    dialect=self.dialect,
+                    special_tokens=list(self.special_tokens),
+                    num_threads=num_threads,
+                    progress=told,
+                )
+            return type(self)(
+                extend_vocabulary(
+                    self._vocabulary,
+                    counts,
+                    add,
+                    min_count=min_count,
+                    max_token_length=max_token_length,
+                    num_threads=num_threads,
+                    progress=told,
+                ),
+                self._assumptions,
             )
-        return type(self)(
-            extend_vocabulary(
-                self._vocabulary,
-                counts,
-                add,
-                min_count=min_count,
-                max_token_length=max_token_length,
-                num_threads=num_threads,
-                progress=progress,
-            ),
-            self._assumptions,
-        )
 
     # Encoding ----------------------------------------------------------------------------------------
 
-    def encode(self, text: str, special: Special = "parse") -> list[int]:
+    def encode(
+        self,
+        text: str,
+        special: Special = "parse",
+        *,
+        prepend: Tokens | None = None,
+        append: Tokens | None = None,
+    ) -> list[int]:
         """Encode text.
 
         A special token in the text becomes its id (`special="parse"`), is ordinary text (`"text"`), or is
-        refused with a `ValueError` (`"error"`).
+        refused with a `ValueError` (`"error"`). Use `"text"` or `"error"` for text that users write: with
+        `"parse"`, whoever writes `<|endoftext|>` ends the text. `prepend` and `append` are tokens to put
+        before and behind the ids: special tokens by name, any by id, one or several.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
+        [256, 60, 124, 101, 110, 100, 111, 102, 116, 101, 120, 116, 124, 62, 258]
         """
-        return self._encoder.encode(text, special)
+        try:
+            ids = self._encoder.encode(text, special)
+        except TypeError:
+            raise _not_a_text(text) from None
+        if prepend is None and append is None:
+            return ids
+        return [*self._ids_of(prepend, "prepend"), *ids, *self._ids_of(append, "append")]
+
+    def _ids_of(self, tokens: Tokens | None, name: str) -> list[int]:
+        """Return the ids of special tokens that are given by name, and of any that are given by id."""
+        ids = []
+        for token in [tokens] if isinstance(tokens, str | int) else tokens or ():
+            if isinstance(token, str) and token not in self.special_tokens:
+                has = ", ".join(self.special_tokens) or "none"
+                raise ValueError(f"{name}: {token!r} is not a special token of this tokenizer (it has {has})")
+            token_id = self.special_tokens[token] if isinstance(token, str) else token
+            self.token_bytes(token_id)
+            ids.append(token_id)
+        return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text in which special tokens are ordinary text."""
@@ -306,10 +346,15 @@ class Tokenizer:
     def count(self, text: str, *, special: Special = "parse", num_threads: int | None = None) -> int:
         """Return how many ids encoding a text gives, without making them.
 
+        As in `encode`, a special token in the text counts as one unless `special` is `"text"`.
+
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        return self._encoder.count(text, special, num_threads)
+        try:
+            return self._encoder.count(text, special, num_threads)
+        except TypeError:
+            raise _not_a_text(text, "count") from None
 
     def count_batch(
         self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
@@ -334,7 +379,7 @@ class Tokenizer:
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
-        ('ab ab ab', 'abc')
+        ('ab ab ab', ' abc')
         """
         if side not in ("right", "left"):
             raise ValueError(f'side must be "right" or "left", not {side!r}')
@@ -388,6 +433,8 @@ class Tokenizer:
 
     def decode(self, ids: Ids, *, errors: str = "strict") -> str:
         """Decode ids; an unknown id is a `KeyError`, bytes that are not UTF-8 a `UnicodeDecodeError`."""
+        if isinstance(ids, int):
+            raise TypeError(f"decode takes a list of ids: write decode([{ids}])")
         return self._encoder.decode(ids, errors)
 
     def decode_bytes(self, ids: Ids) -> bytes:
@@ -633,6 +680,28 @@ class Tokenizer:
             f"Tokenizer({self.vocab_size:,} tokens, {len(self.special_tokens)} of them special, "
             f"dialect {self.dialect.name}, fingerprint {self.fingerprint[:12]})"
         )
+
+
+@contextmanager
+def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Yield what is told how far the work is; `True` stands for bars on a terminal or in a notebook."""
+    if progress is True:
+        from bpetite.show.progress import Bars  # It brings rich, which takes longer to import than all else.
+
+        with Bars() as bars:
+            yield bars
+    else:
+        yield progress or None
+
+
+def _not_a_text(text: object, method: str = "encode") -> TypeError:
+    """Say what to do instead of giving a method what is no text."""
+    kind = type(text).__name__
+    if isinstance(text, bytes):
+        return TypeError(f'{method} takes a str, not bytes: give it text.decode("utf-8")')
+    if isinstance(text, list | tuple):
+        return TypeError(f"{method} takes one str, not a {kind}: {method}_batch takes several texts")
+    return TypeError(f"{method} takes a str, not {kind}")
 
 
 def _from_artifact(kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:

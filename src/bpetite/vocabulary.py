@@ -312,7 +312,10 @@ class Vocabulary:
         planned = self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
         kept = set(self.base_ids)
         if BASE_VOCAB_SIZE + planned > len(self.tokens):
-            raise ValueError(f"vocab_size {vocab_size} is larger than this vocabulary can give")
+            raise ValueError(
+                f"vocab_size {vocab_size} is larger than this vocabulary of {self.vocab_size} tokens: "
+                "truncate makes a vocabulary smaller (Tokenizer.fit shortens a text)"
+            )
         merges = []
         for pair, token_id in zip(self.merges, self.merge_ids, strict=True):
             if token_id not in kept:

@@ -20,9 +20,9 @@ from bpetite.cli.options import (
     add_threads,
     check_output,
 )
-from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
+from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
 bpetite count --input corpus.txt --output counts.parquet

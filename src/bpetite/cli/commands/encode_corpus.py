@@ -17,9 +17,9 @@ from bpetite.cli.options import (
     add_threads,
     json_line,
 )
-from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.manifest import Manifest
+from bpetite.show.progress import BytesProgress
 from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """

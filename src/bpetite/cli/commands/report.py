@@ -18,11 +18,11 @@ from bpetite.cli.options import (
     check_output,
     json_line,
 )
-from bpetite.cli.progress import BytesProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Reading, decoded, read_batches
 from bpetite.corpus.sources import Input, find_inputs
+from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html

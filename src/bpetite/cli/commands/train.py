@@ -18,11 +18,11 @@ from bpetite.cli.options import (
     check_output,
     json_line,
 )
-from bpetite.cli.progress import TrainingProgress
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
+from bpetite.show.progress import TrainingProgress
 from bpetite.tokenizer import Tokenizer
 from bpetite.training import planned_tokens
 

@@ -6,7 +6,7 @@ import argparse
 
 from bpetite import corpus
 from bpetite.cli.options import Commands, add_command, add_quiet, json_line
-from bpetite.cli.progress import BytesProgress
+from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
 bpetite verify ids/

@@ -1,4 +1,4 @@
-"""What a long command shows on stderr: a live bar on a terminal, plain lines elsewhere, nothing if quiet."""
+"""How far long work is, on stderr: a live bar on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import rich.progress
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
-    Progress,
     ProgressColumn,
     Task,
     TaskID,
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 EVERY = 100
-"""A plain line is written at every hundredth merge."""
+"""A plain line is written at every hundredth merge ..."""
+
+FIRST = 1000
+"""... up to this one. After it, and where bytes are counted, ..."""
 
 EVERY_SECONDS = 10
-"""Or, where bytes are counted, so many seconds after the last one."""
+"""... a line is written so many seconds after the last one."""
 
 
 class _RateColumn(ProgressColumn):
@@ -55,14 +58,15 @@ class _Shown:
     """Bars on a terminal, one for each stage, while a block runs; and lines, unless they are unwanted."""
 
     def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
+        console = Console(stderr=True)
         self._quiet = quiet
-        self._live = not quiet and sys.stderr.isatty()
-        self._bars = Progress(
+        self._live = not quiet and (sys.stderr.isatty() or console.is_jupyter)
+        self._bars = rich.progress.Progress(
             TextColumn("{task.description:>9}"),
             BarColumn(),
             *columns,
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console,
             transient=True,
             disable=not self._live,
         )
@@ -99,6 +103,8 @@ class TrainingProgress(_Shown):
         )
         self._planned = planned
         self._merges_told = 0
+        self._merges_counted = 0
+        self._told_at = time.monotonic()
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -114,15 +120,23 @@ class TrainingProgress(_Shown):
 
     def complete(self, merges: int, elapsed_ms: float) -> None:
         """Tell that training is over."""
-        self._tell_merges(merges)
+        self._tell_merges(merges, last=True)
         self._bars.stop()
         early = f" (of {self._planned} planned; no pair is left)" if merges < self._planned else ""
         self._say(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
 
-    def _tell_merges(self, done: int) -> None:
-        while not self._live and self._merges_told + EVERY <= done:
-            self._merges_told += EVERY
-            self._say(f"Training merges: completed={self._merges_told} planned={self._planned}")
+    def _tell_merges(self, done: int, *, last: bool = False) -> None:
+        """Write a line for each hundred merges; later ones at intervals, and the last one always."""
+        while not self._live and self._merges_counted + EVERY <= done:
+            self._merges_counted += EVERY
+            if self._merges_counted <= FIRST or time.monotonic() - self._told_at >= EVERY_SECONDS:
+                self._tell_merges_counted()
+        if last and self._merges_told < self._merges_counted:
+            self._tell_merges_counted()
+
+    def _tell_merges_counted(self) -> None:
+        self._merges_told, self._told_at = self._merges_counted, time.monotonic()
+        self._say(f"Training merges: completed={self._merges_told} planned={self._planned}")
 
 
 class BytesProgress(_Shown):
@@ -160,3 +174,17 @@ class BytesProgress(_Shown):
             f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
             f" ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
         )
+
+
+class Bars(_Shown):
+    """Called with `(stage, done, total)`: one bar for each stage, and no lines where there is no terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            TextColumn("{task.percentage:3.0f}%"), _RateColumn(), TimeElapsedColumn(), quiet=False
+        )
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage has come."""
+        if self._live and stage != "documents":
+            self._draw(stage, done, total)
