@@ -45,6 +45,7 @@ from bpetite import Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2
+from bpetite.formats.shared import printable
 from bpetite.vocabulary import Vocabulary
 
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
@@ -191,7 +192,7 @@ def _rank_file(vocabulary: Vocabulary) -> bytes:
 
 
 def _tokenizer_json(vocabulary: Vocabulary) -> str:
-    spelled = {token_id: gpt2.to_printable(token) for token_id, token in vocabulary.tokens.items()}
+    spelled = {token_id: printable.to_printable(token) for token_id, token in vocabulary.tokens.items()}
     model = tokenizers.models.BPE(
         vocab={text: token_id for token_id, text in spelled.items()},
         merges=[(spelled[left], spelled[right]) for left, right in vocabulary.merges],

@@ -451,7 +451,7 @@ def definition(**changes: object) -> dict[str, object]:
         ({"ids": np.array([*range(256), 0], dtype=np.uint32)}, "id 0 is given to two tokens"),
         ({"special_tokens": [("<s>", 256)]}, "id 256 is given to two tokens"),
         ({"special_tokens": [("<s>", 257), ("<s>", 258)]}, '"<s>" is given twice'),
-        ({"special_tokens": [("", 257)]}, "token 257 is empty"),
+        ({"special_tokens": [("", 257)]}, "special token is empty"),
         ({"merges": np.array([(97, 98, 300)], dtype=np.uint32)}, "merge 0 names id 300"),
         ({"merges": np.array([(98, 97, 256)], dtype=np.uint32)}, "not what its parents spell"),
         ({"merges": np.array([(97, 98)], dtype=np.uint32)}, "rows have 2 numbers"),

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 from tokenizers.pre_tokenizers import ByteLevel, Split
 
-from bpetite import Tokenizer, Vocabulary
+from bpetite import Tokenizer, Vocabulary, _persistence
+from bpetite._encoder import encode
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
@@ -28,6 +29,7 @@ from bpetite.formats.shared.oniguruma import (
     covers_all_text,
     matches_every_character,
 )
+from bpetite.formats.shared.printable import to_printable
 from bpetite.formats.shared.sequences import _DEEPSEEK
 from bpetite.patterns import PATTERNS
 from known_characters import known_text
@@ -297,21 +299,16 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     (r"model.vocab\['a'\]: 1000000", put("model", "vocab", "a", 10**4000)),
     (r"model.vocab\['a'\]: '5' is no id", put("model", "vocab", "a", "5")),
     ("model.vocab: id 98 is given to", put("model", "vocab", "a", 98)),
-    ("lack byte 97", lambda d: (d["model"]["vocab"].pop("a"), put("model", "merges", [])(d))),
-    ("'a b' is not byte-level: ' ' stands for no byte", put("model", "vocab", "a b", 5000)),
-    ("'▁the' is not byte-level", put("model", "vocab", "▁the", 5000)),
-    ("token 5000 is empty", put("model", "vocab", "", 5000)),
     ("model.merges must be a list", put("model", "merges", {})),
     (r"model.merges\[0\]: 'ab' is no pair", put("model", "merges", 0, "ab")),
     (r"model.merges\[0\]: 'a b c' is no pair", put("model", "merges", 0, "a b c")),
     (r"model.merges\[0\]: \['a'\] is no pair", put("model", "merges", 0, ["a"])),
     (r"model.merges\[0\]: \['a', 5\] is no pair", put("model", "merges", 0, ["a", 5])),
     (r"model.merges\[0\]: 5 is no pair", put("model", "merges", 0, 5)),
-    (r"model.merges\[0\]: '▁ a' is not byte-level", put("model", "merges", 0, "▁ a")),
+    (r"merge 0 is made of '▁' \(not byte-level\)", put("model", "merges", 0, "▁ a")),
     ("merge 1 is made of b'zqz', which no token is", put("model", "merges", 1, "zqz a")),
     ("merge 1 makes b'zq', which no token is", put("model", "merges", 1, "z q")),
     (r"merge \d+, .* stands twice", lambda d: d["model"]["merges"].append(d["model"]["merges"][3])),
-    ("no earlier merge makes", lambda d: d["model"]["merges"].reverse()),
     ("added_tokens must be a list", put("added_tokens", {"a": 1})),
     (r"added_tokens\[0\] must be an object", put("added_tokens", [5])),
     (r"added_tokens\[0\].content must be a string", put("added_tokens", 0, "content", 5)),
@@ -541,3 +538,63 @@ def test_every_way_to_encode_normalizes() -> None:
     with pytest.raises(ValueError, match="normalizes text"):
         list(tok.encode_iterable(["e", "\u0301"]))
     assert tok.decode(tok.encode("e\u0301")) == "é"
+
+
+def test_what_a_vocabulary_holds_beside_bytes_and_merges_is_kept(small: Json) -> None:
+    document = copy.deepcopy(small)
+    vocab = document["model"]["vocab"]
+    del vocab[to_printable(b"\xf5")]
+    others = ["", "‼", "▁the", "a b"]
+    vocab.update({text: 5000 + place for place, text in enumerate(others)})
+    document["model"]["merges"].reverse()
+    content = json.dumps(document).encode()
+    tok, peer = ours(content), theirs(content)
+    assert tok.vocabulary.irregular
+    for text in [*TEXTS, "‼ ▁the a b"]:
+        assert tok.encode(text) == peer(text)
+    assert [tok.decode([5000 + place]) for place in range(len(others))] == others
+    again = _persistence.vocabulary_of(_persistence.artifact_bytes(tok.vocabulary), "again.json")
+    assert again == tok.vocabulary
+    assert not any("lack" in said for said in huggingface.parse("t", content).assumptions)
+
+
+def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> None:
+    document = copy.deepcopy(small)
+    document["model"]["merges"] = []
+    del document["model"]["vocab"]["z"]
+    read = huggingface.parse("t", json.dumps(document).encode())
+    assert any("1 bytes lack a token, such as 0x7a" in said for said in read.assumptions)
+    assert len(Tokenizer(read.vocabulary).encode("abc")) == 3
+    for _ in range(2):
+        with pytest.raises(ValueError, match='"lazy" has a byte that no token'):
+            Tokenizer(read.vocabulary).encode("lazy")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_merges_in_any_order_give_the_ids_that_tokenizers_gives(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = "ab" if seed % 2 else "abc"
+    tokens = list(letters)
+    for _ in range(rng.randint(3, 25)):
+        token = rng.choice(tokens) + rng.choice(tokens)
+        if token not in tokens and len(token) <= 12:
+            tokens.append(token)
+    pairs = [[token[:cut], token[cut:]] for token in tokens for cut in range(1, len(token))]
+    merges = [pair for pair in pairs if all(part in tokens for part in pair)]
+    rng.shuffle(merges)
+    document = json.loads(base_file())
+    document["model"]["merges"] = merges if seed % 3 else [" ".join(pair) for pair in merges]
+    document["model"]["ignore_merges"] = seed % 5 == 0
+    vocab = document["model"]["vocab"]
+    vocab.update({token: 1000 + place for place, token in enumerate(tokens) if token not in vocab})
+    content = json.dumps(document).encode()
+    tok, peer = ours(content), theirs(content)
+    specification = functools.partial(
+        encode, whole_pretoken_first=tok.vocabulary.whole_pretoken_first, special_tokens={}
+    )
+    for length in (1, 2, 3, 5, 8, 13, 30, 70, 150):
+        for _ in range(6):
+            text = "".join(rng.choices(letters, k=length))
+            ids = tok.encode(text)
+            assert ids == peer(text)
+            assert ids == specification(text, vocab=tok.vocabulary.tokens, merges=tok.merges)

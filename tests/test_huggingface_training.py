@@ -14,7 +14,7 @@ from tokenizers.trainers import BpeTrainer
 
 from bpetite import Tokenizer
 from bpetite._internal.standard_library import standard_library_files
-from bpetite.formats.gpt2 import from_printable
+from bpetite.formats.shared.printable import from_printable
 
 
 def peer_vocabulary(

@@ -20,7 +20,7 @@ from bpetite._internal import fingerprint
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.dialect import DIALECTS, Dialect
 from bpetite.training import extend_vocabulary
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Arrays, Vocabulary
 
 BASE = {byte: bytes([byte]) for byte in range(256)}
 
@@ -314,3 +314,81 @@ def test_counts_made_with_the_same_boundaries_in_another_order_fit() -> None:
     assert Tokenizer.train_from_counts(
         one, 260, dialect="tiktoken", special_tokens=["<a>", "<z>"]
     ).special_tokens == {"<a>": 257, "<z>": 258}
+
+
+def test_merges_may_stand_before_their_parents_where_that_is_said() -> None:
+    tokens = BASE | {256: b"abab", 257: b"ab"}
+    with pytest.raises(ValueError, match="merge 0 is made of id 257, which no earlier merge makes"):
+        Vocabulary(tokens, [(257, 257), (97, 98)])
+    made = Vocabulary(tokens, [(257, 257), (97, 98)], irregular=True)
+    assert made.irregular
+    assert Tokenizer(made).encode("xabab abab") == [120, 256, 32, 256]
+    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    regular = Vocabulary(tokens, [(97, 98), (257, 257)], irregular=True)
+    assert not regular.irregular
+    assert regular == Vocabulary(tokens, [(97, 98), (257, 257)])
+    assert json.loads(artifact_bytes(regular))["schema_version"] == 2
+
+
+def test_bytes_may_have_no_token_where_that_is_said() -> None:
+    tokens = {byte: token for byte, token in BASE.items() if byte not in (0xFF, ord("z"))}
+    with pytest.raises(ValueError, match="lack byte 122"):
+        Vocabulary(tokens, [])
+    made = Vocabulary(tokens, [], irregular=True)
+    assert made.irregular
+    assert vocabulary_of(artifact_bytes(made), "made.json") == made
+    assert Tokenizer(made).encode("a") == [97]
+    with pytest.raises(ValueError, match='"z" has a byte that no token'):
+        Tokenizer(made).encode("z")
+    with pytest.raises(ValueError, match="lack byte 122"):
+        made.base_ids  # noqa: B018  # the point of the test
+
+
+def test_tokens_that_are_only_decoded_are_part_of_the_vocabulary() -> None:
+    made = Vocabulary(BASE | {256: b"ab"}, [(97, 98)], {"<x>": 257}, decode_only={300: b"ab", 299: b""})
+    tok = Tokenizer(made)
+    assert (made.vocab_size, made.mergeable_vocab_size) == (260, 257)
+    assert list(made.decode_only) == [299, 300]
+    assert tok.encode("ab<x>") == [256, 257]
+    assert tok.decode([299, 300, 256]) == "abab"
+    assert made.fingerprint != dataclasses.replace(made, decode_only={}).fingerprint
+    assert json.loads(artifact_bytes(made))["schema_version"] == 3
+    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    assert made.truncate(256).decode_only == made.decode_only
+    with pytest.raises(ValueError, match="id 257 is given twice"):
+        dataclasses.replace(made, decode_only={257: b""})
+
+
+@given(
+    st.lists(st.tuples(*[st.integers(94, 103) | st.integers(254, 262)] * 3), max_size=8),
+    st.dictionaries(st.integers(94, 103) | st.integers(250, 262), st.binary(max_size=3), max_size=8),
+    st.sampled_from([{}, {"x": 257}, {"x": 1000}]),
+)
+@example([(257, 257, 256), (97, 98, 257)], {256: b"abab", 257: b"ab"}, {})
+@example([(257, 257, 256), (97, 98, 257)], {256: b"abab", 257: b"ab"}, {"x": 257})
+@example([(257, 257, 256), (257, 257, 256)], {256: b"abab", 257: b"ab"}, {})
+@example([(97, 98, 257)], {256: b"abab", 257: b"ba"}, {})
+@example([(97, 98, 257)], {256: b"abab", 257: b"ab", 98: b"ab"}, {})
+def test_arrays_are_taken_and_refused_as_objects_are(
+    rows: list[tuple[int, int, int]], tokens: dict[int, bytes], specials: dict[str, int]
+) -> None:
+    tokens = dict(sorted((BASE | tokens).items()))
+    ones = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
+    arrays = Arrays(
+        np.array(list(tokens), np.uint32),
+        b"".join(tokens.values()),
+        np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
+        rows_of(*rows),
+    )
+    found = outcome(lambda: Vocabulary(ones, (), specials, irregular=True).with_arrays(arrays))
+    expected = outcome(
+        lambda: Vocabulary(
+            tokens, [row[:2] for row in rows], specials, merge_ids=[row[2] for row in rows], irregular=True
+        )
+    )
+    if isinstance(expected, Vocabulary) or isinstance(found, Vocabulary):
+        assert found == expected
+    if isinstance(found, Vocabulary) and isinstance(expected, Vocabulary):
+        assert found.fingerprint == expected.fingerprint
+        assert found.irregular == expected.irregular
+        assert artifact_bytes(found) == artifact_bytes(expected)

@@ -15,6 +15,7 @@ mod memory;
 pub mod merge;
 #[cfg(target_os = "linux")]
 mod pages;
+pub mod pairs;
 pub mod parquet;
 mod prefetch;
 pub mod pretokenize;

@@ -1,7 +1,8 @@
 //! Tokens in the order of rank in, the two parents of each out: merges recovered from ranks alone.
 //!
 //! Where only ranks are known, two neighbouring tokens merge if their bytes together are a token: the lowest rank
-//! first, of equal ones the leftmost. A token's parents are what is left of it just before it is made.
+//! first, of equal ones the leftmost. A token's parents are what is left of it just before it is made; they may have
+//! higher ranks than the token itself.
 //!
 //! Merging by these pairs gives the same ids as merging by ranks. As long as no merge crosses the ends of a stretch
 //! of text, the merges inside it are, one by one, those of the stretch alone: the lowest and leftmost of all, being
@@ -14,55 +15,47 @@ use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error::{Error, Result};
-use crate::watch::{Stage, Watch};
+use crate::watch::{Pulse, Watch};
 
 /// Where a token comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It is a single byte.
     Base,
-    /// It is made of these two, which have lower ranks.
+    /// It is made of these two.
     Merge(u32, u32),
     /// No merge ever makes it.
     Unreachable,
-    /// A token of a higher rank must be made before it.
-    OutOfOrder,
 }
 
 const NONE: u32 = u32::MAX;
-/// How many bytes of tokens are worked on between two reports.
-const BYTES_PER_REPORT: usize = 1 << 16;
 
 /// Find the origin of every token; `tokens` are in the order of rank.
 pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
     let ranks = Ranks::new(tokens)?;
     let mut course = Course::default();
     let mut origins = Vec::with_capacity(tokens.len());
-    let mut bytes = 0;
-    for (rank, &token) in (0..).zip(tokens) {
-        bytes += token.len();
-        if bytes > BYTES_PER_REPORT {
-            bytes = 0;
-            watch.report(Stage::Merging, u64::from(rank), tokens.len() as u64)?;
-        }
-        origins.push(origin(&ranks, &mut course, rank, token)?);
+    let mut pulse = Pulse::of(watch);
+    for &token in tokens {
+        pulse.beat(token.len())?;
+        origins.push(if token.len() == 1 {
+            Origin::Base
+        } else {
+            match course.run(&ranks, token)? {
+                Some([left, right, _]) => Origin::Merge(left, right),
+                None => Origin::Unreachable,
+            }
+        });
     }
     Ok(origins)
 }
 
-fn origin(ranks: &Ranks, course: &mut Course, rank: u32, token: &[u8]) -> Result<Origin> {
-    if token.len() == 1 {
-        return Ok(Origin::Base);
-    }
-    course.run(ranks, token, rank)?;
-    let second = course.after(0);
-    if course.after(second) == token.len()
-        && let (Some(left), Some(right)) = (ranks.get(&token[..second]), ranks.get(&token[second..]))
-    {
-        return Ok(Origin::Merge(left, right));
-    }
-    course.run(ranks, token, NONE)?;
-    Ok(if course.after(0) == token.len() { Origin::OutOfOrder } else { Origin::Unreachable })
+/// Which two neighbours merge, and into what.
+pub trait Rule {
+    /// The number of a byte's token; `u32::MAX` if there is none.
+    fn byte(&self, byte: u8) -> u32;
+    /// The rank and the resulting token of two neighbours that spell `bytes` together.
+    fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)>;
 }
 
 struct Ranks<'a> {
@@ -100,15 +93,29 @@ impl<'a> Ranks<'a> {
     }
 }
 
+/// A token's number is its rank.
+impl Rule for Ranks<'_> {
+    fn byte(&self, byte: u8) -> u32 {
+        self.get(&[byte]).unwrap_or(NONE)
+    }
+
+    fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)> {
+        if left == NONE || right == NONE {
+            return None;
+        }
+        self.get(bytes).map(|rank| (rank, rank))
+    }
+}
+
 /// A fast hash of short byte strings with a random key, so that no file can be made to collide.
 #[derive(Clone, Copy)]
-struct Keyed {
+pub struct Keyed {
     key: u64,
     state: u64,
 }
 
 impl Keyed {
-    fn random() -> Self {
+    pub fn random() -> Self {
         let random = RandomState::new();
         Self { key: random.hash_one(0) | 1, state: random.hash_one(1) }
     }
@@ -147,65 +154,65 @@ impl Hasher for Keyed {
 
 /// The tokens of a stretch of bytes while it is being merged, as a doubly linked list over the places they start at.
 #[derive(Default)]
-struct Course {
+pub struct Course {
+    token: Vec<u32>,
     next: Vec<u32>,
     previous: Vec<u32>,
-    /// The rank of what a token and the one after it spell together.
-    rank: Vec<u32>,
+    /// The rank of the merge of a token with the one after it, and what that makes.
+    merge: Vec<(u32, u32)>,
     /// Rank and place of every pair; one that is no more is recognised by its rank.
     heap: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl Course {
-    /// Merge bytes by the ranks below `limit`.
-    fn run(&mut self, ranks: &Ranks, bytes: &[u8], limit: u32) -> Result<()> {
+    /// Merge bytes until no merge is left: the last merge (left, right, rank) if they are one token then.
+    pub fn run(&mut self, rule: &impl Rule, bytes: &[u8]) -> Result<Option<[u32; 3]>> {
         let length = u32::try_from(bytes.len())
             .map_err(|_| Error::Value(format!("a token of {} bytes is too long", bytes.len())))?;
+        self.token.clear();
+        self.token.extend(bytes.iter().map(|&byte| rule.byte(byte)));
         self.next.clear();
         self.next.extend(1..=length);
         self.previous.clear();
         self.previous.extend((0..length).map(|place| place.wrapping_sub(1)));
-        self.rank.clear();
-        self.rank.resize(bytes.len(), NONE);
+        self.merge.clear();
+        self.merge.resize(bytes.len(), (NONE, NONE));
         self.heap.clear();
         for place in 0..length {
-            self.look_up(ranks, bytes, limit, place);
+            self.look_up(rule, bytes, place);
         }
+        let mut last = None;
         while let Some(Reverse((rank, place))) = self.heap.pop() {
-            if self.rank[place as usize] != rank {
+            if self.merge[place as usize].0 != rank {
                 continue;
             }
             let absorbed = self.next[place as usize];
             let following = self.next[absorbed as usize];
-            self.rank[absorbed as usize] = NONE;
+            last = Some([self.token[place as usize], self.token[absorbed as usize], rank]);
+            self.token[place as usize] = self.merge[place as usize].1;
+            self.merge[absorbed as usize] = (NONE, NONE);
             self.next[place as usize] = following;
             if following < length {
                 self.previous[following as usize] = place;
             }
-            self.look_up(ranks, bytes, limit, place);
+            self.look_up(rule, bytes, place);
             if place > 0 {
-                self.look_up(ranks, bytes, limit, self.previous[place as usize]);
+                self.look_up(rule, bytes, self.previous[place as usize]);
             }
         }
-        Ok(())
+        Ok(last.filter(|_| self.next.first() == Some(&length)))
     }
 
-    /// Set the rank of the pair that begins at `place`.
-    fn look_up(&mut self, ranks: &Ranks, bytes: &[u8], limit: u32, place: u32) {
-        let following = self.next[place as usize] as usize;
-        let rank = match self.next.get(following) {
-            Some(&end) => ranks.get(&bytes[place as usize..end as usize]).filter(|&rank| rank < limit),
-            None => None,
-        };
-        self.rank[place as usize] = rank.unwrap_or(NONE);
-        if let Some(rank) = rank {
+    /// Look for the merge of the token at `place` with the next one.
+    fn look_up(&mut self, rule: &impl Rule, bytes: &[u8], place: u32) {
+        let (start, following) = (place as usize, self.next[place as usize] as usize);
+        let merge = self.next.get(following).and_then(|&end| {
+            rule.merge(self.token[start], self.token[following], &bytes[start..end as usize])
+        });
+        self.merge[start] = merge.unwrap_or((NONE, NONE));
+        if let Some((rank, _)) = merge {
             self.heap.push(Reverse((rank, place)));
         }
-    }
-
-    /// The place of the token after the one at `place`; the number of bytes if it is the last.
-    fn after(&self, place: usize) -> usize {
-        self.next.get(place).map_or(self.next.len(), |&next| next as usize)
     }
 }
 
@@ -235,9 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_merges_never_make_is_told_from_one_made_too_late() {
+    fn a_token_may_be_made_of_tokens_of_higher_ranks_or_of_none() {
         assert_eq!(origins(&["a", "b", "c", "abc"])[3], Origin::Unreachable);
-        assert_eq!(origins(&["a", "b", "c", "abc", "ab"])[3..], [Origin::OutOfOrder, Origin::Merge(0, 1)]);
+        assert_eq!(origins(&["a", "b", "c", "abc", "ab"])[3..], [Origin::Merge(4, 2), Origin::Merge(0, 1)]);
+        assert_eq!(origins(&["a", "b", "abab", "ab"])[2..], [Origin::Merge(3, 3), Origin::Merge(0, 1)]);
+    }
+
+    #[test]
+    fn a_token_of_a_byte_that_is_none_is_made_by_no_merge() {
+        assert_eq!(origins(&["a", "ab"])[1], Origin::Unreachable);
     }
 
     #[test]

@@ -41,6 +41,24 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
     Some(tokens.in_order())
 }
 
+/// Whether the parents of every merge (left, right and resulting token) are bytes or made by a merge before it; `None`
+/// where a merge does not make what its parents spell.
+pub fn spelled_in_order(tokens: &[&[u8]], merges: &[[u32; 3]]) -> Option<bool> {
+    let mut made: Vec<bool> = tokens.iter().map(|token| token.len() == 1).collect();
+    let mut in_order = true;
+    for &[left, right, both] in merges {
+        let token = |number: u32| tokens.get(number as usize).copied();
+        let (first, second, whole) = (token(left)?, token(right)?, token(both)?);
+        if whole.len() != first.len() + second.len() || !whole.starts_with(first) || !whole.ends_with(second)
+        {
+            return None;
+        }
+        in_order &= made[left as usize] && made[right as usize];
+        made[both as usize] = true;
+    }
+    Some(in_order)
+}
+
 /// Whether no pair is merged twice.
 fn are_distinct(merges: &[[u32; 3]]) -> bool {
     let mut pairs: Vec<u64> =
@@ -133,6 +151,16 @@ mod tests {
     fn two_merges_may_make_the_same_token() {
         let merges = [[97, 97, 256], [256, 97, 257], [97, 256, 257]];
         assert_eq!(spell_merges(&bytes(), &merges, 100).unwrap().ids.len(), 258);
+    }
+
+    #[test]
+    fn the_order_of_merges_and_what_they_spell_is_checked() {
+        let tokens: [&[u8]; 5] = [b"a", b"b", b"ab", b"aba", b""];
+        assert_eq!(spelled_in_order(&tokens, &[[0, 1, 2], [2, 0, 3]]), Some(true));
+        assert_eq!(spelled_in_order(&tokens, &[[2, 0, 3], [0, 1, 2]]), Some(false));
+        for wrong in [[0, 1, 3], [1, 0, 2], [0, 9, 2], [2, 4, 3]] {
+            assert_eq!(spelled_in_order(&tokens, &[wrong]), None);
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Make the table of tokens that are non-empty and have ids of their own.
+    /// Make the table of tokens that have ids of their own.
     pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])> + Clone) -> Result<Self> {
         let near = tokens.clone().count().saturating_mul(SPREAD);
         let last = tokens.clone().map(|(id, _)| id as usize).filter(|&id| id < near).max();
@@ -59,9 +59,6 @@ impl Tokens {
     }
 
     fn add(&mut self, id: u32, token: &[u8]) -> Result<()> {
-        if token.is_empty() {
-            return Err(Error::Value(format!("token {id} is empty")));
-        }
         let record = self.make_record(token)?;
         let place = match self.records.get_mut(id as usize) {
             Some(place) => place,
@@ -257,10 +254,20 @@ mod tests {
     }
 
     #[test]
-    fn an_id_given_twice_and_an_empty_token_are_refused() {
+    fn an_id_given_twice_is_refused() {
         let twice: Vec<(u32, &[u8])> = vec![(3, b"a"), (3, b"b")];
         assert!(Tokens::new(twice.into_iter()).is_err());
-        let empty: Vec<(u32, &[u8])> = vec![(3, b"")];
-        assert!(Tokens::new(empty.into_iter()).is_err());
+    }
+
+    #[test]
+    fn an_empty_token_writes_nothing() {
+        let given: Vec<(u32, &[u8])> = vec![(3, b""), (4, b"ab")];
+        let tokens = Tokens::new(given.into_iter()).unwrap();
+        assert_eq!(tokens.get(3), Some(&b""[..]));
+        for count in [0, 1, GROUP, 3 * GROUP] {
+            let ids = [&[4][..], &vec![3; count], &[4]].concat();
+            assert_eq!(tokens.total_length(&ids).unwrap(), 4);
+            assert_eq!(written(&tokens, &ids, 4).unwrap(), b"abab");
+        }
     }
 }

@@ -19,8 +19,12 @@ def encode(
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
+    *,
+    whole_pretoken_first: bool = False,
 ) -> list[int]:
     """Encode text; exact literal occurrences of special tokens become their ids.
+
+    `whole_pretoken_first` gives a pretoken that is a token that token's id before any merge is tried.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
@@ -31,7 +35,9 @@ def encode(
         if is_special:
             ids.append(special_tokens[segment])
         else:
-            ids.extend(_encode_ordinary(segment, vocab, merges, special_tokens, pattern))
+            ids.extend(
+                _encode_ordinary(segment, vocab, merges, special_tokens, pattern, whole_pretoken_first)
+            )
     return ids
 
 
@@ -41,17 +47,30 @@ def _encode_ordinary(
     merges: Sequence[Pair],
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
+    whole_pretoken_first: bool = False,
 ) -> Iterator[int]:
     """Encode text in which no special token is looked for.
 
     The pair of the lowest rank is merged, of equal ones the leftmost, until there is none. (A pass over all
-    pairs of that rank is the same, unless a later merge makes a token that an earlier one made too. Foreign
-    vocabularies have such merges, and their own tools take one pair at a time.)
+    pairs of that rank is the same, unless a later merge makes a token that an earlier one made too, or that
+    an earlier one takes. Foreign vocabularies have such merges, and their own tools take one pair at a time.)
+
+    >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
+    >>> list(_encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
+    [120, 256, 32, 256]
+
+    A byte that no token is has no id, and a text that holds it cannot be encoded.
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     id_of_merge = merge_ids(vocab, merges, special_tokens)
     rank_of = {pair: rank for rank, pair in enumerate(merges)}
+    whole = _id_of_token(vocab, special_tokens) if whole_pretoken_first else {}
     for pretoken in pretokenize(text, pattern):
+        if pretoken in whole:
+            yield whole[pretoken]
+            continue
+        if not id_of_byte.keys() >= set(pretoken):
+            raise ValueError(f"{pretoken!r} has a byte that no token of this vocabulary is")
         ids = [id_of_byte[byte] for byte in pretoken]
         while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
             rank = min(present)
@@ -108,3 +127,9 @@ def _base_ids(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> 
         for token_id, token in vocab.items()
         if len(token) == 1 and token_id not in specials
     }
+
+
+def _id_of_token(vocab: Mapping[int, bytes], special_tokens: Mapping[str, int]) -> dict[bytes, int]:
+    """Return the id of every token's bytes, of equal ones the smallest."""
+    specials = set(special_tokens.values())
+    return {vocab[token_id]: token_id for token_id in sorted(set(vocab) - specials, reverse=True)}

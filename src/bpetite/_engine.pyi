@@ -23,10 +23,13 @@ __all__ = [
     "character_classes",
     "check_pattern",
     "column_chunks",
+    "happening_merges",
     "pretokenize",
     "recover_merges",
+    "resolve_pairs",
     "safe_cut",
     "spell_merges",
+    "spelled_in_order",
     "train_merges",
     "train_symbol_merges",
 ]
@@ -133,11 +136,13 @@ class Encoder:
         merges: NDArray[np.uint32],
         special_tokens: Sequence[tuple[str, int]],
         whole_pretoken_first: bool = False,
+        decode_only: Sequence[tuple[int, bytes]] = ...,
     ) -> Encoder:
         """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
 
-        A row of `merges` is left id, right id, resulting id. `whole_pretoken_first` gives a pretoken that is
-        a token that token's id before any merge is tried.
+        A row of `merges` is left id, right id, resulting id; parents may be made by later merges. A byte that
+        no token is can be in no text. `whole_pretoken_first` gives a pretoken that is a token that token's id
+        before any merge is tried. `decode_only` are further tokens, which no text becomes.
         """
 
     def encode(self, text: str, special: _Special = "parse", num_threads: int | None = None) -> list[int]:
@@ -375,6 +380,24 @@ class Xxh3128:
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.
 
-    A row is -1, -1 for a byte and for a token that no merge makes, and -2, -2 for one that needs a higher
-    rank.
+    A row is -1, -1 for a byte and for a token that no merge makes.
+    """
+
+def resolve_pairs(
+    tokens: bytes, ends: NDArray[np.uint64], lines: bytes
+) -> tuple[NDArray[np.uint32], int | None]:
+    """Find the two parts of each line `left right`, and both together, among tokens: rows of three places.
+
+    What no token is has the place 2**32 - 1. The first line that is not two parts is told by its number.
+    """
+
+def happening_merges(
+    tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]
+) -> NDArray[np.bool_]:
+    """Tell which merges (rows of left, right and resulting token, as places, by rank) ever happen."""
+
+def spelled_in_order(tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]) -> bool | None:
+    """Tell whether the parents of merges (rows of places) are bytes or made by an earlier merge.
+
+    `None` is: some merge does not make what its parents spell.
     """

@@ -1,8 +1,8 @@
 """Vocabularies in, artifacts out, and back: every check of an artifact stands here.
 
 Schema 1 holds a vocabulary of the default dialect and pattern, written out token by token; schema 2 holds
-any vocabulary. `docs/artifact.md` is normative for both. A vocabulary has one artifact: the same state is
-the same bytes.
+any vocabulary whose merges are in an order of training, schema 3 any at all. `docs/artifact.md` is normative
+for all of them. A vocabulary has one artifact: the same state is the same bytes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
+_HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
 _CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
 
 _SCHEMA_1_KEYS = (
@@ -55,6 +56,21 @@ _SCHEMA_2_KEYS = (
     "trained_with",
     "unicode_version",
     "unmerged",
+    "whole_pretoken_first",
+)
+_SCHEMA_3_KEYS = (
+    "added_tokens",
+    "decode_only",
+    "dialect",
+    "merge_ids",
+    "merges",
+    "normalization",
+    "pattern",
+    "schema_version",
+    "special_tokens",
+    "tokens",
+    "trained_with",
+    "unicode_version",
     "whole_pretoken_first",
 )
 
@@ -96,13 +112,18 @@ def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False)
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary: the same vocabulary is the same bytes."""
     with collector_paused():
-        document = _to_schema_1(vocabulary) if _fits_schema_1(vocabulary) else _to_schema_2(vocabulary)
+        if _fits_schema_1(vocabulary):
+            document = _to_schema_1(vocabulary)
+        elif _fits_schema_2(vocabulary):
+            document = _to_schema_2(vocabulary)
+        else:
+            document = _to_schema_3(vocabulary)
         written = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return written.encode("utf-8")
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
-    """Load an artifact of either schema.
+    """Load an artifact of any schema.
 
     A missing required key is a `KeyError`, anything else that is wrong a `ValueError`; both name the file and
     the field.
@@ -114,10 +135,9 @@ def load_vocabulary(path: Path) -> Vocabulary:
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
     document = parse_object(path, artifact, "an artifact")
-    _check_schema_version(path, document, (SCHEMA_VERSION, 2))
-    if document["schema_version"] == SCHEMA_VERSION:
-        return _from_schema_1(path, document)
-    return _from_schema_2(path, document)
+    readers = {SCHEMA_VERSION: _from_schema_1, 2: _from_schema_2, 3: _from_schema_3}
+    _check_schema_version(path, document, tuple(readers))
+    return readers[document["schema_version"]](path, document)
 
 
 # Reading JSON ------------------------------------------------------------------------------------------
@@ -128,7 +148,7 @@ def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> N
         raise KeyError(f"{os.fspath(path)}: schema_version is missing")
     version = document["schema_version"]
     if type(version) is not int or version not in known:
-        refuse(path, f"schema_version: {version!r} is not {' or '.join(map(str, known))}")
+        refuse(path, f"schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
 
 
 def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
@@ -188,7 +208,8 @@ def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
 def _fits_schema_1(vocabulary: Vocabulary) -> bool:
     size = vocabulary.mergeable_vocab_size
     return (
-        vocabulary.dialect == Dialect()
+        not vocabulary.irregular
+        and vocabulary.dialect == Dialect()
         and vocabulary.pattern == PRETOKENIZER_PATTERN
         and vocabulary.special_tokens == {END_OF_TEXT_TOKEN: size}
         and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
@@ -197,6 +218,7 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and vocabulary.normalization is None
         and not vocabulary.added_tokens
         and not vocabulary.trained_with
+        and not vocabulary.decode_only
     )
 
 
@@ -325,25 +347,36 @@ def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[i
     }
 
 
-# Schema 2: any vocabulary ----------------------------------------------------------------------------------
+# Schema 2: any vocabulary whose merges are in an order of training -----------------------------------------
+
+
+def _fits_schema_2(vocabulary: Vocabulary) -> bool:
+    return not vocabulary.irregular and not vocabulary.decode_only
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
+    merge_ids = vocabulary.arrays.merges[:, 2].tolist()
+    return {
+        **_rules(vocabulary),
+        "base_ids": vocabulary.base_ids,
+        "schema_version": 2,
+        "unmerged": _to_unmerged(vocabulary, {*vocabulary.base_ids, *merge_ids}),
+    }
+
+
+def _rules(vocabulary: Vocabulary) -> Json:
+    """What schemas 2 and 3 hold alike: all but the tokens themselves."""
     merges = vocabulary.arrays.merges
-    merge_ids = merges[:, 2].tolist()
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
-        "base_ids": vocabulary.base_ids,
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": merge_ids,
+        "merge_ids": merges[:, 2].tolist(),
         "merges": merges[:, :2].ravel().tolist(),
         "normalization": vocabulary.normalization,
         "pattern": vocabulary.pattern,
-        "schema_version": 2,
         "special_tokens": dict(vocabulary.special_tokens),
         "trained_with": dict(vocabulary.trained_with),
         "unicode_version": UNICODE_VERSION,
-        "unmerged": _to_unmerged(vocabulary, {*vocabulary.base_ids, *merge_ids}),
         "whole_pretoken_first": vocabulary.whole_pretoken_first,
     }
 
@@ -357,10 +390,25 @@ def _to_unmerged(vocabulary: Vocabulary, derived: set[int]) -> Json:
 
 
 def _from_schema_2(path: Path, document: Json) -> Vocabulary:
+    _check_rules(path, document, _SCHEMA_2_KEYS)
+    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
+    if len(set(base_ids)) != BASE_VOCAB_SIZE:
+        refuse(path, "base_ids: an id stands twice")
+    merges = _merge_rows(path, document)
+    unmerged = _unmerged(path, document, base_ids, merges[:, 2])
+    tokens = {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged}
+    try:
+        return _unmerged_vocabulary(path, document, tokens).with_merges(merges)
+    except ValueError as error:
+        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
+
+
+def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
+    """Check what schemas 2 and 3 hold alike."""
     for key in document:
-        if key not in _SCHEMA_2_KEYS:
-            refuse(path, f"{key!r} is no key of schema 2")
-    _check_keys(path, document, _SCHEMA_2_KEYS)
+        if key not in keys:
+            refuse(path, f"{key!r:.80} is no key of schema {document['schema_version']}")
+    _check_keys(path, document, keys)
     if document["unicode_version"] != UNICODE_VERSION:
         refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
     if not isinstance(document["pattern"], str):
@@ -376,30 +424,33 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
     if not set(trained_with) <= {"min_count", "max_token_length"}:
         refuse(path, f"trained_with: {', '.join(trained_with)} are not all known")
-    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
-    if len(set(base_ids)) != BASE_VOCAB_SIZE:
-        refuse(path, "base_ids: an id stands twice")
-    merges = _schema_2_merges(path, document)
-    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(merges))
-    unmerged = _unmerged(path, document, base_ids, merge_ids)
-    try:
-        vocabulary = Vocabulary(
-            {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged},
-            (),
-            specials,
-            document["pattern"],
-            _schema_2_dialect(path, document),
-            document["whole_pretoken_first"],
-            normalization=document["normalization"],
-            added_tokens=added_tokens,
-            trained_with=trained_with,
-        )
-        return vocabulary.with_merges(np.column_stack([merges, merge_ids]))
-    except ValueError as error:
-        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
-def _schema_2_dialect(path: Path, document: Json) -> Dialect:
+def _unmerged_vocabulary(
+    path: Path,
+    document: Json,
+    tokens: Mapping[int, bytes],
+    decode_only: Mapping[int, bytes] | None = None,
+    *,
+    irregular: bool = False,
+) -> Vocabulary:
+    """Make the vocabulary as it is before its merges."""
+    return Vocabulary(
+        tokens,
+        (),
+        document["special_tokens"],
+        document["pattern"],
+        _dialect(path, document),
+        document["whole_pretoken_first"],
+        normalization=document["normalization"],
+        added_tokens=document["added_tokens"],
+        trained_with=document["trained_with"],
+        irregular=irregular,
+        decode_only=decode_only or {},
+    )
+
+
+def _dialect(path: Path, document: Json) -> Dialect:
     axes = _object(path, document, "dialect")
     if set(axes) != set(Dialect().to_dict()):
         refuse(path, f"dialect must have the axes {', '.join(Dialect().to_dict())}")
@@ -408,11 +459,14 @@ def _schema_2_dialect(path: Path, document: Json) -> Dialect:
     return Dialect(**axes)
 
 
-def _schema_2_merges(path: Path, document: Json) -> NDArray[np.uint32]:
+def _merge_rows(path: Path, document: Json) -> NDArray[np.uint32]:
+    """Read merges as rows of left, right and resulting id."""
     flat = _integer_array(path, "merges", document["merges"], LARGEST_ID)
     if len(flat) % 2:
         refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
-    return flat.reshape(-1, 2)
+    pairs = flat.reshape(-1, 2)
+    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(pairs))
+    return np.column_stack([pairs, merge_ids])
 
 
 def _unmerged(
@@ -429,3 +483,47 @@ def _unmerged(
             refuse(path, f"unmerged: id {token_id} is a byte's or made by a merge")
         tokens[token_id] = bytes(_integers(path, f"unmerged[{token_id}]", token, 255))
     return tokens
+
+
+# Schema 3: any vocabulary ----------------------------------------------------------------------------------
+
+
+def _to_schema_3(vocabulary: Vocabulary) -> Json:
+    return {
+        **_rules(vocabulary),
+        "decode_only": _to_hexadecimal(vocabulary.decode_only),
+        "schema_version": 3,
+        "tokens": _to_hexadecimal(vocabulary.tokens),
+    }
+
+
+def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
+    return {str(token_id): token.hex() for token_id, token in tokens.items()}
+
+
+def _from_schema_3(path: Path, document: Json) -> Vocabulary:
+    _check_rules(path, document, _SCHEMA_3_KEYS)
+    tokens = _from_hexadecimal(path, document, "tokens")
+    decode_only = _from_hexadecimal(path, document, "decode_only")
+    merges = _merge_rows(path, document)
+    base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
+    ends = np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64)
+    arrays = Arrays(np.array(list(tokens), np.uint32), b"".join(tokens.values()), ends, merges)
+    try:
+        unmerged = _unmerged_vocabulary(path, document, base, decode_only, irregular=True)
+        return unmerged.with_arrays(arrays)
+    except ValueError as error:
+        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
+
+
+def _from_hexadecimal(path: Path, document: Json, field: str) -> dict[int, bytes]:
+    """Read the bytes of tokens, in the order of their ids."""
+    spelled = _object(path, document, field)
+    ids = _ids(path, field, spelled)
+    _integers(path, field, ids, LARGEST_ID)
+    tokens: dict[int, bytes] = {}
+    for token_id, digits in zip(ids, spelled.values(), strict=True):
+        if not isinstance(digits, str) or not _HEXADECIMAL(digits):
+            refuse(path, f"{field}[{token_id}] must be bytes in hexadecimal, not {digits!r:.80}")
+        tokens[token_id] = bytes.fromhex(digits)
+    return dict(sorted(tokens.items()))

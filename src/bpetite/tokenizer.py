@@ -586,13 +586,12 @@ class Tokenizer:
         *,
         pattern: str,
         special_tokens: tiktoken.SpecialTokens = (),
-        whole_pretoken_first: bool = False,
+        whole_pretoken_first: bool = True,
     ) -> Tokenizer:
         """Read tiktoken's file of ranks; it holds neither the pattern nor the special tokens, so give them.
 
-        Special tokens are a dict of ids, or a list that gets the ids past the last rank. A file with tokens
-        that no merge can make is refused unless `whole_pretoken_first` is set, which keeps them as tiktoken
-        does.
+        Special tokens are a dict of ids, or a list that gets the ids past the last rank. Tokens that no merge
+        makes are given to whole pretokens, as tiktoken does; `whole_pretoken_first=False` refuses such files.
         """
         imported = tiktoken.read(
             path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
@@ -718,6 +717,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
         merges=arrays.merges,
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
+        decode_only=list(vocabulary.decode_only.items()),
     )
     if vocabulary.normalization is None:
         return encoder

@@ -82,6 +82,8 @@ def extend_vocabulary(
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
+    if vocabulary.irregular:
+        raise ValueError("a vocabulary whose merges are not in an order of training cannot be extended")
     rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("a vocabulary with tokens that no merge makes cannot be extended")

@@ -9,6 +9,11 @@ can rely on all of them:
 - ids are unique, special tokens included, and fit 32 bits; there may be gaps;
 - special tokens are non-empty, different strings.
 
+Other people's files hold vocabularies that no training here gives. They are taken where that is said
+(`irregular`): merges may stand before those of their parents, and bytes may have no token; what a merge makes
+must still be the bytes of its parents. Encoding takes the lowest rank among the pairs there are, so it is
+defined for any order.
+
 A merge's *rank* is its place in the order; its token's *id* is another thing, kept apart.
 """
 
@@ -29,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
-from bpetite._engine import spell_merges
+from bpetite._engine import spell_merges, spelled_in_order
 from bpetite.dialect import Dialect
 
 Normalization = Literal["NFC"]
@@ -132,13 +137,23 @@ class Vocabulary:
     merge_ids: Sequence[int] = field(default_factory=tuple)
     """The id of every merge's token; found by its bytes where it is not given."""
 
+    irregular: bool = False
+    """Whether merges stand before those of their parents, or bytes have no token: refused unless this is set,
+    and afterwards it tells whether it is so."""
+
+    decode_only: Mapping[int, bytes] = field(default_factory=dict)
+    """Tokens that no text becomes: what decoding makes of their ids."""
+
     def __post_init__(self) -> None:
         merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
         _check_distinct("pair", merges)
         merge_ids = tuple(self.merge_ids or _find_merge_ids(self.tokens, merges))
-        tokens = _replay(self.tokens, merges, merge_ids)
+        if self.irregular:
+            tokens, irregular = _check_spelled(self.tokens, merges, merge_ids)
+        else:
+            tokens, irregular = _replay(self.tokens, merges, merge_ids), False
         specials = dict(self.special_tokens)
-        _check_ids([*tokens, *specials.values()])
+        _check_ids([*tokens, *specials.values(), *self.decode_only])
         check_special_tokens(specials)
         specials = dict(sorted(specials.items(), key=lambda item: item[1]))
         _check_added(self.added_tokens, specials)
@@ -151,6 +166,8 @@ class Vocabulary:
             ("added_tokens", frozenset(self.added_tokens)),
             ("trained_with", MappingProxyType(dict(self.trained_with))),
             ("merge_ids", merge_ids),
+            ("irregular", irregular),
+            ("decode_only", MappingProxyType(dict(sorted(self.decode_only.items())))),
         ):
             object.__setattr__(self, name, value)
 
@@ -219,15 +236,52 @@ class Vocabulary:
         spelled = None
         if len(self.tokens) == BASE_VOCAB_SIZE:
             spelled = spell_merges(self.base_ids, rows, MOST_TOKEN_BYTES)
-        if spelled is None or np.isin(spelled[0], list(self.special_tokens.values())).any():
+        if spelled is None or self._has_beside_tokens(spelled[0]):
             # What is wrong, if anything, is looked for and told token by token.
             return replace(self, merges=rows[:, :2].tolist(), merge_ids=rows[:, 2].tolist())
+        return self._with_arrays(Arrays(*spelled, rows.copy()))
+
+    def with_arrays(self, arrays: Arrays) -> Vocabulary:
+        """Give a vocabulary that has only bytes all tokens (bytes among them) and merges, in any order.
+
+        >>> ones = {byte: bytes([byte]) for byte in range(256)}
+        >>> whole = Vocabulary(ones | {256: b"abab", 257: b"ab"}, [(257, 257), (97, 98)], irregular=True)
+        >>> Vocabulary(ones, []).with_arrays(whole.arrays) == whole
+        True
+        """
+        in_order = _in_order(arrays)
+        are_bytes = np.diff(arrays.ends, prepend=np.uint64(0)) == 1
+        if in_order is None or self._has_beside_tokens(arrays.ids) or not self._has_bytes(arrays, are_bytes):
+            # What is wrong is looked for and told token by token.
+            return replace(
+                self,
+                tokens=arrays.to_tokens(),
+                merges=arrays.to_pairs(),
+                merge_ids=arrays.to_merge_ids(),
+                irregular=True,
+            )
+        irregular = not in_order or len(self.tokens) < BASE_VOCAB_SIZE
+        return self._with_arrays(arrays, irregular=irregular)
+
+    def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
+        """Take the place of objects by arrays that are known to be right."""
         vocabulary = object.__new__(Vocabulary)
         kept = {given.name: getattr(self, given.name) for given in fields(self)}
-        vocabulary.__dict__.update(kept, base_ids=self.base_ids, arrays=Arrays(*spelled, rows.copy()))
+        vocabulary.__dict__.update(kept, id_of_byte=self.id_of_byte, arrays=arrays, **changed)
         for name in _MADE_LATER:
             del vocabulary.__dict__[name]
         return vocabulary
+
+    def _has_beside_tokens(self, ids: NDArray[np.uint32]) -> bool:
+        """Whether one of the ids is that of a special token or of one that is only decoded."""
+        return bool(np.isin(ids, [*self.special_tokens.values(), *self.decode_only]).any())
+
+    def _has_bytes(self, arrays: Arrays, are_bytes: NDArray[np.bool_]) -> bool:
+        """Whether the tokens of this vocabulary are those of one byte in the arrays."""
+        places = arrays.ends[are_bytes].astype(np.int64) - 1
+        ones = np.frombuffer(arrays.tokens, np.uint8)[places].tolist()
+        ids = arrays.ids[are_bytes].tolist()
+        return dict(zip(ids, ones, strict=True)) == {token_id: b for b, token_id in self.id_of_byte.items()}
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are those of the symbols so far.
@@ -235,7 +289,7 @@ class Vocabulary:
         New tokens get the ids past the largest one in use.
         """
         tokens = dict(self.tokens)
-        next_id = max(*self.tokens, *self.special_tokens.values()) + 1
+        next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
         return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
@@ -260,13 +314,13 @@ class Vocabulary:
 
     @property
     def mergeable_vocab_size(self) -> int:
-        """How many tokens there are, special ones left out."""
+        """How many tokens there are, special ones and those that are only decoded left out."""
         return len(self.arrays.ids)
 
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        return len(self.arrays.ids) + len(self.special_tokens)
+        return len(self.arrays.ids) + len(self.special_tokens) + len(self.decode_only)
 
     @cached_property
     def id_of(self) -> Mapping[bytes, int]:
@@ -276,9 +330,14 @@ class Vocabulary:
         )
 
     @cached_property
+    def id_of_byte(self) -> Mapping[int, int]:
+        """The id of every byte value that has a token."""
+        return MappingProxyType(_id_of_byte(self.tokens))
+
+    @property
     def base_ids(self) -> tuple[int, ...]:
-        """The id of every byte value."""
-        return _base_ids(self.tokens)
+        """The ids of all byte values; a vocabulary that lacks one is refused."""
+        return _all_bytes(self.id_of_byte)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -295,6 +354,8 @@ class Vocabulary:
         }
         if self.normalization is not None:
             content["normalization"] = self.normalization
+        if self.decode_only:
+            content["decode_only"] = [[token_id, token.hex()] for token_id, token in self.decode_only.items()]
         # Merges in the order of their ids have those that their bytes give.
         if np.any(np.diff(arrays.merges[:, 2].astype(np.int64)) <= 0):
             merge_ids = list(self.merge_ids)
@@ -309,6 +370,8 @@ class Vocabulary:
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
         ((97, 98),)
         """
+        if self.irregular:
+            raise ValueError("no training gives this vocabulary, nor a smaller one of its kind")
         planned = self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
         kept = set(self.base_ids)
         if BASE_VOCAB_SIZE + planned > len(self.tokens):
@@ -405,7 +468,7 @@ def _check_distinct(what: str, values: Collection[Hashable]) -> None:
             seen.add(value)
 
 
-def _base_ids(tokens: Mapping[int, bytes]) -> tuple[int, ...]:
+def _id_of_byte(tokens: Mapping[int, bytes]) -> dict[int, int]:
     ids: dict[int, int] = {}
     for token_id, token in [item for item in tokens.items() if len(item[1]) < 2]:
         if not token:
@@ -413,10 +476,14 @@ def _base_ids(tokens: Mapping[int, bytes]) -> tuple[int, ...]:
         if token[0] in ids:
             raise ValueError(f"byte {token[0]} has two ids, {ids[token[0]]} and {token_id}")
         ids[token[0]] = token_id
-    missing = [byte for byte in range(BASE_VOCAB_SIZE) if byte not in ids]
+    return ids
+
+
+def _all_bytes(id_of_byte: Mapping[int, int]) -> tuple[int, ...]:
+    missing = [byte for byte in range(BASE_VOCAB_SIZE) if byte not in id_of_byte]
     if missing:
         raise ValueError(f"the base tokens lack byte {missing[0]}")
-    return tuple(ids[byte] for byte in range(BASE_VOCAB_SIZE))
+    return tuple(id_of_byte[byte] for byte in range(BASE_VOCAB_SIZE))
 
 
 def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list[int]:
@@ -448,7 +515,7 @@ def _replay(
     """Make every merge's token from its parents, in the order of rank; return all tokens, in that of ids."""
     if len(merge_ids) != len(merges):
         raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of what they make")
-    made = {token_id: tokens[token_id] for token_id in sorted(_base_ids(tokens))}
+    made = {token_id: tokens[token_id] for token_id in sorted(_all_bytes(_id_of_byte(tokens)))}
     spelled = 0
     waiting = iter(merges)
     try:
@@ -470,9 +537,51 @@ def _replay(
     return made if all(map(lt, ids, ids[1:])) else dict(sorted(made.items()))
 
 
+def _check_spelled(
+    tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]
+) -> tuple[dict[int, bytes], bool]:
+    """Check that every merge makes the bytes of its parents, wherever these are made.
+
+    Return all tokens in the order of ids, and whether some parents are made later or some bytes lacking.
+    """
+    if len(merge_ids) != len(merges):
+        raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of what they make")
+    id_of_byte = _id_of_byte(tokens)
+    made = set(id_of_byte.values())
+    in_order = True
+    for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
+        unknown = next((part for part in (left, right, token_id) if part not in tokens), None)
+        if unknown is not None:
+            raise ValueError(f"merge {rank} is made of id {unknown}, which no token has")
+        token = tokens[left] + tokens[right]
+        if tokens[token_id] != token:
+            raise ValueError(
+                f"merge {rank} makes {token!r:.80}, but id {token_id} is {tokens[token_id]!r:.80}"
+            )
+        in_order = in_order and left in made and right in made
+        made.add(token_id)
+    return dict(sorted(tokens.items())), not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
+
+
+def _in_order(arrays: Arrays) -> bool | None:
+    """Whether parents come before their merges; `None` where something is wrong."""
+    ids, merges = arrays.ids, arrays.merges
+    places = np.searchsorted(ids, merges)
+    if (
+        len(ids) == 0
+        or np.any(ids[1:] <= ids[:-1])
+        or np.any(ids[np.minimum(places, len(ids) - 1)] != merges)
+    ):
+        return None
+    pairs = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])
+    if np.any(pairs[1:] == pairs[:-1]):
+        return None
+    return spelled_in_order(arrays.tokens, arrays.ends, places.astype(np.uint32))
+
+
 def _check_shared(tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]) -> None:
     """Where ids are made more than once: check that they are made of the same bytes each time."""
-    made = {token_id: tokens[token_id] for token_id in _base_ids(tokens)}
+    made = {token_id: tokens[token_id] for token_id in _all_bytes(_id_of_byte(tokens))}
     for rank, ((left, right), token_id) in enumerate(zip(merges, merge_ids, strict=True)):
         token = made[left] + made[right]
         if made.setdefault(token_id, token) != token:

@@ -33,9 +33,11 @@ pub use stream::EncodeStream;
 pub struct Definition<'a> {
     /// The regular expression whose matches are pretokens.
     pub pattern: &'a str,
-    /// The id and bytes of every token but the special ones; all 256 single bytes are among them.
+    /// The id and bytes of every token but the special ones. A byte that has none can be no part of a text.
     pub tokens: &'a [(u32, &'a [u8])],
-    /// Left id, right id and resulting id of every merge, in the order of rank.
+    /// Tokens that no text ever becomes; their ids have these bytes.
+    pub decode_only: &'a [(u32, Vec<u8>)],
+    /// Left id, right id and resulting id of every merge, in the order of rank, which may be any.
     pub merges: &'a [[u32; 3]],
     pub special_tokens: &'a [(String, u32)],
     /// Whether a pretoken that is a token becomes that token before any merge is tried.
@@ -52,7 +54,12 @@ pub struct Encoder {
     whole: HashMap<Box<[u8]>, u32>,
     cache: Cache,
     largest_id: u32,
+    /// Whether there are bytes that no token is.
+    lacks_bytes: bool,
 }
+
+/// The id of a byte that no token is.
+const NO_ID: u32 = u32::MAX;
 
 /// What a token and a merge take in the tables at most, besides the bytes of long tokens.
 const FOR_EACH_TOKEN: usize = 256;
@@ -170,12 +177,16 @@ impl Encoder {
     pub fn new(definition: &Definition) -> Result<Self> {
         ensure(definition.tokens.len() * FOR_EACH_TOKEN + definition.merges.len() * FOR_EACH_MERGE)?;
         let specials = definition.special_tokens.iter().map(|(text, id)| (*id, text.as_bytes()));
-        let tokens = Tokens::new(definition.tokens.iter().copied().chain(specials.clone()))?;
-        let merges = Merges::new(base_ids(definition.tokens)?, definition.merges, &tokens)?;
-        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(specials.map(|(id, _)| id));
+        let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
+        let tokens = Tokens::new(definition.tokens.iter().copied().chain(others.clone()))?;
+        let base = base_ids(definition.tokens)?;
+        let lacks_bytes = base.contains(&NO_ID);
+        let merges = Merges::new(base, definition.merges, &tokens)?;
+        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id: ids.max().unwrap_or(0),
+            lacks_bytes,
             whole: if definition.whole_pretoken_first {
                 whole_tokens(definition.tokens)
             } else {
@@ -245,20 +256,30 @@ impl Encoder {
     }
 }
 
+/// The id of every byte; `NO_ID` where it has none.
 fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
-    let mut given: Box<[Option<u32>; 256]> = boxed_array(|| None)?;
+    let mut ids: Box<[u32; 256]> = boxed_array(|| NO_ID)?;
     for &(id, token) in tokens {
-        if let &[byte] = token
-            && let Some(other) = given[usize::from(byte)].replace(id)
-        {
-            return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
+        if token.is_empty() {
+            return Err(Error::Value(format!("token {id} is empty")));
+        }
+        if let &[byte] = token {
+            let other = std::mem::replace(&mut ids[usize::from(byte)], id);
+            if other != NO_ID {
+                return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
+            }
         }
     }
-    let mut base = boxed_array(|| 0)?;
-    for (byte, (place, id)) in base.iter_mut().zip(given.iter()).enumerate() {
-        *place = id.ok_or_else(|| Error::Value(format!("the base tokens lack byte {byte}")))?;
+    Ok(ids)
+}
+
+/// Refuse text with a byte that no token is.
+fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
+    if !ids.contains(&NO_ID) {
+        return Ok(());
     }
-    Ok(base)
+    let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(80)]);
+    Err(Error::Value(format!("{text:?} has a byte that no token of this vocabulary is")))
 }
 
 /// Of tokens with the same bytes, the one with the smallest id.

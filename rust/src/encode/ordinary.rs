@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::cache::{BucketPlace, Buckets, INLINE, Key, LONGEST, SHORT, Table};
 use super::memory;
 use super::merging::{self, Scratch};
-use super::{Encoder, Sink};
+use super::{Encoder, Sink, check_known};
 use crate::error::Result;
 use crate::memory::boxed_array;
 use crate::pretokenize::Batch;
@@ -305,6 +305,7 @@ impl Encoder {
         if pretoken.len() > LONGEST {
             memory::expect(&mut misses.ids, pretoken.len());
         }
-        merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)
+        merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)?;
+        if self.lacks_bytes { check_known(pretoken, &misses.ids) } else { Ok(()) }
     }
 }

@@ -326,6 +326,7 @@ mod tests {
         let definition = Definition {
             pattern,
             tokens: &tokens,
+            decode_only: &[],
             merges: &merges,
             special_tokens: &special_tokens,
             whole_pretoken_first: false,

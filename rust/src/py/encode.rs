@@ -39,7 +39,9 @@ pub struct Encoder {
 #[pymethods]
 impl Encoder {
     #[new]
-    #[pyo3(signature = (*, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false))]
+    #[pyo3(signature = (
+        *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![]
+    ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
         py: Python<'_>,
@@ -50,6 +52,7 @@ impl Encoder {
         merges: PyReadonlyArray2<'_, u32>,
         special_tokens: Vec<(String, u32)>,
         whole_pretoken_first: bool,
+        decode_only: Vec<(u32, Vec<u8>)>,
     ) -> PyResult<Self> {
         memory::ensure(2 * tokens.len() + ids.len()? * FOR_EACH_TOKEN + merges.len()? * size_of::<u32>())?;
         let tokens = cut_tokens(tokens, ends.as_array().iter().copied(), ids.as_array().iter().copied())?;
@@ -57,6 +60,7 @@ impl Encoder {
         let definition = Definition {
             pattern,
             tokens: &tokens,
+            decode_only: &decode_only,
             merges: &merges,
             special_tokens: &special_tokens,
             whole_pretoken_first,

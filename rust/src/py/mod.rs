@@ -17,6 +17,7 @@ mod hash;
 mod ids;
 mod json_lines;
 mod merge;
+mod pairs;
 mod parquet;
 mod pretokenize;
 mod recover;
@@ -29,7 +30,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(pairs::resolve_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(pairs::happening_merges, module)?)?;
     module.add_function(wrap_pyfunction!(spell::spell_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(spell::spelled_in_order, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::CountTable>()?;

@@ -1,10 +1,11 @@
-//! `spell_merges`: base ids and merges in, arrays of all tokens out.
+//! Base ids and merges in, arrays of all tokens out; tokens and merges in, whether they fit.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::encode::merge_rows;
+use super::recover::cut;
 use crate::memory;
 use crate::spell;
 
@@ -25,4 +26,17 @@ pub fn spell_merges<'py>(
         let joined = PyBytes::new(py, &spelled.joined);
         (spelled.ids.into_pyarray(py), joined, spelled.ends.into_pyarray(py))
     }))
+}
+
+/// Tells whether parents are made before their merges, or `None` where a merge does not make what they spell.
+#[pyfunction]
+pub fn spelled_in_order(
+    py: Python<'_>,
+    tokens: &[u8],
+    ends: PyReadonlyArray1<'_, u64>,
+    merges: PyReadonlyArray2<'_, u32>,
+) -> PyResult<Option<bool>> {
+    let tokens = cut(tokens, &ends)?;
+    let merges = merge_rows(&merges)?;
+    Ok(py.detach(|| spell::spelled_in_order(&tokens, &merges)))
 }

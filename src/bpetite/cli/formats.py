@@ -54,11 +54,6 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
         metavar="TEXT[=ID]",
         help="a special token; repeat for more (without an id, the next free one)",
     )
-    add(
-        "--whole-pretoken-first",
-        action="store_true",
-        help="for tiktoken's: keep tokens that no merge makes and only a whole pretoken becomes",
-    )
 
 
 def format_of(path: str, named: str | None) -> str:
@@ -104,7 +99,6 @@ def _read(path: str, kind: str, options: argparse.Namespace) -> Tokenizer:
         path,
         pattern=options.pattern,
         special_tokens=_with_ids(_specials(options)),
-        whole_pretoken_first=options.whole_pretoken_first,
     )
 
 

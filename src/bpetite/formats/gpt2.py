@@ -1,14 +1,14 @@
 """GPT-2's two files, `vocab.json` and `merges.txt`: tokens and pairs in, tokens and pairs out.
 
-Both files spell bytes by printable stand-ins: `!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves, the
-other 68 bytes for `Ā` (U+0100) and what follows.
+Both files spell bytes by printable characters (`formats/printable.py`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.files import write_whole
@@ -16,34 +16,12 @@ from bpetite._internal.json import parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pairs import IN_TEXTS, vocabulary_of_pairs
+from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 _DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
-_IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()
-_STAND_IN = {
-    byte: chr(byte) if place < 188 else chr(256 + place - 188) for place, byte in enumerate(_IN_ORDER)
-}
-_BYTE = {stand_in: byte for byte, stand_in in _STAND_IN.items()}
-
-
-def to_printable(token: bytes) -> str:
-    """Spell bytes by their stand-ins.
-
-    >>> to_printable(b" the")
-    'Ġthe'
-    """
-    return "".join([_STAND_IN[byte] for byte in token])
-
-
-def from_printable(spelled: str) -> bytes:
-    """Return the bytes that stand-ins spell; a character that is none is a `KeyError`.
-
-    >>> from_printable("Ġthe")
-    b' the'
-    """
-    return bytes([_BYTE[character] for character in spelled])
 
 
 def read(vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None) -> Imported:
@@ -68,20 +46,17 @@ def parse(
     ids = _ids(vocab_path, vocab)
     named = _DEFAULT_SPECIALS if special_tokens is None else listed_special_tokens(special_tokens)
     specials, keys = _special_ids(ids, named, must_stand=special_tokens is None)
-    spellings = Spellings()
-    tokens = {
-        token_id: _spelled(vocab_path, spelled, spellings)
-        for spelled, token_id in ids.items()
-        if spelled not in keys
-    }
+    lines, numbers = _merge_lines(merges_path, merges)
     vocabulary = vocabulary_of_pairs(
         merges_path,
-        tokens,
-        _pairs(merges_path, merges, spellings),
+        {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
+        lines,
         special_tokens=specials,
         pattern=PATTERNS["gpt2"],
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
+        place=lambda rank: f"line {numbers(rank)}",
     )
+    _check_byte_level(vocab_path, ids, vocabulary)
     return Imported(
         vocabulary,
         [
@@ -110,15 +85,23 @@ def _special_ids(
     return specials, keys
 
 
-def _spelled(path: Path, spelled: str, spellings: Spellings) -> bytes:
-    try:
-        return spellings[spelled]
-    except KeyError as unknown:
-        refuse(
-            path,
-            f"{spelled!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
-            "if it is a special token, name it as one",
-        )
+def _check_byte_level(path: Path, ids: Mapping[str, int], vocabulary: Vocabulary) -> None:
+    """Refuse tokens that do not spell bytes, as no file says that no text becomes them, and missing bytes."""
+    for token_id, token in vocabulary.decode_only.items():
+        try:
+            from_printable(token.decode("utf-8"))
+        except KeyError as unknown:
+            refuse(
+                path,
+                f"{token.decode('utf-8')!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte; "
+                "if it is a special token, name it as one",
+            )
+        refuse(path, f"token {token_id} is empty")
+    missing = next((byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte), None)
+    if missing is not None:
+        refuse(path, f"the base tokens lack byte {missing}")
+    if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
+        refuse(path, "a CLIP vocabulary, whose words end in </w>, cannot be read")
 
 
 def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
@@ -224,6 +207,23 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
             refuse(path, f"id {token_id} is given to {owner[token_id]!r:.80} and {spelled!r:.80}")
         owner[token_id] = spelled
     return ids
+
+
+def _merge_lines(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
+    """Return the lines of a `merges.txt` that are merges, and what tells the number of each in the file."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refuse(path, f"not valid UTF-8 at byte {error.start}")
+    content = content.replace(b"\r\n", b"\n")
+    has_version = content.startswith(b"#version")
+    lines = content.partition(b"\n")[2] if has_version else content
+
+    def number_of(rank: int) -> int:
+        numbered = enumerate(lines.split(b"\n"), 1 + has_version)
+        return [number for number, line in numbered if line][rank]
+
+    return re.sub(b"\n\n+", b"\n", lines).strip(b"\n"), number_of
 
 
 def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:

@@ -13,9 +13,9 @@ from typing import Any, Literal, cast
 from bpetite._internal.json import Json, parse_object, refuse, type_name
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.gpt2 import Spellings, from_printable, to_printable
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import vocabulary_of_pairs
+from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
+from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
@@ -46,7 +46,6 @@ class _Reader:
         self._path = path
         self._document = document
         self._assumptions: list[str] = []
-        self._spellings = Spellings()
 
     def imported(self) -> Imported:
         model = self._model()
@@ -56,13 +55,10 @@ class _Reader:
         self._check_normalized(specials, normalization)
         pattern = self._pattern()
         self._check_rest()
-        tokens = {
-            token_id: self._spelled(spelled) for spelled, token_id in ids.items() if spelled not in specials
-        }
         vocabulary = vocabulary_of_pairs(
             self._path,
-            tokens,
-            self._merges(model),
+            {spelled: token_id for spelled, token_id in ids.items() if spelled not in specials},
+            merge_lines(self._path, self._list(model.get("merges"), "model.merges"), "model.merges"),
             special_tokens=specials,
             pattern=pattern,
             dialect=Dialect.named("huggingface"),
@@ -70,9 +66,8 @@ class _Reader:
             normalization=normalization,
             added_tokens=added_tokens,
         )
-        return Imported(
-            vocabulary, [assumed_pattern(pattern, "from the file"), *self._assumptions, UNICODE_ASSUMPTION]
-        )
+        said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
+        return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
 
     # Access to the JSON --------------------------------------------------------------------------------
 
@@ -141,29 +136,6 @@ class _Reader:
                 )
             owner[token_id] = spelled
         return cast(dict[str, int], ids)
-
-    def _spelled(self, spelled: str) -> bytes:
-        try:
-            return self._spellings[spelled]
-        except KeyError as unknown:
-            refuse(
-                self._path,
-                f"model.vocab: {spelled!r:.80} is not byte-level: {unknown.args[0]!r} stands for no byte "
-                "(and it is no added token)",
-            )
-
-    def _merges(self, model: Json) -> list[tuple[bytes, bytes]]:
-        merges = self._list(model.get("merges"), "model.merges")
-        pairs = []
-        for rank, merge in enumerate(merges):
-            parts = merge.split(" ") if isinstance(merge, str) else merge
-            if not isinstance(parts, list) or list(map(type, parts)) != [str, str]:
-                self._refuse(f"model.merges[{rank}]: {merge!r:.80} is no pair of tokens")
-            try:
-                pairs.append((self._spellings[parts[0]], self._spellings[parts[1]]))
-            except KeyError:
-                self._refuse(f"model.merges[{rank}]: {merge!r:.80} is not byte-level")
-        return pairs
 
     # Added tokens --------------------------------------------------------------------------------------
 

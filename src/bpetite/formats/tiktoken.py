@@ -3,7 +3,8 @@ back.
 
 The file holds no merges, only ranks: any two neighbours merge whose bytes together are a token, the lowest
 rank first, and a pretoken that is a token is never merged at all. The merges that this amounts to are
-recovered exactly. It holds neither the pattern nor the special tokens, so these must be given.
+recovered exactly, whatever the order of ranks. It holds neither the pattern nor the special tokens, so these
+must be given.
 """
 
 from __future__ import annotations
@@ -14,31 +15,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bpetite._constants import BASE_VOCAB_SIZE, Pair
 from bpetite._engine import recover_merges
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes
 from bpetite.patterns import PATTERNS, named_pattern
-from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
+from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
 
 SpecialTokens = Mapping[str, int] | Sequence[str]
 
-_NEVER, _OUT_OF_ORDER = -1, -2
+_NEVER = -1
+_EMPTY = b"="
+"""The spelling of an empty token, which Whisper's file has."""
 
 
 def read(
-    path: Path, *, pattern: str, special_tokens: SpecialTokens = (), whole_pretoken_first: bool = False
+    path: Path, *, pattern: str, special_tokens: SpecialTokens = (), whole_pretoken_first: bool = True
 ) -> Imported:
     """Read a file; special tokens given without ids follow the last rank.
 
-    A file with tokens that no merge makes is refused, unless `whole_pretoken_first` says that they are
-    wanted: tiktoken gives them to whole pretokens.
+    Tokens that no merge makes are given to whole pretokens, as tiktoken does; a file with such tokens is
+    refused if `whole_pretoken_first` is False.
     """
     with open(path, "rb") as file:
         return parse(path, file.read(), pattern, special_tokens, whole_pretoken_first)
@@ -49,33 +52,37 @@ def parse(
     content: bytes,
     pattern: str,
     special_tokens: SpecialTokens = (),
-    whole_pretoken_first: bool = False,
+    whole_pretoken_first: bool = True,
 ) -> Imported:
     """Read a file's content; errors name `path`."""
-    tokens = _tokens(path, content)
-    specials = _special_ids(special_tokens, tokens)
-    _check_gaps(path, tokens, specials)
-    merges, merge_ids, unreachable = _recovered(path, tokens)
-    if unreachable and not whole_pretoken_first:
-        refuse(
-            path,
-            f"token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}) cannot be reached by merging tokens "
-            f"of lower ranks, nor can {len(unreachable) - 1} others; tiktoken gives such tokens to whole "
-            "pretokens only, which whole_pretoken_first=True asks for",
-        )
-    vocabulary = Vocabulary(
-        tokens,
-        merges,
-        specials,
-        named_pattern(pattern),
-        Dialect.named("tiktoken"),
-        whole_pretoken_first=bool(unreachable),
-        merge_ids=merge_ids,
-    )
+    vocabulary = vocabulary_of_ranks(path, _tokens(path, content), pattern, special_tokens)
+    if vocabulary.whole_pretoken_first and not whole_pretoken_first:
+        refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
     assumptions = [assumed_pattern(vocabulary.pattern, "given: the file names none"), UNICODE_ASSUMPTION]
-    if not specials:
+    if not vocabulary.special_tokens:
         assumptions.append("there are no special tokens (the file names none, and none were given)")
-    return Imported(vocabulary, assumptions)
+    return Imported(vocabulary, [*assumptions, *lacking_bytes(vocabulary)])
+
+
+def vocabulary_of_ranks(
+    path: Path, tokens: Mapping[int, bytes], pattern: str, special_tokens: SpecialTokens = ()
+) -> Vocabulary:
+    """Make the vocabulary of tokens in the order of rank; errors name `path`."""
+    specials = _special_ids(special_tokens, tokens)
+    arrays, unreachable = _recovered({rank: token for rank, token in tokens.items() if token})
+    try:
+        return Vocabulary(
+            {rank: token for rank, token in tokens.items() if len(token) == 1},
+            (),
+            specials,
+            named_pattern(pattern),
+            Dialect.named("tiktoken"),
+            whole_pretoken_first=bool(unreachable),
+            irregular=True,
+            decode_only={rank: token for rank, token in tokens.items() if not token},
+        ).with_arrays(arrays)
+    except ValueError as error:
+        refuse(path, str(error))
 
 
 def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
@@ -89,7 +96,7 @@ def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
             token = binascii.a2b_base64(spelled)
         except binascii.Error:
             refuse(path, f"line {number}: {spelled!r:.80} is not base64")
-        if binascii.b2a_base64(token, newline=False) != spelled or not token:
+        if (binascii.b2a_base64(token, newline=False) or _EMPTY) != spelled:
             refuse(path, f"line {number}: {spelled!r:.80} is not the base64 of a token")
         rank = int(written) if written.isdigit() and len(written) <= 10 else -1
         if not 0 <= rank <= LARGEST_ID:
@@ -102,12 +109,12 @@ def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
 
 
 def _check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
-    """Refuse a token that stands twice, and a byte that stands nowhere."""
+    """Refuse a token that stands twice, and a file without bytes."""
     rank_of = {token: rank for rank, token in tokens.items()}
     if len(rank_of) != len(tokens):
         first, token = next((rank, token) for rank, token in tokens.items() if rank_of[token] != rank)
         refuse(path, f"token {token!r:.80} stands twice, at ranks {first} and {rank_of[token]}")
-    missing = [byte for byte in range(BASE_VOCAB_SIZE) if bytes([byte]) not in rank_of]
+    missing = [byte for byte in IN_TEXTS if bytes([byte]) not in rank_of]
     if missing:
         refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
 
@@ -121,35 +128,16 @@ def _special_ids(special_tokens: SpecialTokens, tokens: Mapping[int, bytes]) -> 
     return Dialect.named("tiktoken").special_token_ids(specials, max(tokens) + 1)
 
 
-def _check_gaps(path: Path, tokens: Mapping[int, bytes], specials: Mapping[str, int]) -> None:
-    """Refuse ranks below the last one that neither a token nor a special token has."""
-    taken = set(specials.values())
-    expected = 0
-    for rank in tokens:
-        while expected < rank:
-            if expected not in taken:
-                refuse(path, f"rank {expected} is missing (a special token may have it, if it is given)")
-            expected += 1
-        expected += 1
-
-
-def _recovered(path: Path, tokens: Mapping[int, bytes]) -> tuple[list[Pair], list[int], list[int]]:
-    """Return the merges in the order of rank, the ids they make, and those of the tokens that none makes."""
-    ids = np.array(list(tokens), np.int64)
-    lengths = np.array([len(token) for token in tokens.values()], np.int64)
-    parents = recover_merges(b"".join(tokens.values()), np.cumsum(lengths, dtype=np.uint64))
-    late = ids[parents[:, 0] == _OUT_OF_ORDER]
-    if len(late):
-        token_id = int(late[0])
-        refuse(
-            path,
-            f"token {token_id} ({tokens[token_id]!r:.80}) can only be made from tokens of higher ranks; "
-            "such an order of merges cannot be kept exactly",
-        )
-    merged = parents[:, 0] >= 0
-    unreachable = ids[(parents[:, 0] == _NEVER) & (lengths > 1)]
-    pairs = ids[parents[merged]]
-    return list(zip(*pairs.T.tolist(), strict=True)), ids[merged].tolist(), unreachable.tolist()
+def _recovered(tokens: Mapping[int, bytes]) -> tuple[Arrays, list[int]]:
+    """Return tokens with the merges that ranks amount to, and the ids of the tokens that none makes."""
+    ids = np.fromiter(tokens, np.int64, len(tokens))
+    lengths = np.fromiter(map(len, tokens.values()), np.int64, len(tokens))
+    joined, ends = b"".join(tokens.values()), np.cumsum(lengths, dtype=np.uint64)
+    parents = recover_merges(joined, ends)
+    merged = parents[:, 0] != _NEVER
+    merges = np.column_stack([ids[parents[merged]], ids[merged]])
+    arrays = Arrays(ids.astype(np.uint32), joined, ends, merges.astype(np.uint32))
+    return arrays, ids[~merged & (lengths > 1)].tolist()
 
 
 # Writing -----------------------------------------------------------------------------------------------
@@ -158,9 +146,10 @@ def _recovered(path: Path, tokens: Mapping[int, bytes]) -> tuple[list[Pair], lis
 def to_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the file of a vocabulary; one whose ids do not give its merges back is refused."""
     check_expressible(vocabulary)
+    tokens = {**vocabulary.tokens, **vocabulary.decode_only}
     return b"".join(
-        b"%s %d\n" % (binascii.b2a_base64(token, newline=False), token_id)
-        for token_id, token in vocabulary.tokens.items()
+        b"%s %d\n" % (binascii.b2a_base64(token, newline=False) or _EMPTY, token_id)
+        for token_id, token in sorted(tokens.items())
     )
 
 
@@ -172,7 +161,10 @@ def check_expressible(vocabulary: Vocabulary) -> None:
         raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
     if len(set(tokens.values())) != len(tokens):
         raise ValueError(f"a tiktoken file cannot hold two tokens of the same bytes; {instead}")
-    merges, _, unreachable = _recovered("to_tiktoken", tokens)
+    if any(vocabulary.decode_only.values()):
+        raise ValueError(f"tiktoken would give text the tokens that are only decoded here; {instead}")
+    arrays, unreachable = _recovered(tokens)
+    merges = list(arrays.to_pairs())
     if unreachable and not vocabulary.whole_pretoken_first:
         raise ValueError(
             f"no merge makes token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}), "

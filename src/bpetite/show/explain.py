@@ -57,6 +57,8 @@ class Explainer:
         """Return the bytes of a token; an unknown id is a `KeyError`."""
         if token_id in self._text_of:
             return self._text_of[token_id].encode("utf-8")
+        if token_id in self.vocabulary.decode_only:
+            return self.vocabulary.decode_only[token_id]
         return self.vocabulary.tokens[token_id]
 
     def is_special(self, token_id: int) -> bool:
@@ -65,7 +67,11 @@ class Explainer:
 
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids that a pretoken consists of before any merge."""
-        return tuple(self.vocabulary.base_ids[byte] for byte in pretoken)
+        id_of_byte = self.vocabulary.id_of_byte
+        lacking = next((byte for byte in pretoken if byte not in id_of_byte), None)
+        if lacking is not None:
+            raise ValueError(f"{pretoken!r:.80}: no token of this vocabulary is byte {lacking}")
+        return tuple(id_of_byte[byte] for byte in pretoken)
 
     def rank_of(self, pair: Pair) -> int | None:
         """Return the rank of a pair's merge, if there is one."""

@@ -1,26 +1,34 @@
-"""Tokens with ids, and merges as pairs of bytes, in; a vocabulary out: what GPT-2's and Hugging Face's files
-hold."""
+"""Tokens with ids, and merges as pairs, both spelled by printable characters, in; a vocabulary out: what
+GPT-2's and Hugging Face's files and GGUF hold.
+
+All of it is done on arrays: some files list every way in which a token can be cut in two, half a million.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from bpetite._constants import Pair
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import happening_merges, resolve_pairs, spelled_in_order
 from bpetite._internal.json import refuse
-from bpetite._internal.types import BytesPair, Path
+from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.vocabulary import Normalization, Vocabulary
+from bpetite.formats.shared.printable import bytes_of_codes, from_printable
+from bpetite.vocabulary import Arrays, Normalization, Vocabulary
 
-_MOST_STEPS = 50_000_000
-"""How much work may go into merges that stand before their parents': a file must not be able to ask for
-hours."""
+_UNKNOWN = 2**32 - 1
+IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
+"""The bytes that texts in UTF-8 may have."""
 
 
 def vocabulary_of_pairs(
     path: Path,
-    tokens: Mapping[int, bytes],
-    merges: Sequence[BytesPair],
+    ids: Mapping[str, int],
+    merges: bytes,
     *,
     special_tokens: Mapping[str, int],
     pattern: str,
@@ -28,99 +36,153 @@ def vocabulary_of_pairs(
     whole_pretoken_first: bool = False,
     normalization: Normalization | None = None,
     added_tokens: Collection[str] = (),
+    place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
-    """Make the vocabulary; errors name `path` and the merge."""
-    id_of = {token: token_id for token_id, token in tokens.items()}
-    if len(id_of) != len(tokens):
-        twice = next(token for token_id, token in tokens.items() if id_of[token] != token_id)
-        refuse(path, f"token {twice!r:.80} has two ids")
-    _check_known(path, id_of, merges)
-    pairs = [(id_of[left], id_of[right]) for left, right in merges]
-    results = [id_of[left + right] for left, right in merges]
-    late = _made_before_their_parents(tokens, pairs, results)
-    if late:
-        _check_never_happen(path, tokens, pairs, results, late)
-        pairs = [pair for rank, pair in enumerate(pairs) if rank not in late]
-        results = [result for rank, result in enumerate(results) if rank not in late]
+    """Make the vocabulary; errors name `path` and the `place` of the merge of a rank.
+
+    `ids` are those of all tokens but the special ones; `merges` has a line `left right` for each, in UTF-8.
+    Tokens with characters that stand for no byte are only decoded, as their own library decodes them.
+
+    Where merges stand before those of their parents, those that never happen are left out: at most one merge
+    of each token happens.
+    """
+    try:
+        spelled = _Spelled.of(ids)
+    except UnicodeEncodeError as lone:
+        refuse(path, f"token {lone.object!r:.80} is no text: {lone.reason}")
+    rows = _resolved(path, spelled, merges, place)
+    if not spelled_in_order(spelled.tokens, spelled.ends, rows):
+        rows = rows[happening_merges(spelled.tokens, spelled.ends, rows)]
+    arrays = Arrays(spelled.ids, spelled.tokens, spelled.ends, spelled.ids[rows])
+    starts = spelled.ends - spelled.lengths
+    base = {
+        int(spelled.ids[place]): spelled.tokens[starts[place] : starts[place] + 1]
+        for place in np.nonzero(spelled.lengths == 1)[0]
+    }
     try:
         return Vocabulary(
-            tokens,
-            pairs,
+            base,
+            (),
             special_tokens,
             pattern,
             dialect,
             whole_pretoken_first=whole_pretoken_first,
             normalization=normalization,
             added_tokens=added_tokens,
-            merge_ids=results,
-        )
+            irregular=True,
+            decode_only=spelled.decode_only,
+        ).with_arrays(arrays)
     except ValueError as error:
         refuse(path, str(error))
 
 
-def _check_known(path: Path, id_of: Mapping[bytes, int], merges: Sequence[BytesPair]) -> None:
-    for rank, (left, right) in enumerate(merges):
-        if left not in id_of or right not in id_of:
-            part = right if left in id_of else left
-            refuse(path, f"merge {rank} is made of {part!r:.80}, which no token is")
-        if left + right not in id_of:
-            refuse(path, f"merge {rank} makes {left + right!r:.80}, which no token is")
-    first = dict(zip(reversed(merges), range(len(merges) - 1, -1, -1), strict=True))
-    if len(first) != len(merges):
-        rank = next(rank for rank, pair in enumerate(merges) if first[pair] != rank)
-        left, right = merges[rank]
-        refuse(path, f"merge {rank}, {left!r:.60} and {right!r:.60}, stands twice")
+def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
+    """Say which bytes of texts have no token, for the assumptions."""
+    lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
+    if not lacking:
+        return []
+    return [
+        "text with a byte that no token is cannot be encoded "
+        f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
+    ]
 
 
-def _made_before_their_parents(
-    tokens: Mapping[int, bytes], pairs: Sequence[Pair], results: Sequence[int]
-) -> set[int]:
-    """Return the ranks of the merges one of whose parents no earlier merge makes."""
-    made = {token_id for token_id, token in tokens.items() if len(token) == 1}
-    late = set()
-    for rank, ((left, right), result) in enumerate(zip(pairs, results, strict=True)):
-        if left in made and right in made:
-            made.add(result)
-        else:
-            late.add(rank)
-    return late
+@dataclass(frozen=True)
+class _Spelled:
+    """Tokens as arrays, in the order of ids."""
+
+    ids: NDArray[np.uint32]
+    tokens: bytes
+    ends: NDArray[np.uint64]
+    lengths: NDArray[np.uint64]
+    spellings: bytes
+    """The same tokens as they are spelled, in UTF-8."""
+    ends_of_spellings: NDArray[np.uint64]
+    decode_only: Mapping[int, bytes]
+    """Empty tokens, and those with characters that stand for no byte."""
+
+    @staticmethod
+    def of(ids_of: Mapping[str, int]) -> _Spelled:
+        in_order = sorted(ids_of, key=ids_of.__getitem__)
+        ids = np.fromiter(map(ids_of.__getitem__, in_order), np.uint32, len(in_order))
+        lengths = np.fromiter(map(len, in_order), np.int64, len(in_order))
+        codes = np.frombuffer("".join(in_order).encode("utf-32-le", "surrogatepass"), np.uint32)
+        values = bytes_of_codes(codes)
+        of_token = np.repeat(np.arange(len(in_order)), lengths)
+        spelled = lengths > 0
+        spelled[of_token[values < 0]] = False
+        others = np.nonzero(~spelled)[0].tolist()
+        kept = spelled[of_token]
+        ends = np.cumsum(lengths[spelled], dtype=np.uint64)
+        # A stand-in takes one byte or two.
+        sizes = np.cumsum(1 + (codes[kept] >= 0x80), dtype=np.uint64)
+        return _Spelled(
+            ids[spelled],
+            values[kept].astype(np.uint8).tobytes(),
+            ends,
+            lengths[spelled].astype(np.uint64),
+            codes[kept].tobytes().decode("utf-32-le").encode("utf-8"),
+            sizes[ends.astype(np.int64) - 1],
+            {int(ids[place]): in_order[place].encode("utf-8") for place in others},
+        )
 
 
-def _check_never_happen(
-    path: Path,
-    tokens: Mapping[int, bytes],
-    pairs: Sequence[Pair],
-    results: Sequence[int],
-    late: Collection[int],
-) -> None:
-    """Refuse late merges that happen in some text, and with them those that depend on an order we do not
-    keep.
+def _resolved(
+    path: Path, spelled: _Spelled, merges: bytes, place: Callable[[int], str]
+) -> NDArray[np.uint32]:
+    """Return the places of the parents and results of all merges among the tokens."""
+    rows, wrong = resolve_pairs(spelled.spellings, spelled.ends_of_spellings, merges)
+    if wrong is not None:
+        refuse(path, f"{place(wrong)} is no merge: {' '.join(_parts(merges, wrong))!r:.80}")
+    unknown = np.nonzero(rows == _UNKNOWN)[0]
+    if len(unknown):
+        rank = int(unknown[0])
+        left, right = _parts(merges, rank)
+        for part, number in zip((left, right), rows[rank].tolist(), strict=False):
+            if number == _UNKNOWN:
+                refuse(path, f"{place(rank)} is made of {_shown(part)}, which no token is")
+        refuse(path, f"{place(rank)} makes {_shown(left + right)}, which no token is")
+    pairs = rows[:, 0].astype(np.uint64) << np.uint64(32) | rows[:, 1]
+    in_order = np.sort(pairs)
+    if np.any(in_order[1:] == in_order[:-1]):
+        firsts = np.unique(pairs, return_index=True)[1]
+        rank = int(np.setdiff1d(np.arange(len(pairs)), firsts)[0])
+        left, right = map(_shown, _parts(merges, rank))
+        refuse(path, f"{place(rank)}, {left} and {right}, stands twice")
+    return rows
 
-    A merge never happens anywhere if it does not happen when its token's own bytes are merged: whatever goes
-    on inside a stretch of text that nothing has crossed goes on in it alone.
+
+def _parts(merges: bytes, rank: int) -> list[str]:
+    return merges.split(b"\n")[rank].decode("utf-8", "replace").split(" ")
+
+
+def _shown(spelled: str) -> str:
+    try:
+        return f"{from_printable(spelled)!r:.80}"
+    except KeyError:
+        return f"{spelled!r:.80} (not byte-level)"
+
+
+def merge_lines(path: Path, merges: Sequence[object], field: str) -> bytes:
+    """Return merges, each a text `left right` or a list of two texts, as lines; `field` is for the messages.
+
+    >>> merge_lines("a.json", ["a b", ["Ġ", "t"]], "merges")
+    b'a b\\n\\xc4\\xa0 t'
     """
-    rank_of = {pair: rank for rank, pair in enumerate(pairs)}
-    base = {token[0]: token_id for token_id, token in tokens.items() if len(token) == 1}
-    steps = 0
-    for rank in sorted(late):
-        token = tokens[results[rank]]
-        steps += len(token) ** 2
-        if steps > _MOST_STEPS:
-            refuse(path, f"merge {rank}: too many merges stand before those of their parents")
-        if pairs[rank] in _pairs_merged([base[byte] for byte in token if byte in base], rank_of, results):
-            left, right = (tokens[parent] for parent in pairs[rank])
-            refuse(
-                path,
-                f"merge {rank} is made of {left!r:.60} and {right!r:.60}, which no earlier merge makes; "
-                "such an order of merges cannot be kept exactly",
-            )
+    if set(map(type, merges)) <= {str}:
+        lines = cast("Sequence[str]", merges)
+    else:
+        lines = [_merge_line(path, merge, f"{field}[{rank}]") for rank, merge in enumerate(merges)]
+    joined = "\n".join(lines)
+    if joined.count("\n") != max(len(lines) - 1, 0) or joined.count(" ") != len(lines):
+        rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1 or "\n" in line)
+        refuse(path, f"{field}[{rank}]: {lines[rank]!r:.80} is no pair of tokens")
+    return joined.encode("utf-8", "surrogatepass")
 
 
-def _pairs_merged(ids: list[int], rank_of: Mapping[Pair, int], results: Sequence[int]) -> set[Pair]:
-    """Merge ids one pair at a time, the lowest rank first, of equal ones the leftmost; return the pairs."""
-    merged = set()
-    while present := [(rank_of[pair], place) for place, pair in enumerate(pairwise(ids)) if pair in rank_of]:
-        rank, place = min(present)
-        merged.add((ids[place], ids[place + 1]))
-        ids = [*ids[:place], results[rank], *ids[place + 2 :]]
-    return merged
+def _merge_line(path: Path, merge: object, place: str) -> str:
+    if isinstance(merge, list) and list(map(type, merge)) == [str, str]:
+        return " ".join(merge)
+    if not isinstance(merge, str):
+        refuse(path, f"{place}: {merge!r:.80} is no pair of tokens")
+    return merge

@@ -1,0 +1,143 @@
+//! Merges by the spelling of their parts in, merges of tokens out; and which of them ever happen.
+//!
+//! Other people's files list merges as pairs of texts, some of them every way in which a token can be cut in two. At
+//! most one of the merges that make a token ever happens: wherever the token comes about, the merges inside it are
+//! those of its bytes alone (see [`crate::recover`]), and the last of these makes it.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::recover::{Course, Keyed, Rule};
+use crate::watch::{Pulse, Watch};
+
+/// What stands for a part, or for both parts together, that no token is.
+pub const UNKNOWN: u32 = u32::MAX;
+
+/// Find left part, right part and both together among the tokens, for every line `left right`.
+///
+/// The number of a line that is not two parts is the error. Of tokens given twice the first one is meant.
+pub fn resolve_pairs(
+    tokens: &[&[u8]],
+    lines: &[u8],
+    watch: &mut dyn Watch,
+) -> Result<std::result::Result<Vec<[u32; 3]>, usize>> {
+    let mut number_of = HashMap::with_capacity_and_hasher(tokens.len(), Keyed::random());
+    for (number, &token) in (0..UNKNOWN).zip(tokens) {
+        number_of.entry(token).or_insert(number);
+    }
+    let find = |token: &[u8]| number_of.get(token).copied().unwrap_or(UNKNOWN);
+    let mut pulse = Pulse::of(watch);
+    let mut rows = Vec::new();
+    let mut both = Vec::new();
+    if lines.is_empty() {
+        return Ok(Ok(rows));
+    }
+    for (number, line) in lines.split(|&byte| byte == b'\n').enumerate() {
+        pulse.beat(line.len())?;
+        let mut parts = line.split(|&byte| byte == b' ');
+        let (Some(left), Some(right), None) = (parts.next(), parts.next(), parts.next()) else {
+            return Ok(Err(number));
+        };
+        both.clear();
+        both.extend_from_slice(left);
+        both.extend_from_slice(right);
+        rows.push([find(left), find(right), find(&both)]);
+    }
+    Ok(Ok(rows))
+}
+
+/// Whether each merge, given as left, right and resulting token in the order of rank, ever happens in any text.
+pub fn happening_merges(tokens: &[&[u8]], merges: &[[u32; 3]], watch: &mut dyn Watch) -> Result<Vec<bool>> {
+    let rule = Pairs::new(tokens, merges)?;
+    let mut looked_at = vec![false; tokens.len()];
+    let mut happen = vec![false; merges.len()];
+    let mut course = Course::default();
+    let mut pulse = Pulse::of(watch);
+    for &[_, _, made] in merges {
+        let token = tokens[made as usize];
+        if std::mem::replace(&mut looked_at[made as usize], true) {
+            continue;
+        }
+        pulse.beat(token.len())?;
+        if let Some([_, _, rank]) = course.run(&rule, token)? {
+            happen[rank as usize] = true;
+        }
+    }
+    Ok(happen)
+}
+
+/// Two neighbours merge if they are a pair of the list.
+struct Pairs {
+    byte: [u32; 256],
+    merge_of: HashMap<u64, (u32, u32), Keyed>,
+}
+
+impl Pairs {
+    fn new(tokens: &[&[u8]], merges: &[[u32; 3]]) -> Result<Self> {
+        let mut byte = [UNKNOWN; 256];
+        for (number, &token) in (0..).zip(tokens) {
+            if let &[value] = token {
+                byte[usize::from(value)] = number;
+            }
+        }
+        let mut merge_of = HashMap::with_capacity_and_hasher(merges.len(), Keyed::random());
+        for (rank, &[left, right, made]) in (0..UNKNOWN).zip(merges) {
+            if [left, right, made].iter().any(|&token| token as usize >= tokens.len()) {
+                return Err(Error::Value(format!("merge {rank} is of a token that there is not")));
+            }
+            merge_of.entry(pair(left, right)).or_insert((rank, made));
+        }
+        Ok(Self { byte, merge_of })
+    }
+}
+
+impl Rule for Pairs {
+    fn byte(&self, byte: u8) -> u32 {
+        self.byte[usize::from(byte)]
+    }
+
+    fn merge(&self, left: u32, right: u32, _: &[u8]) -> Option<(u32, u32)> {
+        self.merge_of.get(&pair(left, right)).copied()
+    }
+}
+
+fn pair(left: u32, right: u32) -> u64 {
+    u64::from(left) << u32::BITS | u64::from(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Unwatched;
+
+    const TOKENS: [&[u8]; 6] = [b"a", b"b", b"c", b"ab", b"bc", b"abc"];
+
+    #[test]
+    fn lines_become_rows_of_tokens() {
+        let rows = resolve_pairs(&TOKENS, b"a b\nb c\nab c\nx c\na c", &mut Unwatched).unwrap().unwrap();
+        let expected = [[0, 1, 3], [1, 2, 4], [3, 2, 5], [UNKNOWN, 2, UNKNOWN], [0, 2, UNKNOWN]];
+        assert_eq!(rows, expected);
+        assert_eq!(resolve_pairs(&TOKENS, b"", &mut Unwatched).unwrap(), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_line_that_is_not_two_parts_is_told() {
+        for (lines, number) in [(&b"a b\nab"[..], 1), (b"a b c", 0), (b"a b\n", 1)] {
+            assert_eq!(resolve_pairs(&TOKENS, lines, &mut Unwatched).unwrap(), Err(number));
+        }
+    }
+
+    #[test]
+    fn one_merge_of_those_that_make_a_token_happens() {
+        let merges = [[0, 4, 5], [3, 2, 5], [1, 2, 4], [0, 1, 3]];
+        let happen = happening_merges(&TOKENS, &merges, &mut Unwatched).unwrap();
+        assert_eq!(happen, [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_merge_of_what_no_merge_makes_never_happens() {
+        let happen = happening_merges(&TOKENS, &[[3, 2, 5], [1, 2, 4]], &mut Unwatched).unwrap();
+        assert_eq!(happen, [false, true]);
+        assert!(happening_merges(&TOKENS, &[[9, 2, 5]], &mut Unwatched).is_err());
+    }
+}
