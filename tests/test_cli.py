@@ -178,7 +178,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(folder: Pat
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")]
+    "arguments", [("train",), ("train", "--vocab-size", "many"), ("fly",), ("encode", "--text", "a")]
 )
 def test_misuse_of_options_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     done = bpetite(*arguments)

@@ -167,10 +167,34 @@ def test_compare_shows_two_tokenizers_side_by_side(folder: Path, tmp_path: Path)
     done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", TEXT, "--json")
     compared = json.loads(done.stdout)
     assert compared["same_ids"] is True
-    assert compared["a"] == compared["b"]
-    assert compared["a"]["ids"] == tok.encode(TEXT)
-    (tmp_path / "long.txt").write_text(CORPUS * 30)
-    done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--input", tmp_path / "long.txt")
-    assert "(the first 2,000 of" in done.stdout.decode()
+    assert compared["rows"][0]["ids"] == compared["rows"][1]["ids"] == tok.encode(TEXT)
+    done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", CORPUS * 30)
+    assert "(the first 500 tokens of each)" in done.stdout.decode()
     done = bpetite("compare", folder / "tok.json", folder / "tok.json", "--text", "", "--json")
-    assert json.loads(done.stdout)["a"]["bytes_per_token"] is None
+    assert json.loads(done.stdout)["rows"][0]["bytes_per_token"] == 0
+
+
+def test_compare_counts_the_tokens_of_many_texts(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    small = tok.truncate(270)
+    small.to_huggingface(tmp_path / "small.json")
+    third = tmp_path / "third.json"
+    tok.truncate(260).save(third)
+    for name, text in {"de": "Der Hund und die Katze", "py": "def f(x): return x"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(text * 20)
+        (tmp_path / name / "b.txt").write_text(text)
+    command = ("compare", folder / "tok.json", tmp_path / "small.json", third, "--quiet")
+    texts = ("--input", tmp_path / "de", tmp_path / "py")
+    rows = json.loads(bpetite(*command, *texts, "--json").stdout)["rows"]
+    assert len(rows) == 3 * 3
+    german = "Der Hund und die Katze"
+    assert [row["tokens"] for row in rows[:3]] == [
+        one.count(german * 20) + one.count(german) for one in (tok, small, Tokenizer.load(third))
+    ]
+    assert rows[1]["tokens_to_first"] == rows[1]["tokens"] / rows[0]["tokens"]
+    table = bpetite(*command, *texts).stdout.decode().splitlines()
+    assert len(table) == 2 + 3
+    assert f"{rows[2]['tokens']:,}" in table[2]
+    assert table[2].startswith(str(tmp_path / "de"))
+    assert f"{rows[2]['tokens_to_first']:.2f}x" in table[2]

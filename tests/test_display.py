@@ -5,8 +5,9 @@ from html.parser import HTMLParser
 from typing import Any
 
 import IPython.core.formatters
+import pytest
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, compare
 from bpetite.show.display import ShownText, coloured, plain, visible
 from encoders import CORPUS
 
@@ -47,7 +48,9 @@ def test_a_notebook_shows_tokens_in_colours_and_all_else_in_a_line() -> None:
     seen, _ = formatter.format(TOKENIZER.show("the fox"))
     assert seen["text/html"] == TOKENIZER.show("the fox")._repr_html_()
     assert seen["text/plain"] == repr(TOKENIZER.show("the fox"))
-    for value in (TOKENIZER, TOKENIZER.vocabulary, TOKENIZER.as_tiktoken()):
+    seen, _ = formatter.format(TOKENIZER)
+    assert seen == {"text/html": TOKENIZER._repr_html_(), "text/plain": repr(TOKENIZER)}
+    for value in (TOKENIZER.vocabulary, TOKENIZER.as_tiktoken()):
         seen, _ = formatter.format(value)
         assert list(seen) == ["text/plain"]
         assert "\n" not in seen["text/plain"]
@@ -94,3 +97,23 @@ def test_a_long_text_is_drawn_in_part_and_says_so() -> None:
     page = shown._repr_html_()
     assert page.count("<bdi") == ShownText.MOST_TOKENS
     assert f"and {len(shown.tokens) - ShownText.MOST_TOKENS:,} tokens more" in page
+
+
+def test_a_notebook_shows_a_tokenizer_and_a_comparison_without_acting_on_their_text() -> None:
+    tok = Tokenizer.train_from_iterator(["ab ab"], 300, special_tokens=["<script>"])
+    shown = tok._repr_html_()
+    assert "&lt;script&gt; = " in shown
+    assert "<script>" not in shown
+    assert f"ids up to {tok.largest_id}" in shown
+    compared = compare(tok, other=tok.truncate(256), text="ab<b>")._repr_html_()
+    assert compared.count("<td") == 2
+    assert "<b>other</b>" in compared
+    assert "&lt;" in compared
+
+
+def test_a_comparison_is_a_table() -> None:
+    tok = Tokenizer.train("ab ab ab", 258)
+    rows = compare(tok, small=tok.truncate(256), text="ab ab").rows()
+    assert [(row["tokenizer"], row["tokens"], row["bytes"]) for row in rows] == [("a", 2, 5), ("small", 5, 5)]
+    with pytest.raises(ValueError, match="there is no tokenizer to compare"):
+        compare(text="ab")

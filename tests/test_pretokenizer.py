@@ -1,5 +1,8 @@
 """The specification's pretokenizer: what is matched, what lies between, and that nothing is lost."""
 
+import pytest
+
+from bpetite import Tokenizer
 from bpetite._pretokenizer import pieces, pretokenize
 
 
@@ -18,3 +21,18 @@ def test_pretokenize_of_nothing_is_nothing() -> None:
 
 def test_text_between_matches_is_a_piece_of_its_own() -> None:
     assert pieces("to  be", r"[a-z]+") == [(b"to", True), (b"  ", False), (b"be", True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("cl100k_base", "cl100k"), ("GPT2", "gpt2"), ("o200k_harmony", "o200k"), ("white-space", "whitespace")],
+)
+def test_a_word_that_names_no_pattern_is_refused_with_the_name_that_was_meant(name: str, near: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no pattern named '{name}'; did you mean '{near}'"):
+        Tokenizer.train_from_iterator(["a"], 256, pattern=name)
+
+
+def test_a_regular_expression_of_one_word_is_still_possible() -> None:
+    with pytest.raises(ValueError, match=r"there is no pattern named 'abcdef' \(named patterns: gpt2"):
+        Tokenizer.train_from_iterator(["a"], 256, pattern="abcdef")
+    assert Tokenizer.train_from_iterator(["abcdef"], 256, pattern="(?:abcdef)").vocab_size == 257

@@ -101,6 +101,26 @@ def test_the_same_option_has_the_same_words_everywhere() -> None:
         assert len(helps[flag]) == 1, flag
 
 
+def test_nothing_given_is_answered_with_help(folder: Path) -> None:
+    done = bpetite(folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, PARSER.format_help(), "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["trian"], "there is no command 'trian'; did you mean train?"),
+        (["train", "--vocab-sise", "300"], "there is no --vocab-sise; did you mean --vocab-size?"),
+        (["decode", "--model", "tok.json", "--idz", "5"], "there is no --idz; did you mean --ids?"),
+        (["encode", "--model", "tok.json", "--txet=a"], "there is no --txet; did you mean --text?"),
+    ],
+)
+def test_what_was_probably_meant_is_told(folder: Path, arguments: list[str], meant: str) -> None:
+    done = bpetite(folder, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert meant in done.stderr
+
+
 def test_the_version_is_told(folder: Path) -> None:
     assert re.fullmatch(r"bpetite \d+\.\d+\.\d+\S*\n", bpetite(folder, "--version").stdout)
 

@@ -9,7 +9,8 @@
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
+from bpetite.show.compare import Comparison, compare
 from bpetite.tokenizer import Tokenizer
 from bpetite.vocabulary import Vocabulary
 
-__all__ = ["END_OF_TEXT_TOKEN", "Counts", "Dialect", "Tokenizer", "Vocabulary"]
+__all__ = ["END_OF_TEXT_TOKEN", "Comparison", "Counts", "Dialect", "Tokenizer", "Vocabulary", "compare"]

@@ -6,6 +6,8 @@ text between two matches is a pretoken of its own, so that nothing is ever lost.
 
 from __future__ import annotations
 
+import re
+
 from bpetite._constants import PRETOKENIZER_PATTERN
 
 CL100K = (
@@ -41,10 +43,25 @@ PATTERNS: dict[str, str] = {
 def named_pattern(pattern: str) -> str:
     """Return the regular expression of a named pattern; any other string is one already.
 
+    A single word that names no pattern is refused: as a regular expression it would match nothing but itself.
+
     >>> named_pattern("whitespace")
     '\\\\S+|\\\\s+'
     """
-    return PATTERNS.get(pattern, pattern)
+    if pattern in PATTERNS or not _WORD.fullmatch(pattern):
+        return PATTERNS.get(pattern, pattern)
+    from difflib import get_close_matches  # Only who mistypes waits for it.
+
+    beginning = pattern.lower().replace("-", "_").split("_")[0]
+    near = beginning if beginning in PATTERNS else next(iter(get_close_matches(pattern, PATTERNS)), None)
+    raise ValueError(
+        f"there is no pattern named {pattern!r}{f'; did you mean {near!r}?' if near else ''} "
+        f"(named patterns: {', '.join(PATTERNS)}; to match just this word, write '(?:{pattern})')"
+    )
+
+
+_WORD = re.compile("[A-Za-z][A-Za-z0-9_-]{2,}")
+"""What is meant as a name: a regular expression worth using has more to it."""
 
 
 def pattern_name(pattern: str) -> str | None:

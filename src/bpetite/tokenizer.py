@@ -5,6 +5,7 @@ A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
 
 from __future__ import annotations
 
+import html
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from bpetite.formats import gpt2, huggingface, tiktoken
 from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.tiktoken import Encoding
+from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import check_at_least, extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary
@@ -514,8 +516,18 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are, special ones included."""
+        """How many tokens there are, special ones included (not the largest id: see `largest_id`)."""
         return self._vocabulary.vocab_size
+
+    @property
+    def largest_id(self) -> int:
+        """The largest id in use; ids may have gaps, so that a model's table of vectors needs one row more.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.vocab_size, tok.largest_id
+        (259, 258)
+        """
+        return max(int(self._vocabulary.arrays.ids.max()), *self.special_tokens.values(), 0)
 
     @property
     def mergeable_vocab_size(self) -> int:
@@ -673,6 +685,24 @@ class Tokenizer:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        specials = [f"{text} = {token_id}" for text, token_id in self.special_tokens.items()]
+        rows = {
+            "tokens": f"{self.vocab_size:,} (ids up to {self.largest_id:,})",
+            "special tokens": ", ".join(specials) or "none",
+            "merges": f"{len(self.merges):,}",
+            "pattern": pattern_name(self.pattern) or self.pattern,
+            "dialect": self.dialect.name,
+            "fingerprint": self.fingerprint[:12],
+        }
+        lines = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(shown)}</td></tr>'
+            for name, shown in rows.items()
+        )
+        return f"<b>Tokenizer</b><table>{lines}</table>"
 
     def __repr__(self) -> str:
         return (

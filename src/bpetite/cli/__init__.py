@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite.cli.commands import (
     compare,
@@ -75,8 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     name = "bpetite"
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser().parse_args(arguments or ["--help"])
         name = f"bpetite {options.command}"
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
@@ -115,10 +117,40 @@ class _ClosedInput(io.RawIOBase):
         raise OSError("stdin is closed, and there is nothing to read")
 
 
+class _Command(argparse.ArgumentParser):
+    """A parser that tells which option was meant by one that does not exist."""
+
+    given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is unknown here, where the options are known that could have been meant."""
+        self.given = args or ()
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and what was probably meant."""
+        words = {word.split("=")[0] for word in self.given if word.startswith("--")}
+        for word in sorted(words - set(self._option_string_actions)):
+            if not any(option.startswith(word) for option in self._option_string_actions):
+                message += f"\n  there is no {word}{_did_you_mean(word, self._option_string_actions)}"
+        super().error(message)
+
+
+def _did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return the end of a message: the name that is most like a word, if one is."""
+    from difflib import get_close_matches  # Only who mistypes waits for it.
+
+    near = get_close_matches(word, list(names), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose help lists the commands in groups."""
 
-    groups: list[tuple[str, dict[str, argparse.ArgumentParser]]]
+    groups: list[tuple[str, dict[str, _Command]]]
 
     def format_help(self) -> str:
         """Return the description, the groups, and examples."""
@@ -129,6 +161,13 @@ class _Parser(argparse.ArgumentParser):
                 about = (command.description or "").split(". ")[0].rstrip(".")
                 lines.append(f"  {name:<14} {about}")
         return "\n".join(lines) + "\n" + _EXAMPLES
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and which command was probably meant."""
+        names = [name for _, commands in self.groups for name in commands]
+        for word in re.findall(r"invalid choice: '(.*?)'", message):
+            message = f"there is no command {word!r}{_did_you_mean(word, names)} (bpetite --help lists them)"
+        super().error(message)
 
 
 def _parser() -> _Parser:
@@ -143,7 +182,7 @@ def _parser() -> _Parser:
         dest="command",
         required=True,
         metavar="COMMAND",
-        parser_class=argparse.ArgumentParser,
+        parser_class=_Command,
     )
     parser.groups = []
     for title, modules in _GROUPS:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from bpetite.formats.shared import peers
@@ -128,12 +129,16 @@ def read_model(options: argparse.Namespace) -> Tokenizer:
 
 
 def read_two(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
-    """Read what `add_two_of_any_format` declares: each path with its tokenizer.
-
-    What was given and is so in neither file is refused.
-    """
+    """Read what `add_two_of_any_format` declares: each path with its tokenizer."""
     named = [(options.a, options.format_a), (options.b, options.format_b)]
-    read = [(path, read_tokenizer(path, kind, options)) for path, kind in named if path is not None]
+    return read_all([(path, kind) for path, kind in named if path is not None], options)
+
+
+def read_all(
+    named: Iterable[tuple[str, str | None]], options: argparse.Namespace
+) -> list[tuple[str, Tokenizer]]:
+    """Read tokenizers from paths of known or unknown formats; what was given and is so in none is refused."""
+    read = [(path, read_tokenizer(path, kind, options)) for path, kind in named]
     differences = [_difference(tokenizer, path, options) for path, tokenizer in read]
     if all(differences):
         raise ValueError(differences[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from bpetite.corpus.ahead import read_ahead
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Reading, decoded, read_batches, refusing_invalid
 from bpetite.corpus.sources import Input, find_inputs
+from bpetite.show.display import bytes_per_token
 from bpetite.tokenizer import Tokenizer
 
 
@@ -35,7 +36,7 @@ class Fit:
     @property
     def bytes_per_token(self) -> float:
         """How much text a token stands for; 0 where there is none."""
-        return self.bytes / self.tokens if self.tokens else 0.0
+        return bytes_per_token(self.bytes, self.tokens)
 
     @property
     def tokens_per_word(self) -> float:
@@ -100,6 +101,31 @@ def stats(
             total.add_all(tally)
         tallies.append(total)
     return [tally.fit() for tally in tallies]
+
+
+def compare(
+    tokenizers: Mapping[str, Tokenizer],
+    paths: Path | Iterable[Path],
+    *,
+    reading: Reading | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, str | int | float]]:
+    """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
+
+    `tokens_to_first` is how many tokens there are for one of the first tokenizer's.
+    """
+    fits = {
+        name: stats(tokenizer, paths, reading=reading, num_threads=num_threads, progress=progress)
+        for name, tokenizer in tokenizers.items()
+    }
+    rows: list[dict[str, str | int | float]] = []
+    for of_a_source in zip(*fits.values(), strict=True):
+        for name, fit in zip(fits, of_a_source, strict=True):
+            first = of_a_source[0].tokens
+            ratio = fit.tokens / first if first else 1.0
+            rows.append({"source": fit.name, "tokenizer": name, **fit.to_dict(), "tokens_to_first": ratio})
+    return rows
 
 
 class _Tally:

@@ -69,6 +69,11 @@ def coloured(tokens: Iterable[ShownToken]) -> str:
     return "".join(painted)
 
 
+def bytes_per_token(size: int, tokens: int) -> float:
+    """Return how much text a token stands for; 0 where there is none."""
+    return size / tokens if tokens else 0.0
+
+
 class ShownText:
     """What `Tokenizer.show` returns: coloured tokens in a notebook, plain text elsewhere.
 
@@ -87,8 +92,8 @@ class ShownText:
     def summary(self) -> str:
         """How many tokens and bytes there are."""
         size = sum(len(shown.token) for shown in self.tokens)
-        each = f", {size / len(self.tokens):.2f} bytes per token" if self.tokens else ""
-        return f"{len(self.tokens):,} tokens, {size:,} bytes{each}"
+        each = bytes_per_token(size, len(self.tokens))
+        return f"{len(self.tokens):,} tokens, {size:,} bytes{f', {each:.2f} bytes per token' if each else ''}"
 
     def __repr__(self) -> str:
         return f"{plain(self.tokens)}\n{self.summary}"

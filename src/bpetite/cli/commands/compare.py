@@ -1,21 +1,30 @@
-"""`bpetite compare`: two tokenizers of any format and a text in, their tokens side by side out."""
+"""`bpetite compare`: tokenizers and a text in, their tokens out; or texts in, a table of numbers out."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from bpetite.cli.formats import add_two_of_any_format, read_two
-from bpetite.cli.options import Commands, add_command, add_json, add_quiet, colours_wanted, json_line
+from bpetite import corpus
+from bpetite.cli.formats import ANY_FORMAT, add_what_files_lack, read_all
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_json,
+    add_quiet,
+    add_threads,
+    colours_wanted,
+    json_line,
+)
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import text_of
-from bpetite.show.display import coloured, plain
+from bpetite.show.compare import Comparison
+from bpetite.show.progress import BytesProgress
 from bpetite.tokenizer import Tokenizer
-
-_SHOWN = 2000
-"""How many characters of a long text are shown token by token."""
 
 _EXAMPLES = """
 bpetite compare mine.json tokenizer.json --text "hello world"
+bpetite compare mine.json gpt2/ theirs.json --input german/ python/
 bpetite compare mine.json gpt2/ --input book.txt --json
 """
 
@@ -23,57 +32,79 @@ bpetite compare mine.json gpt2/ --input book.txt --json
 def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     command = add_command(
-        commands, "compare", "Show how two tokenizers, of any format, cut the same text.", _EXAMPLES
+        commands,
+        "compare",
+        "Compare tokenizers: how they cut a text, or how many tokens they need for many texts.",
+        _EXAMPLES,
     )
-    add_two_of_any_format(command)
+    add = command.add_argument
+    add("models", nargs="+", metavar="MODEL", help=f"{ANY_FORMAT}; the first is what others are compared to")
     source = command.add_mutually_exclusive_group()
-    source.add_argument("--text", metavar="T", help="the text itself")
-    source.add_argument("--input", metavar="FILE", help="a UTF-8 file (default: stdin)")
+    source.add_argument("--text", metavar="T", help="show how each cuts this text (default: stdin)")
+    source.add_argument(
+        "--input",
+        nargs="+",
+        metavar="PATH",
+        help=f"count the tokens of {INPUT_HELP}; each argument is a row of the table",
+    )
+    add_what_files_lack(command)
+    add_threads(command)
     add_json(command)
     add_quiet(command)
+    add_reading(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
-    """Return the comparison."""
-    tokenizers = read_two(options)
+    """Return the tokens of a text, or the table."""
+    tokenizers: dict[str, Tokenizer] = {}
+    for path, tokenizer in read_all(((path, None) for path in options.models), options):
+        tokenizers[f"{path} ({len(tokenizers) + 1})" if path in tokenizers else path] = tokenizer
+    return _texts(tokenizers, options) if options.input else _one_text(tokenizers, options)
+
+
+def _one_text(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> bytes:
     text = text_of(options)
-    rows = [_row(path, tokenizer, text) for path, tokenizer in tokenizers]
-    same = rows[0]["ids"] == rows[1]["ids"]
+    compared = Comparison(text, {name: tokenizer.show(text) for name, tokenizer in tokenizers.items()})
     if options.json:
-        compared = {"bytes": len(text.encode("utf-8")), "same_ids": same, "a": rows[0], "b": rows[1]}
-        return json_line(compared)
-    return _shown(text, rows, [tokenizer for _, tokenizer in tokenizers], same).encode("utf-8") + b"\n"
+        return json_line({"same_ids": compared.same, "rows": compared.rows()})
+    return _lines(compared.lines(colours=colours_wanted()))
 
 
-def _row(path: str, tokenizer: Tokenizer, text: str) -> dict[str, Any]:
-    ids = tokenizer.encode(text)
-    size = len(text.encode("utf-8"))
-    return {
-        "path": path,
-        "vocab_size": tokenizer.vocab_size,
-        "tokens": len(ids),
-        "bytes_per_token": round(size / len(ids), 4) if ids else None,
-        "ids": ids,
-    }
-
-
-def _shown(text: str, rows: list[dict[str, Any]], tokenizers: list[Tokenizer], same: bool) -> str:
-    """Lay the two out for a person."""
-    width = max(len(row["path"]) for row in rows)
-    lines = []
-    for row in rows:
-        average = "-" if row["bytes_per_token"] is None else f"{row['bytes_per_token']:.2f}"
-        lines.append(
-            f"{row['path']:<{width}}  {row['tokens']:>12,} tokens  {average:>6} bytes each  "
-            f"(vocabulary of {row['vocab_size']:,})"
+def _texts(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> bytes:
+    with BytesProgress("encoding", quiet=options.quiet) as progress:
+        rows = corpus.compare(
+            tokenizers,
+            options.input,
+            reading=reading_of(options),
+            num_threads=options.num_threads,
+            progress=progress,
         )
-    lines.append("the ids are the same" if same else "the ids differ")
-    paint = coloured if colours_wanted() else plain
-    for row, tokenizer in zip(rows, tokenizers, strict=True):
-        lines += ["", row["path"], paint(tokenizer.show(text[:_SHOWN]).tokens)]
-        if len(text) <= _SHOWN:
-            lines.append(" ".join(map(str, row["ids"])))
-    if len(text) > _SHOWN:
-        lines += ["", f"(the first {_SHOWN:,} of {len(text):,} characters)"]
-    return "\n".join(lines)
+    return json_line({"rows": rows}) if options.json else _lines(_table(rows, list(tokenizers)))
+
+
+def _table(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
+    """Lay out a line for each source, with three columns for each tokenizer."""
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_source.setdefault(row["source"], []).append(row)
+    width = max(map(len, ["source", *by_source]))
+    column = max(30, *map(len, names))
+    numbers = f"{'tokens':>14} {'bytes/token':>11}"
+    heads = [f"{numbers:<{column}}", *(f"{numbers} {'ratio':>5}" for _ in names[1:])]
+    columns = [max(column, len(head)) for head in heads]
+    lines = [
+        "  ".join(["".ljust(width), *map(str.rjust, names, columns)]),
+        "  ".join(["source".ljust(width), *map(str.rjust, [numbers, *heads[1:]], columns)]),
+    ]
+    for source, found in by_source.items():
+        cells = [f"{row['tokens']:>14,} {row['bytes_per_token']:>11.3f}" for row in found]
+        cells[1:] = [
+            f"{cell} {row['tokens_to_first']:>4.2f}x" for cell, row in zip(cells[1:], found[1:], strict=True)
+        ]
+        lines.append("  ".join([source.ljust(width), *map(str.rjust, cells, columns)]))
+    return lines
+
+
+def _lines(lines: list[str]) -> bytes:
+    return "\n".join([*lines, ""]).encode("utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bpetite.cli.options import Commands, add_command
 
@@ -31,7 +31,7 @@ autoload -U +X bashcompinit && bashcompinit
 """zsh runs bash's script, once its own completion, which a short .zshrc may have left out, is there."""
 
 
-def script(parsers: dict[str, argparse.ArgumentParser], shell: str) -> str:
+def script(parsers: Mapping[str, argparse.ArgumentParser], shell: str) -> str:
     """Return a shell's script, made from what the commands declare."""
     if shell == "fish":
         return "\n".join(_fish_lines(parsers)) + "\n"
@@ -46,7 +46,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
             yield action
 
 
-def _bash_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+def _bash_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]:
     yield "_bpetite() {"
     yield "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
     yield '  local command=${COMP_WORDS[1]} words=""'
@@ -77,7 +77,7 @@ def _bash_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
     yield "complete -o default -F _bpetite bpetite"
 
 
-def _fish_lines(parsers: dict[str, argparse.ArgumentParser]) -> Iterator[str]:
+def _fish_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]:
     for flag in ("help", "version"):
         yield f"complete -c bpetite -f -n __fish_use_subcommand -l {flag}"
     for name, parser in parsers.items():

@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> bytes:
     started = time.perf_counter()
     check_output(options.output, force=options.force)
     rules = Dialect.named(options.dialect)
+    named_pattern(options.pattern or "gpt2")
     planned = planned_tokens(
         options.vocab_size, rules, options.special_token, options.min_count, options.max_token_length
     )

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bpetite.show.display import bytes_per_token
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
@@ -31,7 +32,7 @@ class SourceMeasure:
     @property
     def bytes_per_token(self) -> float:
         """How much text a token stands for, on average."""
-        return self.bytes / self.tokens if self.tokens else 0.0
+        return bytes_per_token(self.bytes, self.tokens)
 
 
 @dataclass

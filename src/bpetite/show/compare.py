@@ -1,0 +1,96 @@
+"""A text and tokenizers in, the tokens of each out, one below the other, for a person to compare."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+from bpetite._internal.types import Special
+from bpetite.show.display import ShownText, bytes_per_token, coloured, plain
+from bpetite.tokenizer import Tokenizer
+
+_MOST = 500
+"""So many tokens of a long text are shown as text; a notebook shows more."""
+
+
+class Comparison:
+    """What `compare` returns: coloured tokens in a notebook, plain text elsewhere."""
+
+    def __init__(self, text: str, shown: Mapping[str, ShownText]) -> None:
+        self.text = text
+        self.shown = dict(shown)
+
+    @property
+    def same(self) -> bool:
+        """Whether all give the same ids."""
+        ids = [[token.token_id for token in shown.tokens] for shown in self.shown.values()]
+        return all(one == ids[0] for one in ids)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each tokenizer, as a table of pandas or polars takes them."""
+        size = len(self.text.encode("utf-8"))
+        return [
+            {
+                "tokenizer": name,
+                "tokens": len(shown.tokens),
+                "bytes": size,
+                "bytes_per_token": bytes_per_token(size, len(shown.tokens)),
+                "ids": [token.token_id for token in shown.tokens],
+            }
+            for name, shown in self.shown.items()
+        ]
+
+    def lines(self, *, colours: bool) -> list[str]:
+        """Return a table, and below it the tokens of each (of many, the first)."""
+        rows = self.rows()
+        width = max(len(row["tokenizer"]) for row in rows)
+        lines = [
+            f"{row['tokenizer']:<{width}}  {row['tokens']:>12,} tokens  "
+            f"{row['bytes_per_token']:6.2f} bytes per token"
+            for row in rows
+        ]
+        lines.append("the ids are the same" if self.same else "the ids differ")
+        paint = coloured if colours else plain
+        for row, shown in zip(rows, self.shown.values(), strict=True):
+            ids = " ".join(map(str, row["ids"][:_MOST]))
+            lines += ["", row["tokenizer"], paint(shown.tokens[:_MOST]), ids]
+        if any(row["tokens"] > _MOST for row in rows):
+            lines += ["", f"(the first {_MOST} tokens of each)"]
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines(colours=False))
+
+    def _repr_html_(self) -> str:
+        """Return the HTML that a notebook shows."""
+        cells = "".join(
+            f'<td style="vertical-align:top;text-align:left;width:{100 // len(self.shown)}%">'
+            f"<b>{html.escape(name)}</b>{shown._repr_html_()}</td>"
+            for name, shown in self.shown.items()
+        )
+        return f"<table style='width:100%'><tr>{cells}</tr></table>"
+
+
+def compare(*tokenizers: Tokenizer, text: str, special: Special = "parse", **named: Tokenizer) -> Comparison:
+    """Show how tokenizers cut the same text, side by side; name them by giving them as keywords.
+
+    >>> a = Tokenizer.train("ab ab ab", 258)
+    >>> compare(before=a, after=a.truncate(257), text="ab ab")
+    before             2 tokens    2.50 bytes per token
+    after              3 tokens    1.67 bytes per token
+    the ids differ
+    <BLANKLINE>
+    before
+    ab| ab
+    256 257
+    <BLANKLINE>
+    after
+    ab| |ab
+    256 32 256
+    """
+    letters = {chr(ord("a") + place): tokenizer for place, tokenizer in enumerate(tokenizers)}
+    everything = letters | named
+    if not everything:
+        raise ValueError("there is no tokenizer to compare: write compare(a, b, text=...)")
+    return Comparison(text, {name: tok.show(text, special=special) for name, tok in everything.items()})
