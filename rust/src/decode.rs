@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::Result;
 use crate::memory;
-use crate::tokens::Tokens;
+use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 /// How many ids are decoded between two beats of the pulse.
@@ -17,7 +17,7 @@ const STRETCH: usize = 1 << 14;
 const MUCH: usize = 1 << 22;
 
 /// How many bytes the ids are together; an unknown id is an error.
-pub fn decoded_length(tokens: &Tokens, ids: &[u32], pulse: &mut Pulse) -> Result<usize> {
+pub fn decoded_length(tokens: &TokenBytes, ids: &[u32], pulse: &mut Pulse) -> Result<usize> {
     let mut length = 0;
     for stretch in ids.chunks(STRETCH) {
         length += tokens.total_length(stretch)?;
@@ -28,7 +28,7 @@ pub fn decoded_length(tokens: &Tokens, ids: &[u32], pulse: &mut Pulse) -> Result
 
 /// Write the bytes of the ids to the start of the room and return their number.
 pub fn decode(
-    tokens: &Tokens,
+    tokens: &TokenBytes,
     ids: &[u32],
     room: &mut [MaybeUninit<u8>],
     pulse: &mut Pulse,
@@ -42,7 +42,7 @@ pub fn decode(
 }
 
 /// Write the bytes of the ids behind those of a row.
-pub fn decode_onto(tokens: &Tokens, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
+pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
     for stretch in ids.chunks(STRETCH) {
         memory::reserve(bytes, most_bytes(tokens, stretch)?)?;
         let length = tokens.write(stretch, bytes.spare_capacity_mut())?;
@@ -54,7 +54,7 @@ pub fn decode_onto(tokens: &Tokens, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mu
 }
 
 /// No less than what the ids are together, and not far more: a bound that costs nothing if it is small enough.
-fn most_bytes(tokens: &Tokens, ids: &[u32]) -> Result<usize> {
+fn most_bytes(tokens: &TokenBytes, ids: &[u32]) -> Result<usize> {
     let most = ids.len().saturating_mul(tokens.longest());
     if most <= MUCH { Ok(most) } else { tokens.total_length(ids) }
 }
@@ -69,7 +69,7 @@ mod tests {
         for longest in [1, 40, 5000, MUCH + 1] {
             let long = vec![b'x'; longest];
             let given: [(u32, &[u8]); 2] = [(0, b"ab"), (7, &long)];
-            let tokens = Tokens::new(given.into_iter()).unwrap();
+            let tokens = TokenBytes::new(given.into_iter()).unwrap();
             let mut ids = vec![0; 2 * STRETCH + 1];
             ids[STRETCH + 1] = 7;
             let mut bytes = b"before".to_vec();

@@ -108,8 +108,12 @@ impl HashSeed {
         for block in blocks {
             hash = self.hash_block(*block, hash);
         }
-        let mut last = [0; 16];
-        last[..rest.len()].copy_from_slice(rest);
+        // The last block overlaps the one before it, where there is one.
+        let last = pretoken.last_chunk().copied().unwrap_or_else(|| {
+            let mut last = [0; 16];
+            last[..rest.len()].copy_from_slice(rest);
+            last
+        });
         self.hash_block(last, hash)
     }
 

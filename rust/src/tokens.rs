@@ -29,7 +29,7 @@ const NOTHING: Record = Record([ABSENT; RECORD]);
 struct Record([u8; RECORD]);
 
 /// The bytes of every token, special ones included, by id.
-pub struct Tokens {
+pub struct TokenBytes {
     records: Vec<Record>,
     /// The last byte of each record: all that is needed to know the length of most texts.
     lengths: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct Tokens {
     longest: usize,
 }
 
-impl Tokens {
+impl TokenBytes {
     /// Make the table of tokens that have ids of their own.
     pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])> + Clone) -> Result<Self> {
         let near = tokens.clone().count().saturating_mul(SPREAD);
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     /// The bytes that are written to that much room.
-    fn written(tokens: &Tokens, ids: &[u32], room: usize) -> Result<Vec<u8>> {
+    fn written(tokens: &TokenBytes, ids: &[u32], room: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![MaybeUninit::new(0); room];
         let length = tokens.write(ids, &mut bytes)?;
         // SAFETY: all bytes were there from the start.
@@ -215,7 +215,7 @@ mod tests {
         let long = [b'x'; 40];
         let given: Vec<(u32, &[u8])> =
             vec![(0, b"a"), (5, b"123456789012345"), (6, b"1234567890123456"), (u32::MAX, &long)];
-        let tokens = Tokens::new(given.iter().copied()).unwrap();
+        let tokens = TokenBytes::new(given.iter().copied()).unwrap();
         for &(id, token) in &given {
             assert_eq!(tokens.get(id), Some(token));
             let expected = [b"a", token].concat();
@@ -237,7 +237,7 @@ mod tests {
     fn tokens_in_groups_are_written_as_one_by_one() {
         let long = [b'x'; 16];
         let given: [(u32, &[u8]); 4] = [(0, b"a"), (1, b"bc"), (2, b"123456789012345"), (u32::MAX, &long)];
-        let tokens = Tokens::new(given.into_iter()).unwrap();
+        let tokens = TokenBytes::new(given.into_iter()).unwrap();
         for length in 0..3 * GROUP {
             for odd in 0..=length {
                 let ids: Vec<u32> =
@@ -256,13 +256,13 @@ mod tests {
     #[test]
     fn an_id_given_twice_is_refused() {
         let twice: Vec<(u32, &[u8])> = vec![(3, b"a"), (3, b"b")];
-        assert!(Tokens::new(twice.into_iter()).is_err());
+        assert!(TokenBytes::new(twice.into_iter()).is_err());
     }
 
     #[test]
     fn an_empty_token_writes_nothing() {
         let given: Vec<(u32, &[u8])> = vec![(3, b""), (4, b"ab")];
-        let tokens = Tokens::new(given.into_iter()).unwrap();
+        let tokens = TokenBytes::new(given.into_iter()).unwrap();
         assert_eq!(tokens.get(3), Some(&b""[..]));
         for count in [0, 1, GROUP, 3 * GROUP] {
             let ids = [&[4][..], &vec![3; count], &[4]].concat();

@@ -16,12 +16,13 @@ use std::sync::{Arc, RwLock};
 
 use super::memory::{self, Cells, Content, Plain};
 use crate::error::Result;
+use crate::key::{HashSeed, Key};
 use crate::prefetch::prefetch;
 
 /// The longest pretoken that is kept.
 pub const LONGEST: usize = 255;
 /// The longest pretoken that is its own key.
-pub const SHORT: usize = 15;
+pub const SHORT: usize = crate::key::LONGEST;
 /// How many ids an entry holds itself.
 pub const INLINE: usize = 4;
 
@@ -47,69 +48,21 @@ const EMPTY: u64 = 0;
 /// No key's second half: a short one has a length, and a long one's low bits are its length, which is more than 1.
 const CLAIMED: u64 = 1;
 
-/// What a pretoken is looked up by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
-    low: u64,
-    high: u64,
-}
+/// No pretoken's key.
+pub const NO_KEY: Key = Key { low: 0, high: 2 };
 
-impl Key {
-    /// No pretoken's key.
-    pub const NONE: Self = Self { low: 0, high: 2 };
-
-    /// The key of `length` bytes, 1 to 15, that are the first of 16; the others do not matter.
-    #[inline(always)]
-    pub fn short(bytes: [u8; 16], length: usize) -> Self {
-        let value = u128::from_le_bytes(bytes) & MASKS[length % 16];
-        Self { low: value as u64, high: (value >> 64) as u64 | (length as u64) << LENGTH_SHIFT }
-    }
-
-    /// The key of 1 to 255 bytes.
-    pub fn of(pretoken: &[u8]) -> Self {
-        if pretoken.len() <= SHORT {
-            let mut bytes = [0; 16];
-            bytes[..pretoken.len()].copy_from_slice(pretoken);
-            return Self::short(bytes, pretoken.len());
-        }
-        let mut low = pretoken.len() as u64;
-        let mut high = !low;
-        // The last word overlaps the one before it, unless the length is a multiple of eight.
-        let (words, _) = pretoken.as_chunks();
-        for word in words.iter().chain(pretoken.last_chunk()) {
-            let word = u64::from_le_bytes(*word);
-            low = mix(low ^ word, 0x9E37_79B9_7F4A_7C15);
-            high = mix(high ^ word, 0xC2B2_AE3D_27D4_EB4F);
-        }
-        Self { low, high: (high & !(0xFF << LENGTH_SHIFT) & !0xFFFF) | pretoken.len() as u64 }
-    }
-
-    #[inline(always)]
-    pub fn is_short(self) -> bool {
-        self.high >> LENGTH_SHIFT != 0
-    }
-
-    #[inline(always)]
-    fn hash(self) -> u64 {
-        mix(self.low ^ 0xA076_1D64_78BD_642F, self.high ^ 0xE703_7ED1_A0B4_28DB)
+/// The key of a pretoken: that of a long one is its hash and its length.
+pub fn key_of(pretoken: &[u8], seed: HashSeed) -> Key {
+    match pretoken.len() {
+        length @ ..=SHORT => Key::new(pretoken, 0, length),
+        length => Key { low: seed.hash_bytes(pretoken), high: length as u64 },
     }
 }
 
-/// The first 0 to 15 bytes of sixteen.
-const MASKS: [u128; 16] = {
-    let mut masks = [0; 16];
-    let mut length = 1;
-    while length < 16 {
-        masks[length] = u128::MAX >> (128 - 8 * length);
-        length += 1;
-    }
-    masks
-};
-
+/// Whether a key is the pretoken itself.
 #[inline(always)]
-fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+fn is_short(key: Key) -> bool {
+    key.high >> LENGTH_SHIFT != 0
 }
 
 /// A key, and four ids; or where in the arena more of them lie (place in words, number of ids).
@@ -133,6 +86,7 @@ pub struct BucketPlace(usize);
 
 /// One generation of the cache.
 pub struct Table {
+    seed: HashSeed,
     buckets: Cells<Bucket>,
     arena: Arc<Arena>,
     counters: Counters,
@@ -160,25 +114,28 @@ struct Counters {
 
 /// The buckets of a table, at hand for the hot loop.
 #[derive(Clone, Copy)]
-pub struct Buckets<'a>(&'a [Bucket]);
+pub struct Buckets<'a> {
+    pub seed: HashSeed,
+    buckets: &'a [Bucket],
+}
 
 impl<'a> Buckets<'a> {
     /// Where the bucket lies that a key falls into.
     #[inline(always)]
     pub fn place(self, key: Key) -> BucketPlace {
-        BucketPlace(key.hash() as usize & (self.0.len() - 1))
+        BucketPlace(self.seed.hash(key) as usize & (self.buckets.len() - 1))
     }
 
     /// Bring a bucket into the processor's cache.
     #[inline(always)]
     pub fn prefetch(self, place: BucketPlace) {
-        prefetch(self.0, place.0);
+        prefetch(self.buckets, place.0);
     }
 
     /// The entry of a key, if it lies in the bucket at that place.
     #[inline(always)]
     pub fn find(self, key: Key, place: BucketPlace) -> Option<Held<'a>> {
-        let [first, second] = &self.0.get(place.0)?.0;
+        let [first, second] = &self.buckets.get(place.0)?.0;
         if first.holds(key) {
             Some(first.held())
         } else if second.holds(key) {
@@ -192,7 +149,7 @@ impl<'a> Buckets<'a> {
     fn probes(self, key: Key) -> impl Iterator<Item = &'a Entry> {
         let BucketPlace(first) = self.place(key);
         (0..2 * PROBES).map(move |probe| {
-            let bucket = &self.0[(first + probe / 2) & (self.0.len() - 1)];
+            let bucket = &self.buckets[(first + probe / 2) & (self.buckets.len() - 1)];
             &bucket.0[probe % 2]
         })
     }
@@ -259,19 +216,20 @@ impl Table {
     }
 
     fn with(arena: Arc<Arena>, buckets: usize) -> Result<Self> {
-        Ok(Self { buckets: Cells::new(buckets, Content::Zeros)?, arena, counters: Counters::default() })
+        let buckets = Cells::new(buckets, Content::Zeros)?;
+        Ok(Self { seed: HashSeed::of_process(), buckets, arena, counters: Counters::default() })
     }
 
     #[inline(always)]
     pub fn buckets(&self) -> Buckets<'_> {
-        Buckets(&self.buckets)
+        Buckets { seed: self.seed, buckets: &self.buckets }
     }
 
     /// The ids of a pretoken.
     pub fn find(&self, key: Key, pretoken: &[u8]) -> Option<&[u32]> {
         for entry in self.buckets().probes(key) {
             if entry.holds(key) {
-                return if key.is_short() {
+                return if is_short(key) {
                     Some(self.found(entry))
                 } else {
                     self.found_long(entry, pretoken)
@@ -297,7 +255,7 @@ impl Table {
     #[inline(never)]
     pub fn copy_words(&self, key: Key, held: Held, room: &mut [u32]) -> usize {
         let [place, count, ..] = held.ids.map(|word| word as usize);
-        if !key.is_short() || count > room.len() {
+        if !is_short(key) || count > room.len() {
             return 0;
         }
         let words = self.arena.words(place, count);
@@ -347,11 +305,11 @@ impl Table {
     /// is about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
         let mut held = [0; INLINE];
-        if key.is_short() && (1..=INLINE).contains(&ids.len()) {
+        if is_short(key) && (1..=INLINE).contains(&ids.len()) {
             held[..ids.len()].copy_from_slice(ids);
             return entry.publish(key, held, ids.len());
         }
-        let bytes = if key.is_short() { &[] } else { pretoken };
+        let bytes = if is_short(key) { &[] } else { pretoken };
         if let Some(place) = self.arena.store(bytes, ids) {
             (held[0], held[1]) = (place as u32, ids.len() as u32);
             entry.publish(key, held, 0);
@@ -422,7 +380,7 @@ impl Table {
         let entry = table.buckets().probes(key).find(free)?;
         let mut ids = *held.ids;
         if held.count == 0 && !self.shares() {
-            let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
+            let spelling = if is_short(key) { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
             let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
             ids[0] = table.arena.store(&[], words)? as u32;
         }
@@ -544,16 +502,20 @@ mod tests {
         (pretoken.into_bytes(), (0..number % 7 + 1).map(|id| (number + id) as u32).collect())
     }
 
+    fn key_of(pretoken: &[u8]) -> Key {
+        super::key_of(pretoken, HashSeed::of_process())
+    }
+
     fn learn(table: &Table, numbers: Range<usize>) {
         for number in numbers {
             let (pretoken, ids) = learned(number);
-            table.taken(usize::from(table.insert(Key::of(&pretoken), &pretoken, &ids)));
+            table.taken(usize::from(table.insert(key_of(&pretoken), &pretoken, &ids)));
         }
     }
 
     fn knows(table: &Table, number: usize) -> bool {
         let (pretoken, ids) = learned(number);
-        let found = table.find(Key::of(&pretoken), &pretoken);
+        let found = table.find(key_of(&pretoken), &pretoken);
         assert!(found.is_none_or(|found| found == ids), "{number}");
         found.is_some()
     }
@@ -573,6 +535,24 @@ mod tests {
             assert!(second.clone().all(|number| knows(&larger, number)));
             let entries = |table: &Table| table.counters.entries.load(Ordering::Relaxed);
             assert_eq!(entries(&larger), first.len() + second.len());
+        }
+    }
+
+    #[test]
+    fn pretokens_that_somebody_chose_are_kept_like_any_others() {
+        // Alike in one half, which is where a hash without a seed can be aimed at.
+        let of_halves =
+            |low: u64, high: u64| [low.to_le_bytes(), high.to_le_bytes()].concat()[..SHORT].to_vec();
+        for halves in
+            [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
+        {
+            let table = Table::new(SMALLEST).unwrap();
+            let kept = (0..SMALLEST as u64).filter(|&number| {
+                let (low, high) = halves(number);
+                let pretoken = of_halves(low, high);
+                table.insert(key_of(&pretoken), &pretoken, &[1])
+            });
+            assert!(kept.count() > SMALLEST * 99 / 100);
         }
     }
 

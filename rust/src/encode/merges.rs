@@ -1,8 +1,9 @@
 //! Pairs of ids in, rank and resulting id out: the merge list as a table that is looked up in one or two loads.
 
 use crate::error::{Error, Result};
+use crate::key::{HashSeed, search};
 use crate::memory;
-use crate::tokens::Tokens;
+use crate::tokens::TokenBytes;
 
 /// Ranks are packed beside positions, so they are kept to this many bits: 67 million merges.
 pub const RANK_BITS: u32 = 26;
@@ -55,39 +56,27 @@ pub struct Merges {
     base: Box<[u32; 256]>,
     /// The merges of two bytes: what every pretoken begins with.
     of_bytes: Box<[Merge]>,
-    /// A bit for the hash of every pair that is merged. Most pairs that are asked for are not, and this much smaller
-    /// table, which stays in the near caches, nearly always says so.
-    filter: Vec<u64>,
-    /// Open addressing with linear probing, at most four fifths full.
-    slots: Vec<Slot>,
-    shift: u32,
+    pairs: PairTable,
     /// A bit for every two bytes that stand side by side in some merge's token.
     joined: Box<[u64; 1024]>,
 }
-
-/// The filter has so many bits for each slot, as a power of two.
-const FILTER_BITS: u32 = 4;
 
 impl Merges {
     /// Take rows of left id, right id and resulting id, in the order of rank.
     ///
     /// A pair may be listed again with the same result (the first rank counts), never with another one.
-    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], tokens: &Tokens) -> Result<Self> {
+    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], tokens: &TokenBytes) -> Result<Self> {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine can take", rows.len())));
         }
-        let bits = (rows.len() * 5 / 4).next_power_of_two().trailing_zeros().max(4);
         let mut merges = Self {
             base,
-            of_bytes: vec![Merge::NONE; 1 << 16].into_boxed_slice(),
-            filter: vec![0; 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros())],
-            slots: vec![EMPTY; 1 << bits],
-            shift: u64::BITS - bits,
+            of_bytes: memory::filled(Merge::NONE, 1 << 16)?.into_boxed_slice(),
+            pairs: PairTable::new(rows)?,
             joined: memory::boxed_array(|| 0)?,
         };
         for (rank, &row) in rows.iter().enumerate() {
             check_spelling(rank, row, tokens)?;
-            merges.insert(rank as u32, row)?;
             merges.join(row, tokens);
         }
         for left in 0..=255 {
@@ -98,25 +87,8 @@ impl Merges {
         Ok(merges)
     }
 
-    fn insert(&mut self, rank: u32, [left, right, id]: [u32; 3]) -> Result<()> {
-        let pair = pair(left, right);
-        let bit = self.filter_bit(hash(pair));
-        self.filter[bit / 64] |= 1 << (bit % 64);
-        let found = self.find(pair);
-        let slot = &mut self.slots[found];
-        if slot.merge == Merge::NONE {
-            *slot = Slot { pair, merge: Merge::new(rank, id) };
-        } else if slot.merge.id() != id {
-            return Err(Error::Value(format!(
-                "merges {} and {rank} make different tokens of the same pair",
-                slot.merge.rank()
-            )));
-        }
-        Ok(())
-    }
-
     /// Note the two bytes that a merge joins; those inside its parents were joined by theirs, or never are.
-    fn join(&mut self, [left, right, _]: [u32; 3], tokens: &Tokens) {
+    fn join(&mut self, [left, right, _]: [u32; 3], tokens: &TokenBytes) {
         let last = tokens.get(left).and_then(<[u8]>::last);
         let first = tokens.get(right).and_then(<[u8]>::first);
         if let (Some(&last), Some(&first)) = (last, first) {
@@ -133,33 +105,10 @@ impl Merges {
         self.joined[bit / 64] >> (bit % 64) & 1 != 0
     }
 
-    /// The slot that holds the pair, or the empty one where it would be.
-    #[inline]
-    fn find(&self, pair: u64) -> usize {
-        let mut at = (hash(pair) >> self.shift) as usize;
-        loop {
-            let slot = &self.slots[at];
-            if slot.pair == pair || slot.merge == Merge::NONE {
-                return at;
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    #[inline]
-    fn filter_bit(&self, hash: u64) -> usize {
-        (hash >> (self.shift - FILTER_BITS)) as usize
-    }
-
     /// The merge of two neighbouring tokens, or none.
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> Merge {
-        let pair = pair(left, right);
-        let bit = self.filter_bit(hash(pair));
-        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
-            return Merge::NONE;
-        }
-        self.slots[self.find(pair)].merge
+        self.pairs.get(pair(left, right))
     }
 
     /// The merge of two bytes, or none.
@@ -185,12 +134,81 @@ fn pair(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-#[inline]
-fn hash(pair: u64) -> u64 {
-    pair.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+/// The filter has so many bits for each slot, as a power of two.
+const FILTER_BITS: u32 = 4;
+
+/// The merges by their pairs: open addressing with linear probing, at most four fifths full.
+struct PairTable {
+    seed: HashSeed,
+    shift: u32,
+    /// A bit for the hash of every pair that is merged. Most pairs that are asked for are not, and this much smaller
+    /// table, which stays in the near caches, nearly always says so.
+    filter: Vec<u64>,
+    slots: Vec<Slot>,
 }
 
-fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &Tokens) -> Result<()> {
+impl PairTable {
+    fn new(rows: &[[u32; 3]]) -> Result<Self> {
+        let bits = (rows.len() * 5 / 4).next_power_of_two().trailing_zeros().max(4);
+        let mut table = Self {
+            seed: HashSeed::of_process(),
+            shift: u64::BITS - bits,
+            filter: memory::filled(0, 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()))?,
+            slots: memory::filled(EMPTY, 1 << bits)?,
+        };
+        while !table.fill(rows)? {
+            table.seed = HashSeed::random();
+            table.filter.fill(0);
+            table.slots.fill(EMPTY);
+        }
+        Ok(table)
+    }
+
+    /// Whether all merges find a place that a search comes to.
+    fn fill(&mut self, rows: &[[u32; 3]]) -> Result<bool> {
+        for (rank, &[left, right, id]) in (0..).zip(rows) {
+            let pair = pair(left, right);
+            let hash = self.seed.hash_number(pair);
+            let Some(place) = self.place(pair, hash) else { return Ok(false) };
+            let slot = &mut self.slots[place];
+            if slot.merge == Merge::NONE {
+                *slot = Slot { pair, merge: Merge::new(rank, id) };
+                let bit = self.filter_bit(hash);
+                self.filter[bit / 64] |= 1 << (bit % 64);
+            } else if slot.merge.id() != id {
+                return Err(Error::Value(format!(
+                    "merges {} and {rank} make different tokens of the same pair",
+                    slot.merge.rank()
+                )));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The slot that holds the pair, or the empty one where it would be.
+    #[inline]
+    fn place(&self, pair: u64, hash: u64) -> Option<usize> {
+        let home = (hash >> self.shift) as usize;
+        search(&self.slots, home, |slot| slot.merge == Merge::NONE, |slot| slot.pair == pair)
+    }
+
+    #[inline]
+    fn filter_bit(&self, hash: u64) -> usize {
+        (hash >> (self.shift - FILTER_BITS)) as usize
+    }
+
+    #[inline]
+    fn get(&self, pair: u64) -> Merge {
+        let hash = self.seed.hash_number(pair);
+        let bit = self.filter_bit(hash);
+        if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
+            return Merge::NONE;
+        }
+        self.place(pair, hash).map_or(Merge::NONE, |place| self.slots[place].merge)
+    }
+}
+
+fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &TokenBytes) -> Result<()> {
     let spelled = |id: u32| {
         tokens.get(id).ok_or_else(|| Error::Value(format!("merge {rank} names id {id}, which no token has")))
     };
@@ -199,4 +217,40 @@ fn check_spelling(rank: usize, [left, right, id]: [u32; 3], tokens: &Tokens) -> 
         return Err(Error::Value(format!("merge {rank}: token {id} is not what its parents spell")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl PairTable {
+        /// How many slots are looked at to find all these.
+        fn steps(&self, rows: &[[u32; 3]]) -> usize {
+            let steps = |&[left, right, _]: &[u32; 3]| {
+                let pair = pair(left, right);
+                let hash = self.seed.hash_number(pair);
+                let place = self.place(pair, hash).unwrap();
+                1 + (place.wrapping_sub((hash >> self.shift) as usize) & (self.slots.len() - 1))
+            };
+            rows.iter().map(steps).sum()
+        }
+    }
+
+    #[test]
+    fn merges_that_somebody_chose_are_found_in_a_few_steps_each() {
+        const COUNT: u32 = 100_000;
+        /// Its product with this number has nothing but zeros in its high bits.
+        const INVERSE: u64 = 0xF1DE_83E1_9937_733D;
+        let halves = |pair: u64| [(pair >> 32) as u32, pair as u32];
+        let choices: [&dyn Fn(u32) -> [u32; 2]; 4] =
+            [&|number| [number, 0], &|number| [0, number], &|number| [number, number], &|number| {
+                halves(INVERSE.wrapping_mul(u64::from(number)))
+            }];
+        for choice in choices {
+            let rows: Vec<[u32; 3]> = (0..COUNT).map(choice).map(|[left, right]| [left, right, 0]).collect();
+            let table = PairTable::new(&rows).unwrap();
+            assert!(table.steps(&rows) < 10 * rows.len());
+            assert!((0..).zip(&rows).all(|(rank, row)| table.get(pair(row[0], row[1])).rank() == rank));
+        }
+    }
 }

@@ -22,7 +22,7 @@ use std::collections::BinaryHeap;
 use super::merges::{Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::tokens::Tokens;
+use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 /// The longest pretoken that is merged with ranks side by side; its positions fit beside a rank in 32 bits.
@@ -86,7 +86,7 @@ const END: u32 = u32::MAX;
 /// Append the ids of a pretoken.
 pub fn merge(
     merges: &Merges,
-    tokens: &Tokens,
+    tokens: &TokenBytes,
     pretoken: &[u8],
     ids: &mut Vec<u32>,
     scratch: &mut Scratch,
@@ -118,7 +118,7 @@ fn joined_length(merges: &Merges, bytes: &[u8]) -> usize {
 /// Append the ids of more than `SHORT` bytes of which all neighbours may be joined.
 fn merge_long(
     merges: &Merges,
-    tokens: &Tokens,
+    tokens: &TokenBytes,
     pretoken: &[u8],
     ids: &mut Vec<u32>,
     scratch: &mut Scratch,
@@ -246,7 +246,7 @@ impl ShortPretoken {
 /// A long pretoken, merged in windows of `size` bytes that reach `overlap` bytes back or a little more.
 struct Windows<'a> {
     merges: &'a Merges,
-    tokens: &'a Tokens,
+    tokens: &'a TokenBytes,
     pretoken: &'a [u8],
     size: usize,
     overlap: usize,
@@ -461,7 +461,7 @@ mod tests {
     }
 
     /// A merge list over the first `letters` letters, in which several merges may make the same token.
-    fn vocabulary(numbers: &mut Numbers, letters: usize, count: usize) -> (Merges, Tokens) {
+    fn vocabulary(numbers: &mut Numbers, letters: usize, count: usize) -> (Merges, TokenBytes) {
         let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
         let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
         let mut rows: Vec<[u32; 3]> = Vec::new();
@@ -480,7 +480,7 @@ mod tests {
             rows.push([left, right, id as u32]);
         }
         let tokens =
-            Tokens::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
+            TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
         let base = Box::new(std::array::from_fn(|byte| byte as u32));
         (Merges::new(base, &rows, &tokens).unwrap(), tokens)
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory::{boxed_array, ensure, reserve};
 use crate::pretokenize::Pattern;
 use crate::spare::{Spared, row_for, trim};
-use crate::tokens::Tokens;
+use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod cache;
@@ -35,7 +35,7 @@ pub struct Definition<'a> {
     pub pattern: &'a str,
     /// The id and bytes of every token but the special ones. A byte that has none can be no part of a text.
     pub tokens: &'a [(u32, &'a [u8])],
-    /// Tokens that no text ever becomes; their ids have these bytes.
+    /// TokenBytes that no text ever becomes; their ids have these bytes.
     pub decode_only: &'a [(u32, Vec<u8>)],
     /// Left id, right id and resulting id of every merge, in the order of rank, which may be any.
     pub merges: &'a [[u32; 3]],
@@ -48,9 +48,9 @@ pub struct Definition<'a> {
 pub struct Encoder {
     pattern: Pattern,
     merges: Merges,
-    tokens: Tokens,
+    tokens: TokenBytes,
     special_tokens: SpecialTokens,
-    /// Tokens that a whole pretoken becomes without merging.
+    /// TokenBytes that a whole pretoken becomes without merging.
     whole: HashMap<Box<[u8]>, u32>,
     cache: Cache,
     largest_id: u32,
@@ -178,7 +178,7 @@ impl Encoder {
         ensure(definition.tokens.len() * FOR_EACH_TOKEN + definition.merges.len() * FOR_EACH_MERGE)?;
         let specials = definition.special_tokens.iter().map(|(text, id)| (*id, text.as_bytes()));
         let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
-        let tokens = Tokens::new(definition.tokens.iter().copied().chain(others.clone()))?;
+        let tokens = TokenBytes::new(definition.tokens.iter().copied().chain(others.clone()))?;
         let base = base_ids(definition.tokens)?;
         let lacks_bytes = base.contains(&NO_ID);
         let merges = Merges::new(base, definition.merges, &tokens)?;
@@ -200,7 +200,7 @@ impl Encoder {
     }
 
     /// The bytes of every token.
-    pub fn tokens(&self) -> &Tokens {
+    pub fn tokens(&self) -> &TokenBytes {
         &self.tokens
     }
 

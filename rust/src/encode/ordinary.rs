@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
-use super::cache::{BucketPlace, Buckets, INLINE, Key, LONGEST, SHORT, Table};
+use super::cache::{BucketPlace, Buckets, INLINE, LONGEST, NO_KEY, SHORT, Table, key_of};
 use super::memory;
 use super::merging::{self, Scratch};
 use super::{Encoder, Sink, check_known};
 use crate::error::Result;
+use crate::key::{HashSeed, Key};
 use crate::memory::boxed_array;
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
@@ -65,7 +66,7 @@ impl Workspace {
         Ok(Self {
             batch: boxed_array(Batch::default)?,
             buffers: BlockBuffers {
-                lookups: Lookups { keys: boxed_array(|| Key::NONE)?, places: boxed_array(Default::default)? },
+                lookups: Lookups { keys: boxed_array(|| NO_KEY)?, places: boxed_array(Default::default)? },
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
                 misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0 },
             },
@@ -118,7 +119,7 @@ impl Lookups {
             } else if length <= SHORT {
                 Key::short(last_bytes(block.text, start), length)
             } else {
-                long_key(&block.text[start..end])
+                long_key(&block.text[start..end], buckets.seed)
             };
             *place = buckets.place(*key);
             buckets.prefetch(*place);
@@ -141,8 +142,8 @@ fn last_bytes(text: &[u8], start: usize) -> [u8; LOADED] {
 
 /// The key of a pretoken of more than `SHORT` bytes.
 #[cold]
-fn long_key(pretoken: &[u8]) -> Key {
-    if pretoken.len() <= LONGEST { Key::of(pretoken) } else { Key::NONE }
+fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
+    if pretoken.len() <= LONGEST { key_of(pretoken, seed) } else { NO_KEY }
 }
 
 /// Ids on their way to the sink: gathered here, so that the hot loop writes to one small place.
@@ -274,7 +275,7 @@ impl Encoder {
             return Ok(ids);
         }
         self.merge(pretoken, misses, pulse)?;
-        if key != Key::NONE {
+        if key != NO_KEY {
             misses.learned += usize::from(table.insert(key, pretoken, &misses.ids));
         }
         Ok(&misses.ids)

@@ -1,5 +1,6 @@
 //! Text in, special tokens and the ordinary text between them out.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
@@ -37,11 +38,12 @@ pub struct SpecialTokens {
 impl SpecialTokens {
     /// Take different non-empty strings and their ids.
     pub fn new(tokens: &[(String, u32)]) -> Result<Self> {
-        for (index, (text, _)) in tokens.iter().enumerate() {
+        let mut seen = HashSet::with_capacity(tokens.len());
+        for (text, _) in tokens {
             if text.is_empty() {
                 return Err(Error::Value("a special token is empty".to_owned()));
             }
-            if tokens[..index].iter().any(|(other, _)| other == text) {
+            if !seen.insert(text) {
                 return Err(Error::Value(format!("special token {text:?} is given twice")));
             }
         }

@@ -15,14 +15,14 @@ use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
 use crate::spare::{self, Kept};
-use crate::tokens::Tokens;
+use crate::tokens::TokenBytes;
 use crate::watch::{Pulse, Unwatched};
 
 /// Fewer ids than this are decoded without letting go of the GIL.
 const SHORT: usize = 1 << 13;
 
 /// The joined bytes of all ids.
-pub fn bytes_of<'py>(py: Python<'py>, tokens: &Tokens, ids: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn bytes_of<'py>(py: Python<'py>, tokens: &TokenBytes, ids: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
     let length = watched(py, ids.len(), |pulse| decoded_length(tokens, ids, pulse))?;
     // SAFETY: without bytes to copy the object is left unwritten; it is a new reference, or null with an exception
     // set.
@@ -60,7 +60,7 @@ fn as_size(length: usize) -> PyResult<isize> {
 /// The text of all ids. Their bytes are only on the way to it, in memory that is used again.
 pub fn text_of<'py>(
     py: Python<'py>,
-    tokens: &Tokens,
+    tokens: &TokenBytes,
     ids: &[u32],
     errors: &str,
 ) -> PyResult<Bound<'py, PyString>> {
