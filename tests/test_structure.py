@@ -13,7 +13,7 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"show.viewer", "show.report", "show.compare"},
+    {"show.viewer", "show.report", "show.compare", "show.difference"},
     {"_internal.standard_library", "__init__"},
     {"corpus"},
     {"cs336"},

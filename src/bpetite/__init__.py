@@ -10,7 +10,18 @@ from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.show.compare import Comparison, compare
+from bpetite.show.difference import Difference, explain_difference
 from bpetite.tokenizer import Tokenizer
 from bpetite.vocabulary import Vocabulary
 
-__all__ = ["END_OF_TEXT_TOKEN", "Comparison", "Counts", "Dialect", "Tokenizer", "Vocabulary", "compare"]
+__all__ = [
+    "END_OF_TEXT_TOKEN",
+    "Comparison",
+    "Counts",
+    "Dialect",
+    "Difference",
+    "Tokenizer",
+    "Vocabulary",
+    "compare",
+    "explain_difference",
+]

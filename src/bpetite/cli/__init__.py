@@ -25,6 +25,7 @@ from bpetite.cli.commands import (
     demo,
     encode,
     encode_corpus,
+    explain,
     inspect,
     merge_counts,
     report,
@@ -41,7 +42,7 @@ _GROUPS = (
     ("Learn a vocabulary", (train, count, merge_counts, demo)),
     ("Text and ids", (encode, decode, encode_corpus, verify)),
     ("Other people's files", (convert,)),
-    ("Look inside", (inspect, compare, view, stats, report)),
+    ("Look inside", (inspect, compare, explain, view, stats, report)),
     ("Shell", (completion,)),
 )
 """The groups of the help list, and the modules whose commands stand in each."""

@@ -1,0 +1,94 @@
+"""`bpetite explain`: a corpus and somebody's merges in, the first merge that differs and why out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any
+
+from bpetite import corpus
+from bpetite.cli.options import Commands, add_command, add_json, add_quiet, add_rules, add_threads, json_line
+from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.text import utf8
+from bpetite.show.difference import Merge, explain_difference
+from bpetite.show.progress import BytesProgress
+
+_EXAMPLES = """
+bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
+bpetite explain --input corpus.txt --merges merges.json --dialect bpetite --special-token '<|x|>'
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = add_command(
+        commands,
+        "explain",
+        "Tell why your merges differ from those of a dialect. The first difference is shown with its counts.",
+        _EXAMPLES,
+    )
+    command.add_argument("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
+    command.add_argument(
+        "--merges",
+        required=True,
+        metavar="FILE",
+        help="your merges: a merges.txt, or a JSON list of pairs of strings or ids",
+    )
+    add_rules(command)
+    add_threads(command)
+    add_json(command)
+    add_quiet(command)
+    add_reading(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Return the explanation, for people or as JSON."""
+    merges = _merges(options.merges)
+    with BytesProgress("counting", quiet=options.quiet) as progress:
+        counts = corpus.count(
+            options.input,
+            pattern=options.pattern or "gpt2",
+            dialect=options.dialect,
+            special_tokens=options.special_token,
+            reading=reading_of(options),
+            num_threads=options.num_threads,
+            progress=progress,
+        )
+    try:
+        found = explain_difference(
+            counts, merges, dialect=options.dialect, special_tokens=options.special_token
+        )
+    except ValueError as refused:
+        raise ValueError(f"{options.merges}: {refused}") from None
+    if options.json:
+        return json_line(None if found is None else _plain(asdict(found)))
+    same = f"all {len(merges):,} merges are those of the dialect {options.dialect}"
+    return f"{same if found is None else found}\n".encode()
+
+
+def _merges(path: str) -> list[Merge]:
+    """Read a list in JSON, or lines of which the first may tell a version."""
+    with open(path, "rb") as file:
+        content = utf8(path, file.read())
+    if not content.lstrip().startswith("["):
+        lines = [line for line in content.split("\n") if line.strip()]
+        return list(lines[1:] if lines and lines[0].startswith("#version") else lines)
+    try:
+        merges = json.loads(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: not valid JSON: {error}") from None
+    wrong = next((rank for rank, merge in enumerate(merges) if not isinstance(merge, list | str)), None)
+    if wrong is not None:
+        raise ValueError(f'{path}: merge {wrong} must be a pair such as ["t", "h"]')
+    return list(merges)
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold: bytes as text, with backslashes as in Python where they are not UTF-8."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,254 @@
+"""A corpus and somebody's merges in; the first merge that differs from a dialect's training out, and why.
+
+The engine trains on the corpus; at the first difference, all pairs are counted afresh.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from typing import Any
+
+from bpetite._constants import BASE_VOCAB_SIZE, Pair
+from bpetite._internal.types import BytesPair
+from bpetite.counts import Counts, default_specials
+from bpetite.dialect import Dialect
+from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.tokenizer import Tokenizer
+from bpetite.training import train_vocabulary
+from bpetite.vocabulary import Vocabulary
+
+Merge = BytesPair | tuple[str, str] | Pair | Sequence[int] | str
+"""A merge in any usual form: a pair of bytes, of strings, of ids, or a line of a `merges.txt`."""
+
+Word = tuple[int, ...]
+
+_TIE_RULES = {
+    "smallest_ids": "the smallest pair of ids",
+    "largest_bytes": "the greatest pair of bytes",
+    "smallest_bytes": "the smallest pair of bytes",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first merge in which a list differs from a training."""
+
+    rank: int
+    """Which merge it is, from 0."""
+    yours: BytesPair | None
+    """The pair in the list, or None if it has ended."""
+    expected: BytesPair | None
+    """The pair that training merges, or None if it has ended."""
+    your_count: int
+    """How often a fresh recount finds your pair."""
+    expected_count: int
+    """How often it finds the other."""
+    reason: str
+    """What decided."""
+    explanations: list[str] = field(default_factory=list)
+    """Mistakes (or other rules) by which your pair would have been the best one."""
+
+    def __str__(self) -> str:
+        lines = [f"The first {self.rank:,} merges are the same. Merge {self.rank:,} (from 0) differs:"]
+        for name, pair, count in (
+            ("yours", self.yours, self.your_count),
+            ("expected", self.expected, self.expected_count),
+        ):
+            shown = "nothing: there are no more merges" if pair is None else f"{pair[0]!r} + {pair[1]!r}"
+            lines.append(f"  {name:<9} {shown}{'' if pair is None else f'  (counted {count:,} times)'}")
+        lines.append(self.reason)
+        lines += [f"Your pair would be the best one {explanation}." for explanation in self.explanations]
+        return "\n".join(lines)
+
+
+def explain_difference(
+    corpus: str | Iterable[str | bytes] | Counts,
+    merges: Iterable[Merge],
+    *,
+    dialect: str | Dialect = "cs336",
+    pattern: str = "gpt2",
+    special_tokens: Sequence[str] | None = None,
+) -> Difference | None:
+    """Tell where and why your merges differ from those of a dialect; None where they are the same.
+
+    A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line of a
+    `merges.txt`. `corpus` is a text, documents, or counts.
+
+    >>> print(explain_difference("low lower lowest", [(b"l", b"o"), (b"o", b"w")]))
+    The first 0 merges are the same. Merge 0 (from 0) differs:
+      yours     b'l' + b'o'  (counted 3 times)
+      expected  b'o' + b'w'  (counted 3 times)
+    Both are counted 3 times, and a tie goes to the greatest pair of bytes.
+    Your pair would be the best one if a tie went to the smallest pair of ids.
+    Your pair would be the best one if a tie went to the smallest pair of bytes.
+    Your pair would be the best one if a tie went to the pair that is met first in the corpus.
+    """
+    rules = Dialect.named(dialect)
+    specials = default_specials(special_tokens)
+    counts = corpus
+    if not isinstance(counts, Counts):
+        documents = [counts] if isinstance(counts, str) else counts
+        counts = Counts.from_iterator(documents, pattern=pattern, dialect=rules, special_tokens=specials)
+    given = list(merges)
+    counted = len(specials) if rules.vocab_size_counts == "everything" else 0
+    size = BASE_VOCAB_SIZE + counted + len(given) + 1
+    vocabulary = train_vocabulary(counts, size, dialect=rules, special_tokens=specials)
+    tokens = vocabulary.tokens
+    expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
+    yours = _as_bytes(given, vocabulary)
+    rank = next(
+        (rank for rank, (ours, theirs) in enumerate(zip(expected, yours, strict=False)) if ours != theirs),
+        min(len(expected), len(yours)),
+    )
+    if rank == len(yours):  # what follows was not asked for
+        return None
+    first_met = corpus if isinstance(corpus, str) else None
+    return _explained(rank, yours[rank], vocabulary, counts, first_met)
+
+
+def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
+    """Bring merges of any form into pairs of bytes."""
+    lines = [merge for merge in merges if isinstance(merge, str)]
+    if lines:
+        words = [line.split(" ") for line in lines if not line.startswith("#version")]
+        merges = [(word[0], word[1]) if len(word) == 2 else ("", "") for word in words]
+        if ("", "") in merges:
+            place = merges.index(("", ""))
+            raise ValueError(
+                f"merge {place}: a line holds two tokens and one space, not {lines[place]!r:.80}"
+            )
+    pairs: list[Any] = [tuple(merge) for merge in merges]
+    kinds = {type(part) for pair in pairs for part in pair}
+    if any(len(pair) != 2 for pair in pairs) or len(kinds) > 1 or not kinds <= {bytes, str, int}:
+        raise ValueError("merges must be pairs of bytes, of strings or of ids, all of one kind")
+    spell: Callable[..., bytes] = bytes
+    if kinds == {str}:
+        spell = from_printable if lines or _is_printable_form(pairs) else str.encode
+    elif kinds == {int}:
+        return _of_ids(pairs, vocabulary)
+    return [(spell(left), spell(right)) for left, right in pairs]
+
+
+def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:
+    """Whether strings spell bytes by GPT-2's stand-ins: some of these are outside of Latin-1."""
+    characters = {character for pair in pairs for part in pair for character in part}
+    stand_ins = {to_printable(bytes([byte])) for byte in range(256)}
+    return characters <= stand_ins and any(ord(character) > 0xFF for character in characters)
+
+
+def _of_ids(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[BytesPair]:
+    """Spell pairs of ids, where each merge makes the next id."""
+    tokens = {token_id: vocabulary.tokens[token_id] for token_id in vocabulary.base_ids}
+    next_id = vocabulary.dialect.first_merge_id(len(vocabulary.special_tokens))
+    spelled = []
+    for rank, (left, right) in enumerate(pairs):
+        for part in (left, right):
+            if part not in tokens:
+                raise ValueError(f"merge {rank} is made of id {part}, which no earlier merge makes")
+        spelled.append((tokens[left], tokens[right]))
+        tokens[next_id + rank] = tokens[left] + tokens[right]
+    return spelled
+
+
+def _explained(
+    rank: int, yours: BytesPair, vocabulary: Vocabulary, counts: Counts, first_met: str | None
+) -> Difference:
+    words = _words_after(rank, vocabulary, counts, first_met)
+    pair_counts = _count_pairs(words)
+    spelled = {pair: (vocabulary.tokens[pair[0]], vocabulary.tokens[pair[1]]) for pair in pair_counts}
+    your_count = max((count for pair, count in pair_counts.items() if spelled[pair] == yours), default=0)
+    if rank == len(vocabulary.merges):
+        reason = "Training ends here: no pair is left in the corpus."
+        return Difference(rank, yours, None, your_count, 0, reason)
+    best = vocabulary.merges[rank]
+    expected = (vocabulary.tokens[best[0]], vocabulary.tokens[best[1]])
+    highest = pair_counts[best]
+    rule = _TIE_RULES[vocabulary.dialect.tie_break]
+    if your_count == highest:
+        reason = f"Both are counted {highest:,} times, and a tie goes to {rule}."
+    elif your_count:
+        reason = f"A fresh recount finds the expected pair {highest - your_count:,} times more often."
+    else:
+        reason = "Your pair does not occur in the corpus after the merges before it."
+    choices = _choices(words, pair_counts, spelled, vocabulary.dialect.tie_break, first_met is not None)
+    explanations = [how for how, pair in choices.items() if spelled[pair] == yours]
+    return Difference(rank, yours, expected, your_count, highest, reason, explanations)
+
+
+def _words_after(
+    rank: int, vocabulary: Vocabulary, counts: Counts, first_met: str | None
+) -> list[tuple[Word, int]]:
+    """Return the pretokens as ids after so many merges, with their counts; in the order of the corpus."""
+    merge_ids = vocabulary.merge_ids[:rank]
+    kept = {*vocabulary.base_ids, *merge_ids}
+    prefix = Vocabulary(
+        {token_id: token for token_id, token in vocabulary.tokens.items() if token_id in kept},
+        vocabulary.merges[:rank],
+        pattern="(?s:.+)",
+        merge_ids=merge_ids,
+    )
+    pretokens = dict(counts.items())
+    if first_met is not None:
+        order = dict.fromkeys(Tokenizer(vocabulary).pretokens(first_met))
+        pretokens = {word: pretokens[word] for word in order if word in pretokens}
+    ids = Tokenizer(prefix).encode_batch(pretokens, special="text")
+    return list(zip(map(tuple, ids), pretokens.values(), strict=True))
+
+
+def _count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
+    pair_counts: Counter[Pair] = Counter()
+    for word, count in words:
+        for pair in pairwise(word):
+            pair_counts[pair] += count
+    return pair_counts
+
+
+def _count_pairs_without_overlap(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
+    """Count the pair of `aaa` once, not twice."""
+    pair_counts: Counter[Pair] = Counter()
+    for word, count in words:
+        for token_id, run in groupby(word):
+            pair_counts[token_id, token_id] += count * (len(list(run)) // 2)
+        for pair in pairwise(word):
+            pair_counts[pair] += count if pair[0] != pair[1] else 0
+    return pair_counts
+
+
+def _choices(
+    words: Sequence[tuple[Word, int]],
+    pair_counts: Counter[Pair],
+    spelled: dict[Pair, BytesPair],
+    tie_break: str,
+    in_order: bool,
+) -> dict[str, Pair]:
+    """Return what other rules, and common mistakes, choose."""
+    rules: dict[str, Callable[[Iterable[Pair]], Pair]] = {
+        "smallest_ids": min,
+        "largest_bytes": lambda pairs: max(pairs, key=spelled.__getitem__),
+        "smallest_bytes": lambda pairs: min(pairs, key=spelled.__getitem__),
+    }
+    choose = rules[tie_break]
+    highest = _most_frequent(pair_counts)
+    choices = {
+        f"if a tie went to {_TIE_RULES[name]}": rule(highest)
+        for name, rule in rules.items()
+        if rule != choose
+    }
+    choices["if a tie went to the greatest pair of ids"] = max(highest)
+    choices["if a tie went to the greatest joined bytes"] = max(highest, key=lambda p: b"".join(spelled[p]))
+    if in_order:
+        choices["if a tie went to the pair that is met first in the corpus"] = highest[0]
+    recounted = {
+        "if pairs that overlap (aaa) were counted once": _count_pairs_without_overlap(words),
+        "if each distinct pretoken were counted once": _count_pairs((word, 1) for word, _ in words),
+    }
+    return choices | {how: choose(_most_frequent(recount)) for how, recount in recounted.items()}
+
+
+def _most_frequent(pair_counts: Counter[Pair]) -> list[Pair]:
+    """Return the pairs with the highest count, in the order in which they were met."""
+    highest = max(pair_counts.values())
+    return [pair for pair, count in pair_counts.items() if count == highest]
