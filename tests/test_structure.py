@@ -42,7 +42,7 @@ LAYERS = [
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
-    {"_constants", "_internal.types"},
+    {"_constants", "_internal.integers", "_internal.types"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 

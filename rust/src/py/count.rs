@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyIterator, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
 use super::{PyWatch, raised, thread_count};
@@ -50,7 +50,7 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
         on_documents: Option<Py<PyAny>>,
@@ -65,7 +65,7 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         documents: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
@@ -91,7 +91,7 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         batches: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
