@@ -57,6 +57,7 @@ ENGINE_USERS = {
     "interfaces",
     "_internal.fitting",
     "_internal.normalization",
+    "_internal.counts_file",
     "corpus",
 }
 FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}

@@ -9,8 +9,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
 
-use super::{PyWatch, is_integer};
 use super::ids::{Ids, id_from, ids_from};
+use super::{PyWatch, is_integer};
 use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
