@@ -68,6 +68,7 @@ impl From<Error> for PyErr {
                 Ok(exception) => *exception,
                 Err(other) => PyRuntimeError::new_err(other.to_string()),
             },
+            Error::Forked => PyRuntimeError::new_err(Error::Forked.to_string()),
             other => PyValueError::new_err(other.to_string()),
         }
     }
