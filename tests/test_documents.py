@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import os
 import pkgutil
 import re
@@ -45,6 +46,17 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
             namespace.update(parsed.globs)
         else:
             exec(compile(block, str(page), "exec"), namespace)
+
+
+def test_the_reference_is_made_from_the_docstrings() -> None:
+    spec = importlib.util.spec_from_file_location("make_api_page", PROJECT / "tools" / "make_api_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.PAGE.read_text("utf-8") == tool.page(), "run `make docs`"
+    for name in bpetite.__all__:
+        assert f"### `{name}`" in tool.page() or not callable(getattr(bpetite, name))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
