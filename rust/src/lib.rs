@@ -26,7 +26,6 @@ pub mod split;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;
-mod workers;
 
 #[cfg(feature = "python")]
 mod py;

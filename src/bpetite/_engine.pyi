@@ -25,9 +25,11 @@ __all__ = [
     "column_chunks",
     "happening_merges",
     "pretokenize",
+    "read_pattern",
     "recover_merges",
     "resolve_pairs",
     "safe_cut",
+    "same_pattern",
     "spell_merges",
     "spelled_in_order",
     "train_merges",
@@ -42,6 +44,8 @@ _Ids: TypeAlias = Iterable[int] | NDArray[np.integer[Any]]
 UNICODE_VERSION: str
 
 def pretokenize(text: str, pattern: str) -> list[bytes]: ...
+def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str: ...
+def same_pattern(one: str, other: str) -> bool: ...
 def check_pattern(pattern: str) -> None: ...
 def safe_cut(text: bytes, pattern: str) -> int | None: ...
 def character_classes() -> bytes: ...
@@ -349,12 +353,11 @@ class Gunzip:
     def read(self, size: int) -> bytes | None:
         """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
 
-def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, int, int, int, int]] | None:
+def column_chunks(metadata: bytes, column: int) -> list[tuple[int, int, int, int, int]] | None:
     """Return where a column is in each row group of a Parquet file, from the metadata at the file's end.
 
-    That is: which encodings its pages have, by which codec it is packed, how many values it has, how many
-    bytes they are, unpacked and packed, and where these begin. `None` is: metadata that may be anything, or a
-    column in another file.
+    That is: by which codec it is packed, how many values it has, how many bytes they are, unpacked and
+    packed, and where these begin. `None` is: metadata that may be anything, or a column in another file.
     """
 
 def spell_merges(

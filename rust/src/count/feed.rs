@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex};
 
 use super::as_text;
 use super::boundary::Cutter;
-use super::counter::{Counter, Tally};
-use super::queue::{StartThreads, WorkQueue, Worker};
+use super::counter::{Counter, Tally, lock};
+use super::crew::{Crew, Hire, Member};
 use crate::error::Result;
 use crate::watch::Pulse;
-use crate::workers::{Workers, lock};
 
 /// About how many bytes of documents are one thread's next part of the work; few in tests, so that there are many.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
@@ -45,7 +44,7 @@ pub trait Documents: Send + Sync {
 /// The documents of one call.
 pub struct Feed<'a, D> {
     cutter: Cutter<'a>,
-    queue: &'a WorkQueue,
+    crew: &'a Crew,
     batches: Mutex<Batches<D>>,
 }
 
@@ -75,9 +74,9 @@ enum Part {
 }
 
 impl<'a, D: Documents> Feed<'a, D> {
-    pub fn new(cutter: Cutter<'a>, queue: &'a WorkQueue) -> Self {
+    pub fn new(cutter: Cutter<'a>, crew: &'a Crew) -> Self {
         let batches = Batches { open: VecDeque::new(), finished: Vec::new(), size: 0, parts: 0 };
-        Self { cutter, queue, batches: Mutex::new(batches) }
+        Self { cutter, crew, batches: Mutex::new(batches) }
     }
 
     /// Offer all batches that `next` brings, to so many threads. It is given back the ones that were counted.
@@ -85,25 +84,21 @@ impl<'a, D: Documents> Feed<'a, D> {
         &self,
         threads: usize,
         pulse: &mut Pulse,
-        workers: &Workers,
-        start_threads: &mut StartThreads,
+        hire: &mut Hire,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         let (mut batches, mut size) = (0, 0);
         loop {
             let finished = std::mem::take(&mut lock(&self.batches).finished);
-            let documents = next(finished);
-            workers.check()?;
-            let Some(documents) = documents? else { return Ok(()) };
+            let Some(documents) = next(finished)? else { return Ok(()) };
             size += self.give(documents) as u64;
             batches += 1;
             if batches > 1 || size >= SMALL {
-                start_threads(threads);
+                hire(threads);
             }
-            self.queue.report(pulse, workers)?;
-            self.queue
-                .wait(pulse, workers, |backlog| backlog.is_closed() || lock(&self.batches).size < ENOUGH)?;
-            if self.queue.is_closed() {
+            self.crew.report(pulse)?;
+            self.crew.wait(pulse, |agenda| agenda.is_closed() || lock(&self.batches).size < ENOUGH)?;
+            if self.crew.is_closed() {
                 return Ok(());
             }
         }
@@ -123,7 +118,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.open.push_back((Arc::new(batch), offered));
         }
         drop(batches);
-        self.queue.offer(offered);
+        self.crew.offer(offered);
         size
     }
 
@@ -152,7 +147,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.finished.push(batch.documents);
         }
         drop(batches);
-        self.queue.tell();
+        self.crew.tell();
     }
 }
 
@@ -186,12 +181,12 @@ fn parts(documents: &impl Documents, cutter: Cutter) -> Vec<Part> {
 }
 
 /// Counts parts of documents.
-pub struct DocumentWorker<'a, 's, D> {
+pub struct DocumentMember<'a, D> {
     pub feed: &'a Feed<'a, D>,
-    pub counter: Counter<'a, 's>,
+    pub counter: Counter<'a>,
 }
 
-impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
+impl<D: Documents> Member for DocumentMember<'_, D> {
     fn work(&mut self, item: usize) -> Result<Tally> {
         let batch = self.feed.batch(item);
         let counted = self.count(&batch.documents, &batch.parts[item - batch.first]);
@@ -204,7 +199,7 @@ impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
     }
 }
 
-impl<D: Documents> DocumentWorker<'_, '_, D> {
+impl<D: Documents> DocumentMember<'_, D> {
     fn count(&mut self, documents: &D, part: &Part) -> Result<()> {
         match part {
             Part::Documents(range) => range.clone().try_for_each(|index| {

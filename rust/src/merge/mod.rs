@@ -20,7 +20,9 @@
 
 mod arena;
 mod census;
+mod crew;
 mod neighbours;
+mod on_each;
 mod pairs;
 mod part;
 mod prior;

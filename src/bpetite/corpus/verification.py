@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.content import hash_input
@@ -27,7 +26,8 @@ def verify(
 
     `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
     """
-    samples = integer("samples", samples, least=0)
+    if type(samples) is not int or samples < 0:
+        raise ValueError(f"samples must be a number of documents, not {samples!r}")
     folder = Path(folder)
     manifest = Manifest.load(folder)
     tokenizer = Tokenizer.load(folder / TOKENIZER)
