@@ -11,7 +11,7 @@ SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs r
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode bench-corpus
-.PHONY: fuzz soak sanitize valgrind audit clean
+.PHONY: docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
 
@@ -63,6 +63,9 @@ bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder
 bench-corpus: $(BUILT) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'
 	$(BIN)/python -m bench.corpus $(CORPORA)
+
+docs: $(BUILT) ## Write docs/api.md from the docstrings
+	$(BIN)/python tools/make_api_page.py
 
 fuzz: $(TESTED) ## Try random inputs against the specification and the peers (SECONDS=60, SEED=number, ONLY=encoding)
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

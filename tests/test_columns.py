@@ -73,7 +73,7 @@ def test_rows_come_as_they_were_written_whatever_the_pages(
         assert rows_of(path, size) == rows
 
 
-@pytest.mark.parametrize("codec", CODECS[:-1])
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
 @pytest.mark.parametrize("required", [False, True])
 def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str, required: bool) -> None:
     rows = [*ROWS * 9, *(b"%d" % number for number in range(5000)), *ROWS]
@@ -138,11 +138,14 @@ def test_batches_have_the_size_that_was_asked_for_however_large_pages_are(
 
 
 def test_damage_is_refused_or_changes_what_pyarrow_reads_too(tmp_path: Path) -> None:
-    """Only what nobody needs may be damaged unnoticed, such as the statistics that stand before a page."""
+    """Only what nobody needs may be damaged unnoticed, such as the statistics that stand before a page.
+
+    One place is damaged or two, most of them in the metadata.
+    """
     chance = random.Random(0)
     path = tmp_path / "c.parquet"
     outcomes = set()
-    for _ in range(400):
+    for _ in range(800):
         rows = [bytes(chance.choices(b"abcd", k=chance.choice((0, 1, 40)))) for _ in range(30)]
         content = bytearray(
             written(
@@ -155,11 +158,17 @@ def test_damage_is_refused_or_changes_what_pyarrow_reads_too(tmp_path: Path) -> 
             )
         )
         whole = _outcome(path, content)
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-        ours = _outcome(path, content)
+        first_of_metadata = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+        alone = [whole]
+        for _ in range(chance.choice((1, 2))):
+            place = chance.randrange(chance.choice((0, first_of_metadata)), len(content))
+            bit = 1 << chance.randrange(8)
+            content[place] ^= bit
+            alone.append(_outcome(path, content))
+        ours = alone[-1]
         with LEFT_TO_PYARROW:
             theirs = _outcome(path, content)
-        assert ours == theirs or (theirs is None and ours == whole)
+        assert ours == theirs or (theirs is None and ours in alone[:-1])
         outcomes.add((ours is None, theirs is None, ours == whole))
     assert {(True, True, False), (False, False, False), (False, False, True)} <= outcomes
 

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import os
 import pkgutil
 import re
@@ -33,11 +34,18 @@ def test_examples_in_docstrings(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks marked `python` run from top to bottom in one namespace; `>>>` lines must show the truth."""
+    """Blocks marked `python` run from top to bottom in one namespace; `>>>` lines must show the truth.
+
+    Of the recipes, commands of the shell run too.
+    """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
-        if ">>>" in block:
+    content = page.read_text("utf-8")
+    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```", content, re.MULTILINE | re.DOTALL):
+        if language == "sh":
+            if page.name == "recipes.md":
+                shell(block, tmp_path)
+        elif ">>>" in block:
             parsed = doctest.DocTestParser().get_doctest(block, namespace, page.name, str(page), 0)
             runner = doctest.DocTestRunner()
             runner.run(parsed, clear_globs=False)
@@ -45,6 +53,17 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
             namespace.update(parsed.globs)
         else:
             exec(compile(block, str(page), "exec"), namespace)
+
+
+def test_the_reference_is_made_from_the_docstrings() -> None:
+    spec = importlib.util.spec_from_file_location("make_api_page", PROJECT / "tools" / "make_api_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert tool.PAGE.read_text("utf-8") == tool.page(), "run `make docs`"
+    for name in bpetite.__all__:
+        assert f"### `{name}`" in tool.page() or not callable(getattr(bpetite, name))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
@@ -56,11 +75,16 @@ def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
     ]
     assert len(lines) >= 8
     shutil.copytree(PROJECT / "docs", tmp_path / "docs")
+    shell("\n".join(lines), tmp_path)
+
+
+def shell(commands: str, folder: Path) -> None:
+    """Run commands as a person does who has activated the environment."""
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     ran = subprocess.run(
         ["sh", "-e"],
-        input="\n".join(lines),
-        cwd=tmp_path,
+        input=commands,
+        cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
@@ -73,3 +97,8 @@ def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_there_are_thirty_recipes() -> None:
+    numbers = re.findall(r"^\*\*(\d+)\.", (PROJECT / "docs" / "recipes.md").read_text("utf-8"), re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, 31)]

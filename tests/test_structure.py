@@ -42,7 +42,7 @@ LAYERS = [
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
-    {"_constants", "_internal.types"},
+    {"_constants", "_internal.integers", "_internal.types"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 
@@ -57,6 +57,7 @@ ENGINE_USERS = {
     "interfaces",
     "_internal.fitting",
     "_internal.normalization",
+    "_internal.counts_file",
     "corpus",
 }
 FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}

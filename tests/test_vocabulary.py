@@ -62,7 +62,7 @@ def test_equal_tokens_take_their_ids_in_the_order_of_merges() -> None:
         (BASE, [], {"x": 256, "y": 256}, "id 256 is given twice"),
         (BASE, [], {"": 256}, "non-empty"),
         (BASE, [], {"\ud800": 256}, "surrogates not allowed"),
-        (BASE, [], {"x": True}, "integers"),
+        (BASE, [], {"x": True}, "must be an integer"),
     ],
 )
 def test_a_broken_vocabulary_is_refused(

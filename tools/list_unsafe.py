@@ -18,6 +18,7 @@ TESTS = {
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
     "json_lines.rs": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
+    "workers.rs": "`cargo test workers`, `tests/test_foreign_code.py`",
     "pages.rs": "`cargo test pages`, `tests/test_concurrency.py`, `tests/test_engine_encode.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
     "spare.rs": "`cargo test spare`, `tests/test_engine_encode.py`",

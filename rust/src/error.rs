@@ -21,6 +21,8 @@ pub enum Error {
     /// An exception that the caller's own code or a signal raised; it is passed on unchanged. One that `interrupts`
     /// (Ctrl-C) ends the call at once.
     Caller { raised: Box<dyn std::error::Error + Send + Sync>, interrupts: bool },
+    /// This process was forked while the call was under way on several threads, which it does not have (`RuntimeError`).
+    Forked,
     /// Another thread of the same call has ended it, with an error of its own that is reported instead.
     Stopped,
 }
@@ -38,6 +40,10 @@ impl fmt::Display for Error {
                 write!(f, "{input}: not valid UTF-8 at byte {offset}")
             }
             Self::Caller { raised, .. } => write!(f, "{raised}"),
+            Self::Forked => f.write_str(
+                "this process was forked while threads were at work, which it does not have: \
+                 the work goes on in the other process only",
+            ),
             Self::Stopped => f.write_str("another thread ended the call"),
         }
     }

@@ -11,8 +11,10 @@ const WINDOW: u8 = 15;
 /// Unpacks gzip, of which there may be several members, one behind the other.
 pub struct Gunzip {
     stream: Decompress,
-    /// Whether a member has ended, and no other has begun.
+    /// Whether a member has ended, or none begun.
     between: bool,
+    /// Whether any member has begun.
+    begun: bool,
     /// What was unpacked, and behind it room for more.
     room: Vec<u8>,
     length: usize,
@@ -20,7 +22,13 @@ pub struct Gunzip {
 
 impl Default for Gunzip {
     fn default() -> Self {
-        Self { stream: Decompress::new_gzip(WINDOW), between: true, room: Vec::new(), length: 0 }
+        Self {
+            stream: Decompress::new_gzip(WINDOW),
+            between: true,
+            begun: false,
+            room: Vec::new(),
+            length: 0,
+        }
     }
 }
 
@@ -30,10 +38,15 @@ impl Gunzip {
         memory::lengthen(&mut self.room, size)?;
         let mut taken = 0;
         while self.length < size {
+            if self.between && self.begun {
+                // Zeros behind a member only pad it, as `gzip -d` and Python have it.
+                taken += block[taken..].iter().take_while(|&&byte| byte == 0).count();
+            }
             let block = &block[taken..];
             if self.between && block.is_empty() {
                 break;
             }
+            self.begun = true;
             let (more, unpacked) = self.step(block, size)?;
             taken += more;
             self.length += unpacked;
@@ -122,6 +135,19 @@ mod tests {
             let blocks: Vec<&[u8]> = members.chunks(step).collect();
             assert_eq!(unpacked(&blocks, size).unwrap(), whole, "blocks of {step}, {size} at a time");
         }
+    }
+
+    #[test]
+    fn zeros_behind_members_are_left_out() {
+        for zeros in [1, 7, 512] {
+            let padded = [packed(b"one "), vec![0; zeros], packed(b"two"), vec![0; zeros]].concat();
+            for step in [1, 5, padded.len()] {
+                let blocks: Vec<&[u8]> = padded.chunks(step).collect();
+                assert_eq!(unpacked(&blocks, 64).unwrap(), b"one two");
+            }
+        }
+        assert!(unpacked(&[&[0; 20]], 64).is_err());
+        assert!(unpacked(&[&[&[0], &packed(b"a")[..]].concat()], 64).is_err());
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod split;
 pub mod tokens;
 pub mod unicode;
 pub mod watch;
+mod workers;
 
 #[cfg(feature = "python")]
 mod py;

@@ -353,11 +353,12 @@ class Gunzip:
     def read(self, size: int) -> bytes | None:
         """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
 
-def column_chunks(metadata: bytes, column: int) -> list[tuple[int, int, int, int, int]] | None:
+def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, int, int, int, int]] | None:
     """Return where a column is in each row group of a Parquet file, from the metadata at the file's end.
 
-    That is: by which codec it is packed, how many values it has, how many bytes they are, unpacked and
-    packed, and where these begin. `None` is: metadata that may be anything, or a column in another file.
+    That is: which encodings its pages have, by which codec it is packed, how many values it has, how many
+    bytes they are, unpacked and packed, and where these begin. `None` is: metadata that may be anything, or a
+    column in another file.
     """
 
 def spell_merges(

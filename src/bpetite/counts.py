@@ -19,6 +19,7 @@ import numpy as np
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
+from bpetite._internal.integers import integer
 from bpetite._internal.types import Path, Progress
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
@@ -39,9 +40,7 @@ def memory_bytes(size: int | str | None) -> int | None:
             raise ValueError(f"memory_limit: {size!r} is no size such as 4096, 500MB, 2GB or 1.5GiB")
         unit = 1024 if match[3] else 1000
         size = int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))
-    if size is not None and (type(size) is not int or size < 1):
-        raise ValueError(f"memory_limit must be a number of bytes above 0, not {size!r}")
-    return None if size is None else min(size, LARGEST_COUNT)
+    return None if size is None else min(integer("memory_limit", size, least=1), LARGEST_COUNT)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._internal.integers import integer
 
 TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
 BaseIds = Literal["byte_value", "gpt2_printable"]
@@ -89,8 +90,7 @@ class Dialect:
         >>> Dialect.named("cs336").planned_tokens(500, 1)
         243
         """
-        if not isinstance(vocab_size, int) or isinstance(vocab_size, bool):
-            raise ValueError(f"vocab_size must be an integer, not {vocab_size!r}")
+        vocab_size = integer("vocab_size", vocab_size)
         counts_everything = self.vocab_size_counts == "everything"
         smallest = BASE_VOCAB_SIZE + (special_count if counts_everything else 0)
         if vocab_size < smallest:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from bpetite._constants import LARGEST_COUNT
 from bpetite._engine import train_symbol_merges
+from bpetite._internal.integers import integer
 
 
 def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]:
@@ -28,7 +29,7 @@ def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]
         list(words.values()),
         tie_break="smallest_bytes",
         shared_tokens=True,
-        max_merges=min(max(num_merges, 0), LARGEST_COUNT),
+        max_merges=min(max(integer("num_merges", num_merges), 0), LARGEST_COUNT),
     )
     merges = []
     for left, right, result in rows.tolist():

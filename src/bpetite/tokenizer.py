@@ -20,6 +20,7 @@ from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.files import write_whole
 from bpetite._internal.fitting import Chunk, Fitting
+from bpetite._internal.integers import integer
 from bpetite._internal.normalization import NormalizingEncoder, split_at_specials
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts, default_specials
@@ -30,7 +31,7 @@ from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownText, ShownToken
-from bpetite.training import check_at_least, extend_vocabulary, planned_tokens, train_vocabulary
+from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -385,7 +386,7 @@ class Tokenizer:
         """
         if side not in ("right", "left"):
             raise ValueError(f'side must be "right" or "left", not {side!r}')
-        check_at_least("max_tokens", max_tokens, 0)
+        max_tokens = integer("max_tokens", max_tokens, least=0)
         fitting = self._fitting(text, special)
         if side == "right":
             return text[: fitting.end(0, max_tokens)]
@@ -405,8 +406,8 @@ class Tokenizer:
         >>> [(chunk.text, chunk.ids, chunk.start) for chunk in tok.chunks("ab ab abc", 2)]
         [('ab ab', [256, 257], 0), (' abc', [257, 99], 5)]
         """
-        check_at_least("size", size, 1)
-        check_at_least("overlap", overlap, 0)
+        size = integer("size", size, least=1)
+        overlap = integer("overlap", overlap, least=0)
         if overlap >= size:
             raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
         for start, end in self._fitting(text, special).spans(size, overlap):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
+from bpetite._internal.integers import integer
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
@@ -30,7 +31,7 @@ def planned_tokens(
     >>> planned_tokens(500, "cs336", ["<|endoftext|>"])
     243
     """
-    _check_options(min_count, max_token_length)
+    _options(min_count, max_token_length)
     return Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
 
 
@@ -52,7 +53,8 @@ def train_vocabulary(
     """
     rules = Dialect.named(dialect)
     specials = default_specials(special_tokens)
-    planned = planned_tokens(vocab_size, rules, specials, min_count, max_token_length)
+    planned = planned_tokens(vocab_size, rules, specials)
+    min_count, max_token_length = _options(min_count, max_token_length)
     _check_counted_by(counts, rules, specials)
     rows = _learn(
         counts, rules, rules.base_bytes(), planned, min_count, max_token_length, num_threads, progress
@@ -90,8 +92,8 @@ def extend_vocabulary(
     _check_counted_by(counts, rules, list(vocabulary.special_tokens))
     if counts.pattern != vocabulary.pattern:
         raise ValueError(f"the counts were made with pattern {counts.pattern!r}, not the vocabulary's")
-    check_at_least("add", add, 0)
-    _check_options(min_count, max_token_length)
+    add = integer("add", add, least=0)
+    min_count, max_token_length = _options(min_count, max_token_length)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
     ids = [base[byte] for byte in bytes_by_id]
     symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
@@ -177,10 +179,11 @@ def available_memory() -> int | None:
     return min(found, default=None)
 
 
-def _check_options(min_count: int, max_token_length: int | None) -> None:
-    check_at_least("min_count", min_count, 1)
+def _options(min_count: int, max_token_length: int | None) -> tuple[int, int | None]:
+    """Return the two options as checked integers."""
     if max_token_length is not None:
-        check_at_least("max_token_length", max_token_length, 1)
+        max_token_length = integer("max_token_length", max_token_length, least=1)
+    return integer("min_count", min_count, least=1), max_token_length
 
 
 def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -> None:
@@ -199,9 +202,3 @@ def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -
             f"the counts were made with unmatched text {counts.unmatched_text}, "
             f"but this training wants it {rules.unmatched_text}"
         )
-
-
-def check_at_least(name: str, value: int, least: int) -> None:
-    """Refuse a number that is too small, or none."""
-    if type(value) is not int or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")

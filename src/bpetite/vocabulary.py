@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import spell_merges, spelled_in_order
+from bpetite._internal.integers import integer
 from bpetite.dialect import Dialect
 
 Normalization = Literal["NFC"]
@@ -152,7 +153,10 @@ class Vocabulary:
             tokens, irregular = _check_spelled(self.tokens, merges, merge_ids)
         else:
             tokens, irregular = _replay(self.tokens, merges, merge_ids), False
-        specials = dict(self.special_tokens)
+        specials = {
+            text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
+            for text, token_id in self.special_tokens.items()
+        }
         _check_ids([*tokens, *specials.values(), *self.decode_only])
         check_special_tokens(specials)
         specials = dict(sorted(specials.items(), key=lambda item: item[1]))

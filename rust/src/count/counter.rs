@@ -3,8 +3,8 @@
 //! A few thousand pretokens are most of any text: a small table of the thread's own, which stays in the processor's
 //! cache, takes those. What falls out of it is gathered by shard, so that a shard is locked for many additions.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::boundary::Cutter;
 use super::shard::{SHARDS, Shard, Short, shard_of};
@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
 use crate::pretokenize::Batch;
+use crate::workers::lock;
 
 /// How many slots the thread's own table has; with 24 bytes each it fills a part of a level-two cache.
 const FRONT_SLOTS: usize = 1 << 16;
@@ -22,11 +23,14 @@ const GATHERED: usize = 256;
 /// How many bytes of long pretokens are gathered for a shard.
 const GATHERED_BYTES: usize = 1 << 14;
 
+/// The shards of a table while threads count into it.
+pub type SharedShards<'s> = [Mutex<&'s mut Shard>; SHARDS];
+
 /// Counts text on one thread.
-pub struct Counter<'a> {
+pub struct Counter<'a, 's> {
     pub cutter: Cutter<'a>,
     count_unmatched: bool,
-    shards: &'a [Mutex<Shard>; SHARDS],
+    shards: &'a SharedShards<'s>,
     seed: HashSeed,
     front: Box<[Short]>,
     short: [Vec<Short>; SHARDS],
@@ -58,11 +62,11 @@ struct LongPretokens {
     bytes: Vec<u8>,
 }
 
-impl<'a> Counter<'a> {
+impl<'a, 's> Counter<'a, 's> {
     pub fn new(
         cutter: Cutter<'a>,
         count_unmatched: bool,
-        shards: &'a [Mutex<Shard>; SHARDS],
+        shards: &'a SharedShards<'s>,
         stopped: &'a AtomicBool,
     ) -> Self {
         Self {
@@ -194,9 +198,4 @@ impl<'a> Counter<'a> {
         }
         Ok(())
     }
-}
-
-/// What threads share: it stays whole even if a thread that held it died, as every change is one.
-pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use super::as_text;
 use super::boundary::Cutter;
-use super::counter::{Counter, Tally, lock};
-use super::crew::{Crew, Hire, Member};
+use super::counter::{Counter, Tally};
+use super::queue::{StartThreads, WorkQueue, Worker};
 use crate::error::Result;
 use crate::watch::Pulse;
+use crate::workers::{Workers, lock};
 
 /// About how many bytes of documents are one thread's next part of the work; few in tests, so that there are many.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
@@ -44,7 +45,7 @@ pub trait Documents: Send + Sync {
 /// The documents of one call.
 pub struct Feed<'a, D> {
     cutter: Cutter<'a>,
-    crew: &'a Crew,
+    queue: &'a WorkQueue,
     batches: Mutex<Batches<D>>,
 }
 
@@ -74,9 +75,9 @@ enum Part {
 }
 
 impl<'a, D: Documents> Feed<'a, D> {
-    pub fn new(cutter: Cutter<'a>, crew: &'a Crew) -> Self {
+    pub fn new(cutter: Cutter<'a>, queue: &'a WorkQueue) -> Self {
         let batches = Batches { open: VecDeque::new(), finished: Vec::new(), size: 0, parts: 0 };
-        Self { cutter, crew, batches: Mutex::new(batches) }
+        Self { cutter, queue, batches: Mutex::new(batches) }
     }
 
     /// Offer all batches that `next` brings, to so many threads. It is given back the ones that were counted.
@@ -84,21 +85,25 @@ impl<'a, D: Documents> Feed<'a, D> {
         &self,
         threads: usize,
         pulse: &mut Pulse,
-        hire: &mut Hire,
+        workers: &Workers,
+        start_threads: &mut StartThreads,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         let (mut batches, mut size) = (0, 0);
         loop {
             let finished = std::mem::take(&mut lock(&self.batches).finished);
-            let Some(documents) = next(finished)? else { return Ok(()) };
+            let documents = next(finished);
+            workers.check()?;
+            let Some(documents) = documents? else { return Ok(()) };
             size += self.give(documents) as u64;
             batches += 1;
             if batches > 1 || size >= SMALL {
-                hire(threads);
+                start_threads(threads);
             }
-            self.crew.report(pulse)?;
-            self.crew.wait(pulse, |agenda| agenda.is_closed() || lock(&self.batches).size < ENOUGH)?;
-            if self.crew.is_closed() {
+            self.queue.report(pulse, workers)?;
+            self.queue
+                .wait(pulse, workers, |backlog| backlog.is_closed() || lock(&self.batches).size < ENOUGH)?;
+            if self.queue.is_closed() {
                 return Ok(());
             }
         }
@@ -118,7 +123,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.open.push_back((Arc::new(batch), offered));
         }
         drop(batches);
-        self.crew.offer(offered);
+        self.queue.offer(offered);
         size
     }
 
@@ -147,7 +152,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.finished.push(batch.documents);
         }
         drop(batches);
-        self.crew.tell();
+        self.queue.tell();
     }
 }
 
@@ -181,12 +186,12 @@ fn parts(documents: &impl Documents, cutter: Cutter) -> Vec<Part> {
 }
 
 /// Counts parts of documents.
-pub struct DocumentMember<'a, D> {
+pub struct DocumentWorker<'a, 's, D> {
     pub feed: &'a Feed<'a, D>,
-    pub counter: Counter<'a>,
+    pub counter: Counter<'a, 's>,
 }
 
-impl<D: Documents> Member for DocumentMember<'_, D> {
+impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
     fn work(&mut self, item: usize) -> Result<Tally> {
         let batch = self.feed.batch(item);
         let counted = self.count(&batch.documents, &batch.parts[item - batch.first]);
@@ -199,7 +204,7 @@ impl<D: Documents> Member for DocumentMember<'_, D> {
     }
 }
 
-impl<D: Documents> DocumentMember<'_, D> {
+impl<D: Documents> DocumentWorker<'_, '_, D> {
     fn count(&mut self, documents: &D, part: &Part) -> Result<()> {
         match part {
             Part::Documents(range) => range.clone().try_for_each(|index| {

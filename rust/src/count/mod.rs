@@ -5,8 +5,8 @@
 
 mod boundary;
 mod counter;
-mod crew;
 mod feed;
+mod queue;
 mod shard;
 mod sorted;
 mod source;
@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use boundary::{Boundaries, Cutter};
-use counter::{Counter, Tally, lock};
-use crew::{Crew, Hire, Member, thread_count};
-use feed::{DocumentMember, Feed, SMALL};
+use counter::{Counter, Tally};
+use feed::{DocumentWorker, Feed, SMALL};
+use queue::{WorkQueue, Worker, thread_count};
 use shard::{SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
 use source::{Reader, Source};
@@ -35,19 +35,22 @@ use crate::watch::{Pulse, Stage, Watch};
 
 /// What a long count may use.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Means {
+pub struct Limits {
     /// How many threads; `None` is one for each core.
     pub threads: Option<usize>,
     /// How many bytes the table may take; beyond that it is kept in temporary files.
-    pub memory_limit: Option<u64>,
+    pub memory: Option<u64>,
 }
+
+/// Makes the counter of a thread.
+type MakeCounter<'a, 's> = dyn Fn() -> Counter<'a, 's> + Sync + 'a;
 
 /// Pretokens and their counts.
 pub struct CountTable {
     pattern: Pattern,
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
-    shards: Box<[Mutex<Shard>; SHARDS]>,
+    shards: Box<[Shard; SHARDS]>,
     total: u128,
     documents: u64,
     bytes: u64,
@@ -70,7 +73,7 @@ impl CountTable {
 
     /// How many distinct pretokens there are.
     pub fn distinct(&self) -> Result<usize> {
-        self.shards.iter().map(|shard| lock(shard).distinct()).sum()
+        self.shards.iter().map(Shard::distinct).sum()
     }
 
     /// The sum of all counts.
@@ -90,63 +93,66 @@ impl CountTable {
 
     /// How many bytes the table takes.
     pub fn memory(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).memory()).sum()
-    }
-
-    fn cutter(&self) -> Cutter<'_> {
-        Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() }
+        self.shards.iter().map(Shard::memory).sum()
     }
 
     /// Count files. After an error the table holds a part of them and is of no further use.
-    pub fn add_files(&mut self, paths: &[PathBuf], means: Means, watch: &mut dyn Watch) -> Result<()> {
-        self.limit_memory(means.memory_limit);
+    pub fn add_files(&mut self, paths: &[PathBuf], limits: Limits, watch: &mut dyn Watch) -> Result<()> {
+        self.limit_memory(limits.memory);
         let sources: Vec<Source> = paths.iter().map(|path| Source::new(path)).collect::<Result<_>>()?;
         let total = sources.iter().map(|source| source.size).sum();
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, total);
         pulse.report()?;
-        let cutter = self.cutter();
-        let chunks = sources.iter().map(|source| source.chunks(cutter));
-        let items = Items::new(chunks);
-        let crew = Crew::new();
-        let member = || FileMember {
-            sources: &sources,
-            items: &items,
-            reader: Reader::default(),
-            counter: self.counter(&crew),
-        };
-        let threads = thread_count(means.threads, items.len());
-        let tally = crew.work(&mut pulse, member, |_, hire| {
-            crew.offer(items.len());
-            if threads > 1 || total >= SMALL {
-                hire(threads);
-            }
-            Ok(())
-        })?;
-        self.add_tally(&tally);
-        Ok(())
+        self.count(|cutter, queue, counter| {
+            let items = Items::new(sources.iter().map(|source| source.chunks(cutter)));
+            let worker = || FileWorker {
+                sources: &sources,
+                items: &items,
+                reader: Reader::default(),
+                counter: counter(),
+            };
+            let threads = thread_count(limits.threads, items.len());
+            queue.work(&mut pulse, worker, |_, _, start_threads| {
+                queue.offer(items.len());
+                if threads > 1 || total >= SMALL {
+                    start_threads(threads);
+                }
+                Ok(())
+            })
+        })
     }
 
     /// Count documents that are in memory, as long as `next` brings any. It is given back those that were counted.
     pub fn add_documents<D: Documents>(
         &mut self,
-        means: Means,
+        limits: Limits,
         watch: &mut dyn Watch,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
-        self.limit_memory(means.memory_limit);
+        self.limit_memory(limits.memory);
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
-        let crew = Crew::new();
-        let feed = Feed::new(self.cutter(), &crew);
-        let member = || DocumentMember { feed: &feed, counter: self.counter(&crew) };
-        let threads = thread_count(means.threads, usize::MAX);
-        let lead = |pulse: &mut Pulse, hire: &mut Hire| feed.lead(threads, pulse, hire, next);
-        let tally = crew.work(&mut pulse, member, lead)?;
-        self.add_tally(&tally);
-        Ok(())
+        self.count(|cutter, queue, counter| {
+            let feed = Feed::new(cutter, queue);
+            let worker = || DocumentWorker { feed: &feed, counter: counter() };
+            let threads = thread_count(limits.threads, usize::MAX);
+            queue.work(&mut pulse, worker, |pulse, workers, start_threads| {
+                feed.lead(threads, pulse, workers, start_threads, next)
+            })
+        })
     }
 
-    fn counter<'a>(&'a self, crew: &'a Crew) -> Counter<'a> {
-        Counter::new(self.cutter(), self.count_unmatched, &self.shards, &crew.stopped)
+    /// Let `work` count into this table, by counters of which each thread has one.
+    fn count(
+        &mut self,
+        work: impl for<'a, 's> FnOnce(Cutter<'a>, &'a WorkQueue, &MakeCounter<'a, 's>) -> Result<Tally>,
+    ) -> Result<()> {
+        let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
+        let (queue, shards) = (WorkQueue::new(), self.shards.each_mut().map(Mutex::new));
+        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &queue.stopped);
+        let tally = work(cutter, &queue, &counter)?;
+        self.shards.iter_mut().try_for_each(Shard::settle)?;
+        self.add_tally(&tally);
+        Ok(())
     }
 
     fn add_tally(&mut self, tally: &Tally) {
@@ -176,7 +182,7 @@ impl CountTable {
 
     fn add_one(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         if count > 0 {
-            lock(&self.shards[shard_of_bytes(pretoken)]).add(pretoken, count)?;
+            self.shards[shard_of_bytes(pretoken)].add(pretoken, count)?;
             self.total += u128::from(count);
         }
         Ok(())
@@ -184,8 +190,8 @@ impl CountTable {
 
     /// Add everything that another table counted.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        for (shard, other) in self.shards.iter().zip(other.shards.iter()) {
-            lock(shard).absorb(&mut lock(other))?;
+        for (shard, other) in self.shards.iter_mut().zip(other.shards.iter()) {
+            shard.absorb(other)?;
         }
         self.total += other.total;
         self.documents += other.documents;
@@ -209,7 +215,7 @@ impl CountTable {
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
         let mut shards = self.shards.iter().skip(nth).step_by(of);
-        shards.try_for_each(|shard| lock(shard).visit(&mut frequent))
+        shards.try_for_each(|shard| shard.visit(&mut frequent))
     }
 
     /// Show the pretokens that were counted at least `min_count` times, in the order of their bytes.
@@ -220,25 +226,20 @@ impl CountTable {
     ) -> Result<()> {
         let mut frequent =
             |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
-        let mut shards: Vec<_> = self.shards.iter().map(lock).collect();
-        if !shards.iter().any(|shard| shard.is_spilled()) {
-            let (mut short, mut long) = (Vec::new(), Vec::new());
-            for shard in &shards {
-                let (shorter, mut longer) = shard.tables();
-                let mut frequent = shorter.filter(|slot| slot.count >= min_count);
-                frequent.try_for_each(|slot| memory::push(&mut short, *slot))?;
-                longer.try_for_each(|entry| {
-                    if entry.1 >= min_count { memory::push(&mut long, entry) } else { Ok(()) }
-                })?;
-            }
-            return Entries::new(short, long).visit(&mut frequent);
+        if self.shards.iter().any(Shard::is_spilled) {
+            let runs: Vec<_> = self.shards.iter().map(Shard::runs).collect::<Result<_>>()?;
+            return Merged::of(&runs.concat())?.visit(&mut frequent);
         }
-        let spills: Vec<_> = shards.iter_mut().map(|shard| shard.settle_all()).collect::<Result<_>>()?;
-        let mut merged = Merged::of(spills.into_iter().flatten())?;
-        while let Some((pretoken, count)) = merged.next()? {
-            frequent(pretoken, count)?;
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        for shard in self.shards.iter() {
+            let (shorter, mut longer) = shard.tables();
+            let mut frequent = shorter.filter(|slot| slot.count >= min_count);
+            frequent.try_for_each(|slot| memory::push(&mut short, *slot))?;
+            longer.try_for_each(|entry| {
+                if entry.1 >= min_count { memory::push(&mut long, entry) } else { Ok(()) }
+            })?;
         }
-        Ok(())
+        Entries::new(short, long).visit(&mut frequent)
     }
 
     /// The pretokens that were counted at least `min_count` times, sorted.
@@ -252,7 +253,7 @@ impl CountTable {
     fn limit_memory(&mut self, limit: Option<u64>) {
         if let Some(limit) = limit {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-            self.shards.iter().for_each(|shard| lock(shard).set_budget((limit / SHARDS).max(1)));
+            self.shards.iter_mut().for_each(|shard| shard.set_budget((limit / SHARDS).max(1)));
         }
     }
 }
@@ -286,14 +287,14 @@ impl Items {
 }
 
 /// Counts chunks of files.
-struct FileMember<'a> {
+struct FileWorker<'a, 's> {
     sources: &'a [Source],
     items: &'a Items,
     reader: Reader,
-    counter: Counter<'a>,
+    counter: Counter<'a, 's>,
 }
 
-impl Member for FileMember<'_> {
+impl Worker for FileWorker<'_, '_> {
     fn work(&mut self, item: usize) -> Result<Tally> {
         let (index, chunk) = self.items.locate(item);
         let source = &self.sources[index];

@@ -3,7 +3,7 @@
 //! Two tables: short pretokens are their own keys, of longer ones the bytes lie in one arena.
 
 use super::sorted::Entries;
-use super::spill::{Merged, Spill, overflow};
+use super::spill::{Merged, Run, Spill, overflow};
 use super::table::{Slot, Table};
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
@@ -54,7 +54,7 @@ pub struct Shard {
     long: Table<Long>,
     arena: Vec<u8>,
     /// What did not fit in memory.
-    spill: Option<Spill>,
+    spill: Spill,
     /// How many bytes the tables and the arena may take before they are spilled; 0 is no limit.
     budget: usize,
 }
@@ -79,6 +79,9 @@ const FEWEST_BYTES: usize = 1 << 12;
 /// Less memory than this is not worth a run, whatever the limit; in tests nearly everything is.
 const FEWEST_SPILLED: usize = if cfg!(test) { 1 } else { 1 << 17 };
 
+/// With more runs than this, one is made of them.
+const MOST_RUNS: usize = if cfg!(test) { 2 } else { 64 };
+
 fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
     *sum = sum.checked_add(count).ok_or_else(|| overflow(pretoken))?;
     Ok(())
@@ -86,8 +89,8 @@ fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
 
 impl Shard {
     /// How many distinct pretokens there are.
-    pub fn distinct(&mut self) -> Result<usize> {
-        if self.spill.is_none() {
+    pub fn distinct(&self) -> Result<usize> {
+        if !self.is_spilled() {
             return Ok(self.len());
         }
         let mut distinct = 0;
@@ -191,53 +194,53 @@ impl Shard {
         Ok(())
     }
 
-    /// Write all counts to a run and forget them.
+    /// Write all counts in memory to a run and forget them.
     fn spill(&mut self) -> Result<()> {
         if self.len() == 0 {
             return Ok(());
         }
         memory::ensure(self.long.len() * size_of::<(&[u8], u64)>())?;
-        let mut spill = match self.spill.take() {
-            Some(spill) => spill,
-            None => Spill::new()?,
-        };
         let (short, long) = (std::mem::take(&mut self.short), std::mem::take(&mut self.long));
         let arena = std::mem::take(&mut self.arena);
         let entries = Entries::new(short.into_slots(), long_entries(&long, &arena).collect());
-        let mut run = spill.write();
+        let mut run = self.spill.write()?;
         entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
-        run.finish()?;
-        self.spill = Some(spill);
-        Ok(())
+        run.finish()
     }
 
-    /// If anything was spilled, merge all runs, and what is in memory, to one run.
-    pub fn settle(&mut self) -> Result<Option<&Spill>> {
-        if self.spill.is_some() {
+    /// If anything was spilled, spill the rest, and make one run of many.
+    pub fn settle(&mut self) -> Result<()> {
+        if self.is_spilled() {
             self.spill()?;
         }
-        if let Some(spill) = self.spill.take_if(|spill| spill.runs() > 1) {
-            let mut settled = Spill::new()?;
-            let mut run = settled.write();
-            let mut merged = Merged::of([&spill])?;
-            while let Some((pretoken, count)) = merged.next()? {
-                run.push(pretoken, count)?;
-            }
+        if self.spill.runs().len() > MOST_RUNS {
+            let runs = std::mem::take(&mut self.spill);
+            let mut run = self.spill.write()?;
+            Merged::of(runs.runs())?.visit(&mut |pretoken, count| run.push(pretoken, count))?;
             run.finish()?;
-            self.spill = Some(settled);
         }
-        Ok(self.spill.as_ref())
+        Ok(())
     }
 
     /// Whether anything was spilled.
     pub fn is_spilled(&self) -> bool {
-        self.spill.is_some()
+        !self.spill.runs().is_empty()
     }
 
-    /// Spill everything to one run.
-    pub fn settle_all(&mut self) -> Result<Option<&Spill>> {
-        self.spill()?;
-        self.settle()
+    /// Everything as sorted runs; what is in memory is written to a file that is gone with the runs.
+    pub fn runs(&self) -> Result<Vec<Run>> {
+        let mut runs = self.spill.runs().to_vec();
+        if self.len() > 0 {
+            let mut short = Vec::new();
+            self.short.iter().try_for_each(|slot| memory::push(&mut short, *slot))?;
+            let entries = Entries::new(short, memory::gathered(long_entries(&self.long, &self.arena))?);
+            let mut rest = Spill::default();
+            let mut run = rest.write()?;
+            entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
+            run.finish()?;
+            runs.extend_from_slice(rest.runs());
+        }
+        Ok(runs)
     }
 
     /// The tables, for sorting: short pretokens, and longer ones.
@@ -255,18 +258,14 @@ impl Shard {
     }
 
     /// Add everything that the same shard of another table holds.
-    pub fn absorb(&mut self, other: &mut Self) -> Result<()> {
+    pub fn absorb(&mut self, other: &Self) -> Result<()> {
         other.visit(&mut |pretoken, count| self.add(pretoken, count))
     }
 
     /// Show every pretoken and its count; in the order of their bytes if they were spilled, else in none.
-    pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
-        if let Some(spill) = self.settle()? {
-            let mut merged = Merged::of([spill])?;
-            while let Some((pretoken, count)) = merged.next()? {
-                visitor(pretoken, count)?;
-            }
-            return Ok(());
+    pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        if self.is_spilled() {
+            return Merged::of(&self.runs()?)?.visit(visitor);
         }
         for slot in self.short.iter() {
             visitor(&slot.key.bytes()[..slot.key.length()], slot.count)?;

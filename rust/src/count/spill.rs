@@ -1,17 +1,21 @@
-//! Counts that do not fit in memory: sorted pretokens in, a temporary file of runs, and all of them merged again out.
+//! Counts that do not fit in memory: sorted pretokens in, runs in temporary files, and all of them merged again out.
 //!
 //! A run is a list of pretokens in the order of their bytes, each as: the length it shares with the one before, the
 //! length of the rest, the rest, its count. Numbers are written seven bits to a byte, the low ones first.
+//!
+//! What is written stays as it is, and is read and written at places that are told, not where a file was used last. So
+//! a process that was forked reads the runs that it shares with the other, and writes its own to a file of its own.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as MemoryOrder};
 
-use super::source::read_exact_at;
+use super::source::{read_exact_at, write_all_at};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -22,19 +26,35 @@ const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
 const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
 const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
-/// A temporary file of runs. It has no name any more, so that it is gone with the process, however that ends.
+/// Runs that were written, and the file that the next one goes to.
+#[derive(Default)]
 pub struct Spill {
-    file: File,
-    path: PathBuf,
+    runs: Vec<Run>,
+    file: Option<Arc<TemporaryFile>>,
     end: u64,
-    runs: Vec<Range<u64>>,
 }
 
-impl Spill {
-    pub fn new() -> Result<Self> {
+/// Pretokens in the order of their bytes, in a part of a file.
+#[derive(Clone)]
+pub struct Run {
+    file: Arc<TemporaryFile>,
+    range: Range<u64>,
+}
+
+/// A file that has no name any more, so that it is gone with the process, however that ends.
+struct TemporaryFile {
+    file: File,
+    path: PathBuf,
+    /// Who writes to it.
+    process: u32,
+}
+
+impl TemporaryFile {
+    fn new() -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, MemoryOrder::Relaxed);
-        let path = std::env::temp_dir().join(format!("bpetite-counts-{}-{number}", std::process::id()));
+        let process = std::process::id();
+        let path = std::env::temp_dir().join(format!("bpetite-counts-{process}-{number}"));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         #[cfg(windows)]
@@ -46,29 +66,40 @@ impl Spill {
         let file = options.open(&path).map_err(failed)?;
         #[cfg(not(windows))]
         std::fs::remove_file(&path).map_err(failed)?;
-        Ok(Self { file, path, end: 0, runs: Vec::new() })
+        Ok(Self { file, path, process })
     }
 
-    /// How many runs there are.
-    pub fn runs(&self) -> usize {
-        self.runs.len()
+    fn error(&self, source: io::Error) -> Error {
+        Error::Io { path: self.path.clone(), source }
+    }
+}
+
+impl Spill {
+    /// What was written so far.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
     }
 
     /// Begin a run.
-    pub fn write(&mut self) -> RunWriter<'_> {
-        let start = self.end;
-        RunWriter { spill: self, start, last: Vec::new(), buffer: Vec::with_capacity(WRITTEN) }
-    }
-
-    fn io_error(&self, source: std::io::Error) -> Error {
-        Error::Io { path: self.path.clone(), source }
+    pub fn write(&mut self) -> Result<RunWriter<'_>> {
+        let file = match self.file.take_if(|file| file.process == std::process::id()) {
+            Some(file) => file,
+            None => {
+                self.end = 0;
+                Arc::new(TemporaryFile::new()?)
+            }
+        };
+        self.file = Some(file.clone());
+        Ok(RunWriter { spill: self, file, written: 0, last: Vec::new(), buffer: Vec::with_capacity(WRITTEN) })
     }
 }
 
 /// Writes one run.
 pub struct RunWriter<'a> {
     spill: &'a mut Spill,
-    start: u64,
+    file: Arc<TemporaryFile>,
+    /// How many bytes of the run are in the file.
+    written: u64,
     last: Vec<u8>,
     buffer: Vec<u8>,
 }
@@ -87,8 +118,9 @@ impl RunWriter<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.spill.file.write_all(&self.buffer).map_err(|source| self.spill.io_error(source))?;
-        self.spill.end += self.buffer.len() as u64;
+        let written = write_all_at(&self.file.file, &self.buffer, self.spill.end + self.written);
+        written.map_err(|source| self.file.error(source))?;
+        self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }
@@ -96,8 +128,10 @@ impl RunWriter<'_> {
     /// End the run.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
-        self.spill.runs.push(self.start..self.spill.end);
-        Ok(())
+        let Spill { runs, end, .. } = self.spill;
+        let range = *end..*end + self.written;
+        *end = range.end;
+        memory::push(runs, Run { file: self.file, range })
     }
 }
 
@@ -111,7 +145,7 @@ fn push_number(buffer: &mut Vec<u8>, mut number: u64) {
 
 /// Reads one run.
 struct RunReader<'a> {
-    spill: &'a Spill,
+    file: &'a TemporaryFile,
     /// What was not read yet.
     left: Range<u64>,
     buffer: Vec<u8>,
@@ -122,8 +156,16 @@ struct RunReader<'a> {
 }
 
 impl<'a> RunReader<'a> {
-    fn new(spill: &'a Spill, left: Range<u64>, capacity: usize) -> Self {
-        Self { spill, left, buffer: Vec::new(), position: 0, capacity, pretoken: Vec::new(), count: 0 }
+    fn new(run: &'a Run, capacity: usize) -> Self {
+        Self {
+            file: &run.file,
+            left: run.range.clone(),
+            buffer: Vec::new(),
+            position: 0,
+            capacity,
+            pretoken: Vec::new(),
+            count: 0,
+        }
     }
 
     /// Go to the next pretoken; `false` at the end.
@@ -147,17 +189,17 @@ impl<'a> RunReader<'a> {
     }
 
     fn number(&mut self) -> Result<u64> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
+        let mut number = 0;
+        for shift in (0..u64::BITS).step_by(7) {
             self.refill()?;
             let byte = self.buffer[self.position];
             self.position += 1;
             number |= u64::from(byte & 0x7F) << shift;
-            shift += 7;
             if byte < 0x80 {
                 return Ok(number);
             }
         }
+        Err(self.file.error(io::Error::new(ErrorKind::InvalidData, "not as it was written")))
     }
 
     /// Read on if nothing is left in the buffer.
@@ -165,11 +207,14 @@ impl<'a> RunReader<'a> {
         if self.position < self.buffer.len() {
             return Ok(());
         }
+        if self.left.is_empty() {
+            return Err(self.file.error(ErrorKind::UnexpectedEof.into()));
+        }
         let size = (self.left.end - self.left.start).min(self.capacity as u64);
         self.buffer.resize(size as usize, 0);
         self.position = 0;
-        let read = read_exact_at(&self.spill.file, &mut self.buffer, self.left.start);
-        read.map_err(|source| self.spill.io_error(source))?;
+        let read = read_exact_at(&self.file.file, &mut self.buffer, self.left.start);
+        read.map_err(|source| self.file.error(source))?;
         self.left.start += size;
         Ok(())
     }
@@ -178,51 +223,57 @@ impl<'a> RunReader<'a> {
 /// Pretokens from several runs, each once, in the order of their bytes.
 pub struct Merged<'a> {
     /// The run whose pretoken comes first is on top.
-    runs: BinaryHeap<Run<'a>>,
+    runs: BinaryHeap<Ahead<'a>>,
     pretoken: Vec<u8>,
 }
 
-struct Run<'a>(RunReader<'a>);
+/// A run at one of its pretokens.
+struct Ahead<'a>(RunReader<'a>);
 
-impl Ord for Run<'_> {
+impl Ord for Ahead<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.0.pretoken.cmp(&self.0.pretoken)
     }
 }
 
-impl PartialOrd for Run<'_> {
+impl PartialOrd for Ahead<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Run<'_> {
+impl PartialEq for Ahead<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Run<'_> {}
+impl Eq for Ahead<'_> {}
 
 impl<'a> Merged<'a> {
-    /// All runs of some files.
-    pub fn of(spills: impl IntoIterator<Item = &'a Spill>) -> Result<Self> {
-        let of_one = |spill: &'a Spill| spill.runs.iter().map(move |run| (spill, run.clone()));
-        let runs: Vec<_> = spills.into_iter().flat_map(of_one).collect();
+    pub fn of(runs: &'a [Run]) -> Result<Self> {
         let capacity = (READ / runs.len().max(1)).max(READ_OF_EACH);
         memory::ensure(runs.len() * capacity)?;
         let mut merged = Self { runs: BinaryHeap::with_capacity(runs.len()), pretoken: Vec::new() };
-        for (spill, run) in runs {
-            let mut reader = RunReader::new(spill, run, capacity);
+        for run in runs {
+            let mut reader = RunReader::new(run, capacity);
             if reader.advance()? {
-                merged.runs.push(Run(reader));
+                merged.runs.push(Ahead(reader));
             }
         }
         Ok(merged)
     }
 
+    /// Show every pretoken and the sum of its counts.
+    pub fn visit(&mut self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
+        while let Some((pretoken, count)) = self.next()? {
+            visitor(pretoken, count)?;
+        }
+        Ok(())
+    }
+
     /// The next pretoken and the sum of its counts.
-    pub fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
+    fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
         let Some(count) = self.take_first()? else { return Ok(None) };
         let mut sum = count;
         while self.runs.peek().is_some_and(|run| run.0.pretoken == self.pretoken) {
@@ -256,24 +307,25 @@ mod tests {
     use super::*;
 
     fn all(spill: &Spill) -> Vec<(Vec<u8>, u64)> {
-        let mut merged = Merged::of([spill]).unwrap();
         let mut entries = vec![];
-        while let Some((pretoken, count)) = merged.next().unwrap() {
+        let mut visitor = |pretoken: &[u8], count| {
             entries.push((pretoken.to_vec(), count));
-        }
+            Ok(())
+        };
+        Merged::of(spill.runs()).unwrap().visit(&mut visitor).unwrap();
         entries
     }
 
     #[test]
     fn runs_are_merged_and_their_counts_added() {
-        let mut spill = Spill::new().unwrap();
+        let mut spill = Spill::default();
         let long = vec![b'c'; 1000];
         for entries in [
             vec![(b"a".as_slice(), 1), (b"ab", 300), (&long, 70_000)],
             vec![],
             vec![(b"\0", u64::MAX), (b"ab", 5), (b"abc", 1), (&long, 1)],
         ] {
-            let mut run = spill.write();
+            let mut run = spill.write().unwrap();
             entries.iter().for_each(|(pretoken, count)| run.push(pretoken, *count).unwrap());
             run.finish().unwrap();
         }
@@ -283,12 +335,48 @@ mod tests {
 
     #[test]
     fn a_sum_past_64_bits_is_an_error() {
-        let mut spill = Spill::new().unwrap();
+        let mut spill = Spill::default();
         for _ in 0..2 {
-            let mut run = spill.write();
+            let mut run = spill.write().unwrap();
             run.push(b"a", u64::MAX - 1).unwrap();
             run.finish().unwrap();
         }
-        assert!(matches!(Merged::of([&spill]).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(Merged::of(spill.runs()).unwrap().next(), Err(Error::Overflow(_))));
+    }
+
+    #[test]
+    fn a_process_that_was_forked_writes_to_a_file_of_its_own() {
+        let mut spill = Spill::default();
+        for (pretoken, writer) in [(b"a", 0), (b"b", 1)] {
+            let mut run = spill.write().unwrap();
+            run.push(pretoken, 1).unwrap();
+            run.finish().unwrap();
+            // As if another process had opened it.
+            let file = spill.file.take().and_then(Arc::into_inner);
+            assert!(file.is_none(), "the run holds it too");
+            let other = TemporaryFile { process: writer, ..TemporaryFile::new().unwrap() };
+            (spill.file, spill.end) = (Some(Arc::new(other)), 1000);
+        }
+        assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);
+    }
+
+    #[test]
+    fn what_is_not_as_it_was_written_is_an_error() {
+        let mut spill = Spill::default();
+        let mut run = spill.write().unwrap();
+        (0..100u8).for_each(|byte| run.push(&[byte; 3], u64::MAX).unwrap());
+        run.finish().unwrap();
+        let Run { file, range } = spill.runs[0].clone();
+        let error =
+            |runs: &[Run]| match Merged::of(runs).and_then(|mut merged| merged.visit(&mut |_, _| Ok(()))) {
+                Err(Error::Io { source, .. }) => source.kind(),
+                other => panic!("{other:?}"),
+            };
+        let cut = Run { file: file.clone(), range: range.start..range.end - 1 };
+        assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
+        write_all_at(&file.file, &[0xFF; 40], 20).unwrap();
+        assert_eq!(error(&spill.runs), ErrorKind::InvalidData);
+        file.file.set_len(30).unwrap();
+        assert_eq!(error(&[Run { file, range: 0..100 }]), ErrorKind::UnexpectedEof);
     }
 }

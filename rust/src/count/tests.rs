@@ -86,8 +86,8 @@ fn random_text(state: &mut u64) -> String {
     (0..count).map(|_| pieces[(offset + random(state) % kinds) % pieces.len()]).collect()
 }
 
-fn threads(count: usize) -> Means {
-    Means { threads: Some(count), memory_limit: None }
+fn threads(count: usize) -> Limits {
+    Limits { threads: Some(count), memory: None }
 }
 
 /// A batch of documents, and the number of its first one.
@@ -112,19 +112,19 @@ fn add_batches(
     table: &mut CountTable,
     documents: &[&[u8]],
     size: usize,
-    means: Means,
+    limits: Limits,
     watch: &mut dyn Watch,
 ) -> Result<()> {
     let mut first = 0;
-    table.add_documents(means, watch, &mut |_| {
+    table.add_documents(limits, watch, &mut |_| {
         let batch: Vec<_> = documents[first..].iter().take(size).map(|document| document.to_vec()).collect();
         first += batch.len();
         Ok((!batch.is_empty()).then(|| Numbered(first - batch.len(), batch)))
     })
 }
 
-fn add(table: &mut CountTable, documents: &[&[u8]], means: Means) {
-    add_batches(table, documents, documents.len().max(1), means, &mut Unwatched).unwrap();
+fn add(table: &mut CountTable, documents: &[&[u8]], limits: Limits) {
+    add_batches(table, documents, documents.len().max(1), limits, &mut Unwatched).unwrap();
 }
 
 /// A folder that is gone when the test is over.
@@ -273,7 +273,7 @@ fn counts_over_the_memory_limit_are_spilled_and_merged_back() {
     let documents: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
     let count = |documents: &[&[u8]], memory_limit| {
         let mut table = CountTable::new(r"\S+|\s+", &[], true).unwrap();
-        add(&mut table, documents, Means { threads: Some(2), memory_limit });
+        add(&mut table, documents, Limits { threads: Some(2), memory: memory_limit });
         table
     };
     let expected = counted(&count(&documents, None));
@@ -307,8 +307,8 @@ fn batches_count_like_the_whole_whoever_is_late() {
                 Ok(batch
                     .map(|texts| Numbered(0, texts.iter().map(|text| text.as_bytes().to_vec()).collect())))
             };
-            let means = Means { threads: Some(threads), memory_limit: None };
-            table.add_documents(means, &mut Unwatched, &mut next).unwrap();
+            let limits = Limits { threads: Some(threads), memory: None };
+            table.add_documents(limits, &mut Unwatched, &mut next).unwrap();
             assert_eq!(counted(&table), all);
             assert!(returned <= 50);
         }

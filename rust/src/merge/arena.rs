@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::prefetch::prefetch;
 
@@ -77,9 +77,13 @@ impl Arena {
             self.give_back(List { start: stretch.start + len, len: stretch.len - len });
             return Ok(List { start: stretch.start, len });
         }
-        let start = self.positions.len();
+        let (start, end) = (self.positions.len(), self.positions.len() + len as usize);
+        if end > u32::MAX as usize {
+            let message = "more places where pairs stand than 32 bits can number; raise min_count";
+            return Err(Error::Memory(message.into()));
+        }
         memory::reserve(&mut self.positions, len as usize)?;
-        self.positions.resize(start + len as usize, 0);
+        self.positions.resize(end, 0);
         Ok(List { start: start as u32, len })
     }
 

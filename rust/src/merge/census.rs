@@ -5,7 +5,6 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::Rules;
-use super::on_each::on_each;
 use super::pairs::{DenseLists, PairTable, add, codes_of, key_of};
 use super::part::{Occurrence, Part};
 use super::queue::Candidate;
@@ -16,6 +15,7 @@ use crate::key::HashSeed;
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
+use crate::workers;
 
 /// The pairs that a census found, with the numbers of their lists.
 pub struct Census {
@@ -24,7 +24,7 @@ pub struct Census {
     pub followed: PairTable,
 }
 
-/// For each stretch of a part and each list, how many positions are listed.
+/// For each stretch of the words and each list, how many positions are listed.
 type Numbers = Vec<Vec<u32>>;
 
 /// What a followed pair takes besides its place in the table and its positions: a candidate, and its list's number.
@@ -35,9 +35,6 @@ struct Found {
     key: u64,
     count: u64,
 }
-
-/// All parts, none of them at work.
-type Parts<'a, 'p> = &'a mut [&'p mut Part];
 
 /// What decides which pairs are followed.
 pub struct Plan<'a> {
@@ -54,7 +51,7 @@ pub struct Plan<'a> {
     pub enough: usize,
     /// Up to so many codes, every pair has a counter of its own.
     pub dense: usize,
-    /// Where one part has at most so many pairs for each hundred slots, they are put in order.
+    /// Where there are at most so many pairs for each hundred slots, they are put in order.
     pub few: u64,
     /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
     pub growth: usize,
@@ -87,20 +84,17 @@ impl Plan<'_> {
 
 impl Census {
     /// Counts the pairs and lists the positions of the frequent ones; `None` when none may be merged.
-    pub fn take(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        if let [part] = parts
-            && part.standing as u64 * 100 <= part.slots.len() as u64 * plan.few
-            && part.standing <= MOST_SORTED
-        {
+    pub fn take(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        if part.standing as u64 * 100 <= part.slots.len() as u64 * plan.few && part.standing <= MOST_SORTED {
             return Self::take_sorted(part, plan, pulse);
         }
         if plan.threshold.is_some() {
-            on_each(parts.iter_mut(), pulse, |part, pulse| part.compact(pulse))?;
+            part.compact(pulse)?;
         }
         if plan.tokens.len() <= plan.dense {
-            Self::take_dense(parts, plan, pulse)
+            Self::take_dense(part, plan, pulse)
         } else {
-            Self::take_sketched(parts, plan, pulse)
+            Self::take_sketched(part, plan, pulse)
         }
     }
 
@@ -109,15 +103,14 @@ impl Census {
     fn follow<R>(
         mut found: Vec<Found>,
         threshold: u64,
-        counted: &[Vec<R>],
+        counted: &[R],
         number: impl Fn(&R, u64) -> u32,
-    ) -> Result<Option<(Self, Vec<Numbers>)>> {
+    ) -> Result<Option<(Self, Numbers)>> {
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
             return Ok(None);
         }
-        let stretches: usize = counted.iter().map(Vec::len).sum();
-        memory::ensure(found.len() * (FOR_EACH_FOLLOWED + stretches * size_of::<u32>()))?;
+        memory::ensure(found.len() * (FOR_EACH_FOLLOWED + counted.len() * size_of::<u32>()))?;
         let mut followed = PairTable::with_capacity(found.len())?;
         for (list, pair) in found.iter().enumerate() {
             let place = followed.insert(pair.key)?;
@@ -125,35 +118,33 @@ impl Census {
             *followed.list_mut(place) = list as u32;
         }
         let numbers_of = |counted: &R| found.iter().map(|pair| number(counted, pair.key)).collect();
-        let numbers = counted.iter().map(|part| part.iter().map(numbers_of).collect()).collect();
+        let numbers = counted.iter().map(numbers_of).collect();
         Ok(Some((Self { threshold, followed }, numbers)))
     }
 
-    /// Puts the followed pairs' positions into the parts' lists.
+    /// Puts the followed pairs' positions into lists.
     fn list(
         self,
-        parts: Parts<'_, '_>,
-        numbers: &[Numbers],
+        part: &mut Part,
+        numbers: &Numbers,
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
         let dense = (codes <= plan.dense).then(|| DenseLists::new(codes, &self.followed));
-        on_each(parts.iter_mut().zip(numbers), pulse, |(part, numbers), pulse| {
-            let growth = part.standing / 100 * plan.growth;
-            match &dense {
-                Some(lists) => part.list_all(lists, numbers, growth, pulse),
-                None => part.list_all(&self.followed, numbers, growth, pulse),
-            }
-        })?;
+        let growth = part.standing / 100 * plan.growth;
+        match &dense {
+            Some(lists) => part.list_all(lists, numbers, growth, pulse)?,
+            None => part.list_all(&self.followed, numbers, growth, pulse)?,
+        }
         Ok(Some(self))
     }
 
-    /// Puts the pairs of a part in order, to count them and to list their positions at once.
+    /// Puts the pairs in order, to count them and to list their positions at once.
     fn take_sorted(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let ranges = gather(part, plan, pulse)?;
         let of = ranges.len();
-        let sorted = on_each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
+        let sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
             Sorted::of(pieces, (nth, of), part, pulse)
         })?;
         part.standing = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
@@ -183,9 +174,9 @@ impl Census {
         Ok(Some(Self { threshold, followed }))
     }
 
-    fn take_dense(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    fn take_dense(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
-        let counted = on_stretches(parts, pulse, |part, stretch, pulse| {
+        let counted = on_stretches(part, pulse, |part, stretch, pulse| {
             let mut counters = vec![(0u64, 0u32); codes * codes];
             part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
                 for pair in batch {
@@ -198,14 +189,12 @@ impl Census {
             })?;
             Ok(counters)
         })?;
-        for (part, counted) in parts.iter_mut().zip(&counted) {
-            part.standing = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
-        }
+        part.standing = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
         let mut total = 0u64;
         let mut found = Vec::new();
         for at in 0..codes * codes {
             let mut count = 0;
-            for counters in counted.iter().flatten() {
+            for counters in &counted {
                 add(&mut count, counters[at].0)?;
             }
             total = total.saturating_add(count);
@@ -217,29 +206,26 @@ impl Census {
         let Some(highest) = found.iter().map(|pair| pair.count).max() else {
             return Ok(None);
         };
-        let standing = parts.iter().map(|part| part.standing).sum();
-        let threshold = plan.threshold(total, standing).clamp(1, highest);
+        let threshold = plan.threshold(total, part.standing).clamp(1, highest);
         let number = |counters: &Vec<(u64, u32)>, key| {
             let (left, right) = codes_of(key);
             counters[left as usize * codes + right as usize].1
         };
         match Self::follow(found, threshold, &counted, number)? {
-            Some((census, numbers)) => census.list(parts, &numbers, plan, pulse),
+            Some((census, numbers)) => census.list(part, &numbers, plan, pulse),
             None => Ok(None),
         }
     }
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
     /// only the pairs that may reach the threshold.
-    fn take_sketched(parts: Parts<'_, '_>, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        let slots: usize = parts.iter().map(|part| part.slots.len()).sum();
-        let sketches = on_stretches(parts, pulse, |part, stretch, pulse| {
+    fn take_sketched(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        let slots = part.slots.len();
+        let sketches = on_stretches(part, pulse, |part, stretch, pulse| {
             Sketch::draw(part, stretch, slots, plan, pulse)
         })?;
-        for (part, sketches) in parts.iter_mut().zip(&sketches) {
-            part.standing = sketches.iter().map(|sketch| sketch.standing).sum();
-        }
-        let Some(sketch) = sketches.into_iter().flatten().reduce(Sketch::combine) else {
+        part.standing = sketches.iter().map(|sketch| sketch.standing).sum();
+        let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else {
             return Ok(None);
         };
         let Some(highest) = sketch.highest() else {
@@ -248,7 +234,7 @@ impl Census {
         let likely = sketch.reached_by(plan.enough)?.min(plan.most);
         let mut threshold = plan.threshold(sketch.total, sketch.standing).max(likely).clamp(1, highest);
         loop {
-            let counted = on_stretches(parts, pulse, |part, stretch, pulse| {
+            let counted = on_stretches(part, pulse, |part, stretch, pulse| {
                 let mut pairs = PairTable::with_capacity(sketch.number_that_reach(threshold))?;
                 let mut likely: Vec<Standing> = Vec::new();
                 part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
@@ -268,7 +254,7 @@ impl Census {
             let found = add_up(&counted, plan)?;
             if let Some((census, numbers)) = Self::follow(found, threshold, &counted, number)? {
                 drop(counted);
-                return census.list(parts, &numbers, plan, pulse);
+                return census.list(part, &numbers, plan, pulse);
             }
             if threshold == 1 {
                 return Ok(None);
@@ -278,24 +264,22 @@ impl Census {
     }
 }
 
-/// Does a job on every stretch of every part.
+/// Does a job on every stretch of the words.
 fn on_stretches<R: Send>(
-    parts: Parts<'_, '_>,
+    part: &Part,
     pulse: &mut Pulse<'_>,
     job: impl Fn(&Part, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
-) -> Result<Vec<Vec<R>>> {
-    on_each(parts.iter(), pulse, |part, pulse| {
-        on_each(part.stretches(), pulse, |stretch, pulse| job(part, stretch, pulse))
-    })
+) -> Result<Vec<R>> {
+    workers::each(part.stretches(), pulse, |stretch, pulse| job(part, stretch, pulse))
 }
 
-/// The occurrences of all pairs of a part, divided by the pairs' hashes into as many ranges as there are threads; those
+/// The occurrences of all pairs, divided by the pairs' hashes into as many ranges as there are threads; those
 /// of a range in pieces.
 fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
     let stretches = part.stretches();
     let of = stretches.len();
     let seed = HashSeed::of_process();
-    let pieces = on_each(stretches, pulse, |stretch, pulse| {
+    let pieces = workers::each(stretches, pulse, |stretch, pulse| {
         let mut pieces = vec![Vec::new(); of];
         part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
@@ -401,19 +385,16 @@ fn reached_by(pairs: usize, counts: impl Iterator<Item = u64>) -> Result<u64> {
 }
 
 /// Adds up what was counted in all stretches.
-fn add_up(counted: &[Vec<PairTable>], plan: &Plan<'_>) -> Result<Vec<Found>> {
+fn add_up(tables: &[PairTable], plan: &Plan<'_>) -> Result<Vec<Found>> {
     let found = |table: &PairTable| {
         let allowed = table.iter().filter(|&(key, ..)| plan.allows(key));
         memory::gathered(allowed.map(|(key, count, _)| Found { key, count }))
     };
-    let tables = || counted.iter().flatten();
-    if let [tables] = counted
-        && let [alone] = &tables[..]
-    {
+    if let [alone] = tables {
         return found(alone);
     }
-    let mut all = PairTable::with_capacity(tables().map(PairTable::len).max().unwrap_or(0))?;
-    for (key, count, _) in tables().flat_map(PairTable::iter) {
+    let mut all = PairTable::with_capacity(tables.iter().map(PairTable::len).max().unwrap_or(0))?;
+    for (key, count, _) in tables.iter().flat_map(PairTable::iter) {
         let place = all.insert(key)?;
         add(all.count_mut(place), count)?;
     }

@@ -20,9 +20,7 @@
 
 mod arena;
 mod census;
-mod crew;
 mod neighbours;
-mod on_each;
 mod pairs;
 mod part;
 mod prior;

@@ -39,13 +39,6 @@ impl Neighbours {
         tally.number += number;
     }
 
-    /// Adds the weights of others, but not their numbers.
-    pub fn add_weights(&mut self, others: &Self) {
-        for &code in &others.touched {
-            self.add(code, others.get(code).weight, 0);
-        }
-    }
-
     /// The tokens in use.
     pub fn touched(&self) -> &[Code] {
         &self.touched

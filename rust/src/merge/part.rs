@@ -1,5 +1,5 @@
-//! A part of the words, with everything that a thread needs to merge in it without asking others. Several threads may
-//! count its pairs and list their positions, each in a stretch of its own.
+//! The words, and where their pairs stand: merging happens here. One thread merges; several may count pairs and list
+//! their positions, each in a stretch of its own.
 
 use std::iter::zip;
 use std::ops::Range;
@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use super::arena::{Arena, List};
 use super::neighbours::Neighbours;
-use super::on_each::on_each;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
 use super::row::Slot;
 use super::slots::{AnySlots, BATCH, Group, Slots, Standing, replace};
@@ -16,6 +15,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
+use crate::workers;
 
 /// A pair to be merged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,6 +87,8 @@ const ROOM: usize = 8;
 const LEAST_ROOM: usize = 1 << 10;
 /// Positions that may be added before a recount, however few pairs stand in the words.
 const SPARE: usize = 1 << 10;
+/// With more positions than this, pairs are counted again before 32 bits cannot number them.
+const MOST_POSITIONS: usize = 3 << 30;
 
 impl Part {
     pub fn new(slots: AnySlots, spans: &[u32], hands: usize) -> Self {
@@ -259,11 +261,11 @@ impl Part {
             self.lists.push(List { start, len: listed - start });
         }
         self.arena.reserve(listed as usize)?;
-        self.arena_limit = listed as usize + growth + SPARE;
+        self.arena_limit = (listed as usize + growth + SPARE).min(MOST_POSITIONS);
         self.note_size();
         let work = zip(self.stretches(), ends);
         let (slots, spans, places) = (&self.slots, &self.spans, self.arena.shared_places());
-        on_each(work, pulse, |(stretch, mut ends), pulse| {
+        workers::each(work, pulse, |(stretch, mut ends), pulse| {
             let mut lists = [UNLISTED; BATCH];
             slots.each_batch(stretch, spans, pulse, |batch| {
                 batch.iter().for_each(|pair| followed.prefetch(pair.key));
@@ -293,7 +295,7 @@ impl Part {
         growth: usize,
     ) -> Result<()> {
         self.arena.reserve(places)?;
-        self.arena_limit = places + growth + SPARE;
+        self.arena_limit = (places + growth + SPARE).min(MOST_POSITIONS);
         self.note_size();
         let mut start = 0;
         for list in lists {
@@ -350,7 +352,7 @@ fn replace_all<S: Slot>(
             continue;
         }
         let (before, after) = (around[0].code(), around[span + 1].code());
-        replace(around, middle, task.joined);
+        replace(&mut around[1..=span], middle - 1, task.joined);
         if !group.contains(at) {
             group = slots.group(at as usize);
         }

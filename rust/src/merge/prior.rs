@@ -11,6 +11,7 @@ use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
+use crate::workers;
 
 /// What a merge takes: its row, its rank by its pair, and its token.
 const FOR_EACH_MERGE: usize = 128;
@@ -53,47 +54,78 @@ impl Prior {
     }
 
     /// Merges inside every word, lowest rank first and leftmost among equals, until no fixed merge applies.
-    pub fn apply(&self, slots: &mut AnySlots, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
+    pub fn apply(
+        &self,
+        slots: &mut AnySlots,
+        spans: &[u32],
+        threads: usize,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
         match slots {
-            AnySlots::Narrow(slots) => self.apply_to(slots, spans, pulse),
-            AnySlots::Wide(slots) => self.apply_to(slots, spans, pulse),
+            AnySlots::Narrow(slots) => self.apply_to(slots, spans, threads, pulse),
+            AnySlots::Wide(slots) => self.apply_to(slots, spans, threads, pulse),
         }
     }
 
-    fn apply_to<S: Slot>(&self, slots: &mut Slots<S>, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
-        let span = |code: Code| spans[code as usize] as usize;
-        let mut waiting = BinaryHeap::new();
-        slots.each_word(|slots, word| {
-            pulse.beat(word.len())?;
-            let mut at = word.start;
-            while at < word.end {
-                let next = at + span(slots.code(at));
-                self.offer(&mut waiting, at, slots.code(at), slots.code(next));
-                at = next;
-            }
-            while let Some(Reverse((rank, at))) = waiting.pop() {
-                pulse.beat(1)?;
-                let [left, right, joined] = self.merges[rank as usize];
-                let middle = at + span(left);
-                if slots.code(at) != left || slots.code(middle) != right {
-                    continue;
-                }
-                let end = middle + span(right);
-                if let Some(around) = slots.around(at, end - at) {
-                    replace(around, 1 + middle - at, joined);
-                }
-                let before = slots.code(at - 1);
-                if before != BOUNDARY {
-                    self.offer(&mut waiting, at - span(before), before, joined);
-                }
-                self.offer(&mut waiting, at, joined, slots.code(end));
-            }
-            Ok(())
-        })
+    fn apply_to<S: Slot>(
+        &self,
+        slots: &mut Slots<S>,
+        spans: &[u32],
+        threads: usize,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
+        let boundary = S::of(BOUNDARY);
+        workers::each(slots.split(threads), pulse, |words, pulse| {
+            let mut waiting = BinaryHeap::new();
+            words
+                .split_mut(|slot| *slot == boundary)
+                .try_for_each(|word| self.merge_word(word, spans, &mut waiting, pulse))
+        })?;
+        Ok(())
     }
 
-    fn offer(&self, waiting: &mut BinaryHeap<Reverse<(u32, usize)>>, at: usize, left: Code, right: Code) {
-        if let Some(&rank) = self.ranks.get(&key_of(left, right)) {
+    fn merge_word<S: Slot>(
+        &self,
+        word: &mut [S],
+        spans: &[u32],
+        waiting: &mut BinaryHeap<Reverse<(u32, usize)>>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
+        let span = |code: Code| spans[code as usize] as usize;
+        pulse.beat(word.len())?;
+        let mut at = 0;
+        while at < word.len() {
+            let next = at + span(word[at].code());
+            self.offer(waiting, at, word, next);
+            at = next;
+        }
+        while let Some(Reverse((rank, at))) = waiting.pop() {
+            pulse.beat(1)?;
+            let [left, right, joined] = self.merges[rank as usize];
+            let middle = at + span(left);
+            if word[at].code() != left || word.get(middle).is_none_or(|slot| slot.code() != right) {
+                continue;
+            }
+            let end = middle + span(right);
+            replace(&mut word[at..end], middle - at, joined);
+            if at > 0 {
+                self.offer(waiting, at - span(word[at - 1].code()), word, at);
+            }
+            self.offer(waiting, at, word, end);
+        }
+        Ok(())
+    }
+
+    /// Notes that a fixed merge applies to the tokens at two places of a word, if one does.
+    fn offer<S: Slot>(
+        &self,
+        waiting: &mut BinaryHeap<Reverse<(u32, usize)>>,
+        at: usize,
+        word: &[S],
+        next: usize,
+    ) {
+        let Some(right) = word.get(next) else { return };
+        if let Some(&rank) = self.ranks.get(&key_of(word[at].code(), right.code())) {
             waiting.push(Reverse((rank, at)));
         }
     }

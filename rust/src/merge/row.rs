@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::memory;
 
 /// How a code is stored.
-pub trait Slot: Copy + Eq + Send {
+pub trait Slot: Copy + Eq + Send + Sync {
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
     /// Memory as the slots in it.

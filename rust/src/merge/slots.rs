@@ -14,7 +14,6 @@ use std::cmp::Reverse;
 use std::iter::zip;
 use std::ops::Range;
 
-use super::on_each::on_each;
 use super::pairs::key_of;
 use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
@@ -23,6 +22,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
+use crate::workers;
 
 /// How many slots the words of each count need.
 pub struct Layout {
@@ -181,12 +181,12 @@ impl Group {
     }
 }
 
-/// Puts a token over the pair that stands in the middle of `around`, whose right token begins at `middle`.
-pub fn replace<S: Slot>(around: &mut [S], middle: usize, joined: Code) {
-    let last = around.len() - 2;
-    around[1] = S::of(joined);
-    around[middle] = S::of(HOLE);
-    around[last] = S::of(joined);
+/// Puts a token over the pair that fills these slots, and whose right token begins at `middle`.
+pub fn replace<S: Slot>(pair: &mut [S], middle: usize, joined: Code) {
+    let last = pair.len() - 1;
+    pair[0] = S::of(joined);
+    pair[middle] = S::of(HOLE);
+    pair[last] = S::of(joined);
 }
 
 /// Slots in a block, as a power of two.
@@ -210,7 +210,7 @@ impl<S: Slot> Slots<S> {
         starts.push(end);
         let mut row = Row::of_boundaries(end as usize)?;
         let rooms = rooms(&layout, shares, &mut row[1..]);
-        on_each(zip(shares, rooms), pulse, |((share, layout), rooms), pulse| {
+        workers::each(zip(shares, rooms), pulse, |((share, layout), rooms), pulse| {
             layout.place(words, *share, spans, rooms, pulse)
         })?;
         let counts = layout.groups.iter().map(|group| group.0).collect();
@@ -261,18 +261,17 @@ impl<S: Slot> Slots<S> {
         Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
     }
 
-    /// Passes the range of every word's slots; `each` may merge inside it.
-    pub fn each_word(&mut self, mut each: impl FnMut(&mut Self, Range<usize>) -> Result<()>) -> Result<()> {
-        let mut begin = 1;
-        while begin < self.slots.len() {
-            let mut end = begin;
-            while self.code(end) != BOUNDARY {
-                end += 1;
-            }
-            each(self, begin..end)?;
-            begin = end + 1;
+    /// The slots as so many stretches of whole words, each with the boundaries behind its words.
+    pub fn split(&mut self, of: usize) -> Vec<&mut [S]> {
+        let stretches = self.stretches(of);
+        let mut rest = &mut self.slots[1..];
+        let mut split = Vec::new();
+        for stretch in stretches {
+            let (slots, others) = rest.split_at_mut(stretch.len());
+            split.push(slots);
+            rest = others;
         }
-        Ok(())
+        split
     }
 
     /// Cuts the slots into so many stretches of whole words, of about the same length.

@@ -1,11 +1,7 @@
 //! The merge loop: pick the best pair, replace it everywhere, bring the counts up to date.
 
-use std::sync::MutexGuard;
-
 use super::census::{Census, Plan};
-use super::crew::Crew;
 use super::neighbours::{Neighbours, Tally};
-use super::on_each::on_each;
 use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
 use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
@@ -16,6 +12,7 @@ use super::{Merge, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Stage, Watch};
+use crate::workers;
 
 /// Learns merges from words whose units are `symbols`, after the merges in `prior`; returns the new ones.
 ///
@@ -43,9 +40,6 @@ const MOST_THREADS: usize = 16;
 pub(super) struct Pace {
     /// So many threads work.
     pub threads: usize,
-    /// So many slots are worth a part of their own, with threads of its own: each merge costs more with two parts than
-    /// with one, which only long lists of positions make good.
-    pub part: u64,
     /// The first threshold leaves room for so many times the remaining merges.
     pub slack: u64,
     /// The same where so few pairs stand that to count again is cheap.
@@ -58,8 +52,6 @@ pub(super) struct Pace {
     pub growth: usize,
     /// The positions that may be added before those that nobody needs are dropped, for each place in the table of pairs.
     pub keep: usize,
-    /// Merges with at least so many positions are made by all threads.
-    pub together: usize,
     /// Pairs rarer than this lie in buckets.
     pub buckets: usize,
     /// So many of them are sorted at a time.
@@ -76,14 +68,12 @@ impl Default for Pace {
     fn default() -> Self {
         Self {
             threads: 1,
-            part: 1 << 24,
             slack: 64,
             slack_of_few: 16,
             divisor: 8,
             dense: 320,
             growth: 100,
             keep: 1,
-            together: 2048,
             buckets: 1024,
             at_a_time: 4096,
             enough: 2,
@@ -96,8 +86,8 @@ impl Default for Pace {
 /// So many merges lie between two steps of asking for a merge's memory.
 const STEP: usize = 4;
 
-/// More slots in one part could need more positions than 32 bits can number.
-const MOST_SLOTS: u64 = 1 << 30;
+/// More slots could need more positions than 32 bits can number.
+const MOST_SLOTS: u64 = 1 << 31;
 
 /// The memory of merging, as measured: beside each slot so many bytes for positions and lists, and the tables that
 /// depend on the vocabulary alone.
@@ -120,19 +110,13 @@ pub(super) fn train_at_pace<'a, W: Words>(
     let of = pace.threads;
     let shares = (0..of).map(|nth| Share { nth, of });
     let spans = tokens.spans();
-    let layouts = on_each(shares, &mut pulse, |share, pulse| {
+    let layouts = workers::each(shares, &mut pulse, |share, pulse| {
         Ok((share, Layout::measure(words, share, spans, pulse)?))
     })?;
     let slots: u64 = layouts.iter().map(|(_, layout)| layout.slots()).sum();
-    // What prior merges make of the words is found by one thread for each part.
-    let parts = if prior.is_empty() { (slots / pace.part).clamp(1, of as u64) as usize } else { of };
-    let parts: Vec<_> = layouts.chunks(of.div_ceil(parts)).collect();
-    let slots_of = |part: &&[(Share, Layout)]| part.iter().map(|(_, layout)| layout.slots()).sum::<u64>();
-    let most = parts.iter().map(slots_of).max().unwrap_or(0);
-    if most > MOST_SLOTS {
+    if slots > MOST_SLOTS {
         return Err(Error::Memory(format!(
-            "the distinct pretokens hold {most} bytes for each of {of} threads, which is more than {MOST_SLOTS}; \
-             use more threads or raise min_count"
+            "the distinct pretokens hold {slots} bytes, which is more than {MOST_SLOTS}; raise min_count"
         )));
     }
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
@@ -141,13 +125,10 @@ pub(super) fn train_at_pace<'a, W: Words>(
     let expected = slots * (slot as u64 + LISTED) + TABLES;
     pulse.expect(expected)?;
     memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-    let merges = Trainer::run(parts, words, tokens, rules, &prior, pace, &mut pulse)?;
+    let merges = Trainer::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?;
     pulse.report()?;
     Ok(merges)
 }
-
-/// All parts, held by the calling thread. The first one's tallies are the sums of all.
-type Parts<'a, 'g> = &'a mut [MutexGuard<'g, Part>];
 
 /// Why pairs are counted again.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,9 +145,7 @@ enum Reason {
 }
 
 struct Trainer<'r> {
-    crew: &'r Crew,
-    /// All parts, except while helpers work on them.
-    parts: Vec<MutexGuard<'r, Part>>,
+    part: Part,
     rules: &'r Rules,
     pace: Pace,
     tokens: Tokens,
@@ -183,7 +162,7 @@ struct Trainer<'r> {
 
 impl<'r> Trainer<'r> {
     fn run<W: Words>(
-        parts: Vec<&[(Share, Layout)]>,
+        layouts: &[(Share, Layout)],
         words: &W,
         tokens: Tokens,
         rules: &'r Rules,
@@ -192,32 +171,23 @@ impl<'r> Trainer<'r> {
         pulse: &mut Pulse<'_>,
     ) -> Result<Vec<Merge>> {
         let spans = tokens.spans();
-        let parts = on_each(parts, pulse, |shares, pulse| {
-            let narrow = spans.len() <= pace.narrow;
-            let mut slots = AnySlots::fill(narrow, shares, words, spans, pulse)?;
-            if !prior.is_empty() {
-                prior.apply(&mut slots, spans, pulse)?;
-            }
-            Ok(Part::new(slots, spans, shares.len()))
-        })?;
-        let crew = Crew::new(parts);
-        let pairs = PairTable::with_capacity(0)?;
-        crew.together(|| {
-            let trainer = Trainer {
-                crew: &crew,
-                parts: crew.parts().collect(),
-                rules,
-                pace,
-                base_tokens: tokens.len(),
-                tokens,
-                merges: Vec::new(),
-                threshold: u64::MAX,
-                pairs,
-                queue: Queue::new(rules.tie_break, pace.buckets, pace.at_a_time),
-                lists: 0,
-            };
-            trainer.learn(pulse)
-        })
+        let mut slots = AnySlots::fill(spans.len() <= pace.narrow, layouts, words, spans, pulse)?;
+        if !prior.is_empty() {
+            prior.apply(&mut slots, spans, pace.threads, pulse)?;
+        }
+        let trainer = Self {
+            part: Part::new(slots, spans, pace.threads),
+            rules,
+            pace,
+            base_tokens: tokens.len(),
+            tokens,
+            merges: Vec::new(),
+            threshold: u64::MAX,
+            pairs: PairTable::with_capacity(0)?,
+            queue: Queue::new(rules.tie_break, pace.buckets, pace.at_a_time),
+            lists: 0,
+        };
+        trainer.learn(pulse)
     }
 
     fn learn(mut self, pulse: &mut Pulse<'_>) -> Result<Vec<Merge>> {
@@ -262,7 +232,7 @@ impl<'r> Trainer<'r> {
         for (steps, need) in [(3, Need::List), (2, Need::Positions), (1, Need::Slots)] {
             let place = self.queue.ahead(steps * STEP).and_then(|key| self.pairs.find(key));
             if let Some(list) = place.map(|place| self.pairs.list(place)) {
-                self.parts.iter().for_each(|part| part.prefetch(list, need));
+                self.part.prefetch(list, need);
             }
         }
     }
@@ -276,95 +246,79 @@ impl<'r> Trainer<'r> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        let mut parts = std::mem::take(&mut self.parts);
         if joined as usize == self.pace.narrow {
-            let narrow = parts.iter_mut().map(|part| &mut part.slots);
-            on_each(narrow, pulse, |slots, _| slots.widen())?;
+            self.part.slots.widen()?;
         }
-        parts.iter_mut().try_for_each(|part| part.make_room(list))?;
-        let positions: usize = parts.iter().map(|part| part.list_len(list)).sum();
-        if parts.len() > 1 && positions >= self.pace.together {
-            parts.clear();
-            self.crew.merge(task);
-            parts.extend(self.crew.parts());
-        } else {
-            parts.iter_mut().for_each(|part| part.merge(task));
-        }
-        self.gather(&mut parts, task);
+        self.part.make_room(list)?;
+        let positions = self.part.list_len(list);
+        self.part.merge(task);
+        self.prefetch_neighbours(task);
         if let Some(place) = self.pairs.find(key_of(left, right)) {
             *self.pairs.count_mut(place) = 0;
         }
         if is_new {
-            self.settle_new(&mut parts, task)?;
+            self.settle_new(task)?;
         } else {
-            self.settle_known(&mut parts, task)?;
+            self.settle_known(task)?;
         }
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
-        if parts.iter().any(|part| part.has_grown(self.pace.keep * self.pairs.places())) {
-            self.drop_lists(&mut parts);
+        if self.part.has_grown(self.pace.keep * self.pairs.places()) {
+            self.drop_lists();
         }
-        self.parts = parts;
-        if self.parts.iter().any(|part| part.is_full()) {
+        if self.part.is_full() {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
     }
 
     /// Gives up the lists of pairs that have fallen below the threshold. A pair that rises again has no list then.
-    fn drop_lists(&mut self, parts: Parts<'_, '_>) {
-        parts.iter_mut().for_each(|part| part.list_positions());
+    fn drop_lists(&mut self) {
+        self.part.list_positions();
         for list in self.pairs.lists_below(self.threshold) {
-            let list = std::mem::replace(list, UNLISTED);
-            parts.iter_mut().for_each(|part| part.drop_list(list));
+            self.part.drop_list(std::mem::replace(list, UNLISTED));
         }
-        parts.iter_mut().for_each(|part| part.note_size());
+        self.part.note_size();
     }
 
-    /// Sums up what the parts tallied, and asks for the pairs that will be looked up.
-    fn gather(&self, parts: Parts<'_, '_>, task: Task) {
-        let Some((first, others)) = parts.split_first_mut() else { return };
-        for part in others {
-            for side in [Side::Before, Side::After] {
-                first.beside(side).add_weights(part.beside(side));
-            }
-        }
+    /// Asks for the pairs beside a merge, which will be looked up.
+    fn prefetch_neighbours(&self, task: Task) {
         let ask = |old: u64, new: u64, weight: u64| {
             self.pairs.prefetch(old);
             if weight >= self.threshold {
                 self.pairs.prefetch(new);
             }
         };
-        for &before in first.before.touched() {
-            let weight = first.before.get(before).weight;
+        for &before in self.part.before.touched() {
+            let weight = self.part.before.get(before).weight;
             ask(key_of(before, task.left), key_of(before, task.joined), weight);
         }
-        for &after in first.after.touched() {
-            let weight = first.after.get(after).weight;
+        for &after in self.part.after.touched() {
+            let weight = self.part.after.get(after).weight;
             ask(key_of(task.right, after), key_of(task.joined, after), weight);
         }
     }
 
     /// Brings the counts up to date after a merge into a new token: all its pairs are known exactly.
-    fn settle_new(&mut self, parts: Parts<'_, '_>, task: Task) -> Result<()> {
+    fn settle_new(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
-        let repeated = parts[0].before.get(joined).weight;
-        for nth in 0..parts[0].before.touched().len() {
-            let (before, tally) = neighbour(&parts[0].before, nth);
+        let repeated = self.part.before.get(joined).weight;
+        for nth in 0..self.part.before.touched().len() {
+            let (before, tally) = neighbour(&self.part.before, nth);
             if before == BOUNDARY {
                 continue;
             }
             if before != joined {
                 self.lower(before, left, tally.weight);
             }
-            if let Some(list) = self.follow_new(parts, before, joined, tally.weight)? {
-                list_beside(parts, Side::Before, before, list)?;
+            if let Some(list) = self.follow_new(before, joined, tally.weight)? {
+                self.list_beside(Side::Before, before, list)?;
             }
         }
-        for nth in 0..parts[0].after.touched().len() {
-            let (after, tally) = neighbour(&parts[0].after, nth);
+        for nth in 0..self.part.after.touched().len() {
+            let (after, tally) = neighbour(&self.part.after, nth);
             if after == BOUNDARY {
                 continue;
             }
@@ -372,21 +326,15 @@ impl<'r> Trainer<'r> {
                 self.lower(right, after, tally.weight);
             }
             let undone = if after == left { repeated } else { 0 };
-            if let Some(list) = self.follow_new(parts, joined, after, tally.weight - undone)? {
-                list_beside(parts, Side::After, after, list)?;
+            if let Some(list) = self.follow_new(joined, after, tally.weight - undone)? {
+                self.list_beside(Side::After, after, list)?;
             }
         }
         Ok(())
     }
 
     /// Starts to follow a new pair, if it is frequent enough; returns the number of its list.
-    fn follow_new(
-        &mut self,
-        parts: Parts<'_, '_>,
-        left: Code,
-        right: Code,
-        count: u64,
-    ) -> Result<Option<u32>> {
+    fn follow_new(&mut self, left: Code, right: Code, count: u64) -> Result<Option<u32>> {
         if count < self.threshold || !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
@@ -394,73 +342,70 @@ impl<'r> Trainer<'r> {
         *self.pairs.count_mut(place) = count;
         let list = self.lists;
         *self.pairs.list_mut(place) = list;
-        self.add_list(parts);
+        self.add_list();
         self.queue.push(&self.tokens, Candidate { key: key_of(left, right), count });
         Ok(Some(list))
     }
 
     /// Brings the counts up to date after a merge into a token that existed before.
-    fn settle_known(&mut self, parts: Parts<'_, '_>, task: Task) -> Result<()> {
+    fn settle_known(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Risen counts come first, so that none falls below zero on the way.
-        for nth in 0..parts[0].before.touched().len() {
-            let (before, tally) = neighbour(&parts[0].before, nth);
+        for nth in 0..self.part.before.touched().len() {
+            let (before, tally) = neighbour(&self.part.before, nth);
             if before == BOUNDARY || before == joined {
                 continue;
             }
-            if let Some(list) = self.raise(parts, before, joined, tally.weight)? {
-                list_beside(parts, Side::Before, before, list)?;
+            if let Some(list) = self.raise(before, joined, tally.weight)? {
+                self.list_beside(Side::Before, before, list)?;
             }
         }
-        for nth in 0..parts[0].after.touched().len() {
-            let (after, tally) = neighbour(&parts[0].after, nth);
+        for nth in 0..self.part.after.touched().len() {
+            let (after, tally) = neighbour(&self.part.after, nth);
             if after == BOUNDARY || after == joined {
                 continue;
             }
-            if let Some(list) = self.raise(parts, joined, after, tally.weight)? {
-                list_beside(parts, Side::After, after, list)?;
+            if let Some(list) = self.raise(joined, after, tally.weight)? {
+                self.list_beside(Side::After, after, list)?;
             }
         }
-        self.raise_doubled(parts, joined)?;
-        for nth in 0..parts[0].before.touched().len() {
-            let (before, tally) = neighbour(&parts[0].before, nth);
+        self.raise_doubled(joined)?;
+        for nth in 0..self.part.before.touched().len() {
+            let (before, tally) = neighbour(&self.part.before, nth);
             if (before, left) != (left, right) {
                 self.lower(before, left, tally.weight);
             }
         }
-        for nth in 0..parts[0].after.touched().len() {
-            let (after, tally) = neighbour(&parts[0].after, nth);
+        for nth in 0..self.part.after.touched().len() {
+            let (after, tally) = neighbour(&self.part.after, nth);
             if (right, after) != (left, right) {
                 self.lower(right, after, tally.weight);
             }
         }
-        for part in parts {
-            part.list_positions();
-        }
+        self.part.list_positions();
         Ok(())
     }
 
     /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
-    fn raise_doubled(&mut self, parts: Parts<'_, '_>, joined: Code) -> Result<()> {
-        let mut weight = parts[0].before.get(joined).weight;
-        add(&mut weight, parts[0].after.get(joined).weight)?;
+    fn raise_doubled(&mut self, joined: Code) -> Result<()> {
+        let mut weight = self.part.before.get(joined).weight;
+        add(&mut weight, self.part.after.get(joined).weight)?;
         if weight == 0 {
             return Ok(());
         }
-        let list = self.raise(parts, joined, joined, weight)?;
+        let list = self.raise(joined, joined, weight)?;
         if let Some(list) = list {
-            for part in parts {
-                let (before, after) = (part.before.get(joined).number, part.after.get(joined).number);
-                let start = part.lengthen(list, before + after)?;
-                part.before.set_cursor(joined, start);
-                part.after.set_cursor(joined, start + before);
-            }
+            let part = &mut self.part;
+            let (before, after) = (part.before.get(joined).number, part.after.get(joined).number);
+            let start = part.lengthen(list, before + after)?;
+            part.before.set_cursor(joined, start);
+            part.after.set_cursor(joined, start + before);
         }
         Ok(())
     }
 
     /// Adds to the count of a pair that may have existed before; returns the number of its list, if it has one.
-    fn raise(&mut self, parts: Parts<'_, '_>, left: Code, right: Code, weight: u64) -> Result<Option<u32>> {
+    fn raise(&mut self, left: Code, right: Code, weight: u64) -> Result<Option<u32>> {
         if !self.rules.allow(&self.tokens, left, right) {
             return Ok(None);
         }
@@ -472,7 +417,7 @@ impl<'r> Trainer<'r> {
                 *self.pairs.count_mut(place) = self.threshold - 1;
                 *self.pairs.list_mut(place) = if self.threshold == 1 { self.lists } else { UNLISTED };
                 if self.threshold == 1 {
-                    self.add_list(parts);
+                    self.add_list();
                 }
                 place
             }
@@ -497,16 +442,24 @@ impl<'r> Trainer<'r> {
         }
     }
 
-    fn add_list(&mut self, parts: Parts<'_, '_>) {
-        parts.iter_mut().for_each(|part| part.add_list());
+    /// Makes room in a list for the occurrences that have a token on one side.
+    fn list_beside(&mut self, side: Side, code: Code, list: u32) -> Result<()> {
+        let number = self.part.beside(side).get(code).number;
+        if number > 0 {
+            let start = self.part.lengthen(list, number)?;
+            self.part.beside(side).set_cursor(code, start);
+        }
+        Ok(())
+    }
+
+    fn add_list(&mut self) {
+        self.part.add_list();
         self.lists += 1;
     }
 
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
-        let mut guards = std::mem::take(&mut self.parts);
-        let mut parts: Vec<&mut Part> = guards.iter_mut().map(|guard| &mut **guard).collect();
-        parts.iter_mut().for_each(|part| part.forget());
+        self.part.forget();
         self.pairs = PairTable::with_capacity(0)?;
         let divisor = self.pace.divisor.max(2);
         let (threshold, most) = match reason {
@@ -531,13 +484,11 @@ impl<'r> Trainer<'r> {
             growth: self.pace.growth,
             divisor,
         };
-        let Some(census) = Census::take(&mut parts, &plan, pulse)? else {
-            self.parts = guards;
+        let Some(census) = Census::take(&mut self.part, &plan, pulse)? else {
             self.queue.clear();
             self.threshold = 1;
             return Ok(false);
         };
-        self.parts = guards;
         self.threshold = census.threshold;
         self.lists = census.followed.len() as u32;
         self.pairs = census.followed;
@@ -552,16 +503,4 @@ impl<'r> Trainer<'r> {
 fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, Tally) {
     let code = neighbours.touched()[nth];
     (code, neighbours.get(code))
-}
-
-/// Makes room in a list for the occurrences that have a token on one side.
-fn list_beside(parts: Parts<'_, '_>, side: Side, code: Code, list: u32) -> Result<()> {
-    for part in parts {
-        let number = part.beside(side).get(code).number;
-        if number > 0 {
-            let start = part.lengthen(list, number)?;
-            part.beside(side).set_cursor(code, start);
-        }
-    }
-    Ok(())
 }

@@ -59,8 +59,10 @@ impl Header {
 }
 
 /// Where the pages of a column are, in one row group.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
+    /// The encodings that its pages may have.
+    pub encodings: Vec<i64>,
     pub codec: i64,
     pub values: i64,
     /// How many bytes all pages take, unpacked and packed.
@@ -101,10 +103,16 @@ impl Chunk {
 
     /// The next one; none within if it is in another file, or something is not told.
     fn read(fields: &mut Fields) -> Option<Option<Self>> {
-        let (mut told, mut is_here) = ([None; 11], true);
+        let (mut told, mut encodings, mut is_here) = ([None; 11], Vec::new(), true);
         fields.structure(&mut |fields, number, value| match (number, value) {
             (3, Value::Structure) => {
-                told = fields.integers(Fields::skip)?;
+                told = fields.integers(|fields, number, value| match (number, value) {
+                    (2, Value::List(list)) => {
+                        encodings = fields.integers_of(list)?;
+                        Some(())
+                    }
+                    _ => fields.skip(number, value),
+                })?;
                 Some(())
             }
             _ => {
@@ -115,7 +123,8 @@ impl Chunk {
         let [_, _, _, codec, values, unpacked, packed, _, data, _, dictionary] = told;
         let chunk = || {
             let start = dictionary.filter(|&start| start > 0).or(data)?;
-            Some(Self { codec: codec?, values: values?, unpacked: unpacked?, packed: packed?, start })
+            let (codec, values, unpacked, packed) = (codec?, values?, unpacked?, packed?);
+            Some(Self { encodings, codec, values, unpacked, packed, start })
         };
         Some(chunk().filter(|_| is_here))
     }

@@ -91,6 +91,20 @@ impl<'a> Fields<'a> {
         self.deeper(|fields| (0..list.items).try_for_each(|item| each(fields, item)))
     }
 
+    /// Read a list of integers.
+    pub fn integers_of(&mut self, list: List) -> Option<Vec<i64>> {
+        // Each takes a byte at least.
+        if list.items > self.bytes.len() - self.place {
+            return None;
+        }
+        (0..list.items)
+            .map(|_| match self.value(list.kind)? {
+                Value::Integer(integer) => Some(integer),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// Read a field that nobody wants.
     pub fn skip(&mut self, _: i64, value: Value) -> Option<()> {
         match value {

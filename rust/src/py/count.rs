@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyIterator, PyString};
+use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
 use super::{PyWatch, raised, thread_count};
-use crate::count::{self, Documents, Means, SortedCounts};
+use crate::count::{self, Documents, Limits, SortedCounts};
 use crate::error::Result;
 use crate::memory;
 
@@ -50,14 +50,14 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref(), documents: on_documents.as_ref() };
-        Ok(py.detach(|| self.table.add_files(&paths, means, &mut watch))?)
+        Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
 
     #[pyo3(signature = (documents, *, num_threads=None, memory_limit=None, progress=None))]
@@ -65,7 +65,7 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         documents: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
@@ -74,14 +74,14 @@ impl CountTable {
                 "documents: one str or bytes was given where many are expected",
             ));
         }
-        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch::of(progress.as_ref());
         if documents.is_instance_of::<JoinedTexts>() {
             let mut batch = Some(Batch { texts: HeldTexts::new(documents)?, name: None, first: 0, begun: 0 });
-            return self.count(py, means, &mut watch, move |_| Ok(batch.take()));
+            return self.count(py, limits, &mut watch, move |_| Ok(batch.take()));
         }
         let mut gathering = Gathering { documents: documents.try_iter()?.unbind(), number: 0 };
-        self.count(py, means, &mut watch, move |py| gathering.next(py))
+        self.count(py, limits, &mut watch, move |py| gathering.next(py))
     }
 
     /// Count batches of documents, each a tuple of what errors tell and of the documents: a name, the number of the
@@ -91,14 +91,14 @@ impl CountTable {
         &mut self,
         py: Python<'_>,
         batches: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         memory_limit: Option<u64>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let means = Means { threads: thread_count(num_threads)?, memory_limit };
+        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
         let batches = batches.try_iter()?.unbind();
-        self.count(py, means, &mut watch, move |py| {
+        self.count(py, limits, &mut watch, move |py| {
             let Some(batch) = batches.bind(py).clone().next() else { return Ok(None) };
             let (name, first, begun, texts) = batch?.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
             Ok(Some(Batch { texts: HeldTexts::new(&texts)?, name: Some(name), first, begun }))
@@ -130,7 +130,7 @@ impl CountTable {
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
 
-    /// `visitor(pretokens, ends, counts)` takes the rows of `sorted` a few at a time. It must not use this table.
+    /// `visitor(pretokens, ends, counts)` takes the rows of `sorted` a few at a time.
     fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>) -> PyResult<()> {
         let visitor = visitor.clone().unbind();
         let mut rows = SortedCounts::default();
@@ -183,7 +183,7 @@ impl CountTable {
     fn count(
         &mut self,
         py: Python<'_>,
-        means: Means,
+        limits: Limits,
         watch: &mut PyWatch<'_>,
         mut next: impl FnMut(Python<'_>) -> PyResult<Option<Batch>> + Send,
     ) -> PyResult<()> {
@@ -195,7 +195,7 @@ impl CountTable {
             })
             .map_err(raised)
         };
-        Ok(py.detach(|| self.table.add_documents(means, watch, &mut next))?)
+        Ok(py.detach(|| self.table.add_documents(limits, watch, &mut next))?)
     }
 }
 

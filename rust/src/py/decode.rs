@@ -9,8 +9,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
 
-use super::PyWatch;
 use super::ids::{Ids, id_from, ids_from};
+use super::{PyWatch, is_integer};
 use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
@@ -95,8 +95,11 @@ impl DecodeStream {
     /// Take one id, or several.
     fn push<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = ids.py();
-        let ids =
-            if ids.is_instance_of::<PyInt>() { Ids::Copied(vec![id_from(ids)?]) } else { ids_from(ids)? };
+        let ids = if ids.is_instance_of::<PyInt>() || !ids.hasattr("__len__")? && is_integer(ids)? {
+            Ids::Copied(vec![id_from(ids)?])
+        } else {
+            ids_from(ids)?
+        };
         self.decode(bytes_of(py, self.encoder.tokens(), &ids)?, false)
     }
 

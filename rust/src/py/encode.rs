@@ -6,7 +6,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{Integers, array, id_from, ids_from, list};
@@ -75,7 +75,7 @@ impl Encoder {
         &self,
         text: &Bound<'py, PyString>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
         let short = text.to_str()?;
@@ -99,7 +99,7 @@ impl Encoder {
         text: &Bound<'py, PyString>,
         special: &str,
         dtype: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
         match named_width(dtype)? {
@@ -113,7 +113,7 @@ impl Encoder {
         &self,
         texts: &Bound<'py, PyAny>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
         memory::ensure(encoded.offsets.len() * FOR_EACH_LIST)?;
@@ -131,7 +131,7 @@ impl Encoder {
         texts: &Bound<'py, PyAny>,
         special: &str,
         dtype: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         match named_width(dtype)? {
@@ -186,7 +186,7 @@ impl Encoder {
         &self,
         text: &Bound<'_, PyString>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
@@ -206,7 +206,7 @@ impl Encoder {
         &self,
         texts: &Bound<'_, PyAny>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
         let held = HeldTexts::new(texts)?;
         self.count_texts(texts.py(), &held.checked()?, special, num_threads)
@@ -254,7 +254,7 @@ impl Encoder {
         &self,
         text: &Bound<'_, PyString>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Kept<T>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
@@ -276,7 +276,7 @@ impl Encoder {
         &self,
         texts: &Bound<'_, PyAny>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Encoded<T>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
@@ -289,7 +289,7 @@ impl Encoder {
         &self,
         texts: &Bound<'py, PyAny>,
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let py = texts.py();
@@ -346,7 +346,7 @@ impl Encoder {
         py: Python<'_>,
         texts: &[&str],
         special: &str,
-        num_threads: Option<&Bound<'_, PyInt>>,
+        num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;

@@ -4,7 +4,6 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyInt;
 
 use super::count::CountTable;
 use super::{PyWatch, raised, thread_count};
@@ -64,7 +63,7 @@ pub fn train_merges<'py>(
     min_count: u64,
     max_token_length: Option<u64>,
     prior_merges: Option<PyReadonlyArray2<'py, u32>>,
-    num_threads: Option<&Bound<'py, PyInt>>,
+    num_threads: Option<&Bound<'py, PyAny>>,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<u32>>> {

@@ -3,8 +3,9 @@
 use pyo3::exceptions::{
     PyException, PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError,
 };
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::PyBool;
 
 use crate::error::{Error, Result};
 use crate::watch::{Stage, Watch};
@@ -67,6 +68,7 @@ impl From<Error> for PyErr {
                 Ok(exception) => *exception,
                 Err(other) => PyRuntimeError::new_err(other.to_string()),
             },
+            Error::Forked => PyRuntimeError::new_err(Error::Forked.to_string()),
             other => PyValueError::new_err(other.to_string()),
         }
     }
@@ -116,9 +118,19 @@ pub fn raised(exception: PyErr) -> Error {
     Error::Caller { raised: Box::new(exception), interrupts }
 }
 
+/// Whether Python takes a value for an index, as it does integers of any type; a bool is none here.
+pub fn is_integer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(!value.is_instance_of::<PyBool>() && value.hasattr(intern!(value.py(), "__index__"))?)
+}
+
 /// `num_threads` as callers give it: `None` is one for each core, any positive number is accepted.
-pub fn thread_count(num_threads: Option<&Bound<'_, PyInt>>) -> PyResult<Option<usize>> {
+pub fn thread_count(num_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     let Some(number) = num_threads else { return Ok(None) };
+    if !is_integer(number)? {
+        let given = number.repr()?;
+        return Err(PyValueError::new_err(format!("num_threads must be an integer, not {given}")));
+    }
+    let number = number.call_method0(intern!(number.py(), "__index__"))?;
     if number.lt(1)? {
         return Err(PyValueError::new_err(format!("num_threads must be at least 1, not {number}")));
     }

@@ -72,14 +72,16 @@ impl PageTexts {
     }
 }
 
-/// Where a column is in a row group: by which codec it is packed, how many values it has, how many bytes they are,
-/// unpacked and packed, and where these begin.
-type Told = (i64, i64, i64, i64, i64);
+/// Where a column is in a row group: which encodings its pages have, by which codec it is packed, how many values it
+/// has, how many bytes they are, unpacked and packed, and where these begin.
+type Told = (Vec<i64>, i64, i64, i64, i64, i64);
 
 /// Where a column is in each row group, as the metadata at the end of a file tell.
 #[pyfunction]
 pub fn column_chunks(metadata: &[u8], column: usize) -> Option<Vec<Told>> {
     let chunks = Chunk::read_all(metadata, column)?;
-    let told = |chunk: Chunk| (chunk.codec, chunk.values, chunk.unpacked, chunk.packed, chunk.start);
+    let told = |chunk: Chunk| {
+        (chunk.encodings, chunk.codec, chunk.values, chunk.unpacked, chunk.packed, chunk.start)
+    };
     Some(chunks.into_iter().map(told).collect())
 }

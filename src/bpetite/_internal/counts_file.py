@@ -15,12 +15,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._constants import UNICODE_VERSION
+from bpetite._engine import column_chunks
 from bpetite._internal.files import write_whole
 from bpetite._internal.types import Path
 from bpetite.dialect import UnmatchedText
@@ -43,6 +44,19 @@ GROUP_BYTES = 1 << 26
 
 MOST_GROUP_BYTES = 1 << 30
 """How many bytes a column of a row group may take once it is read: small files may spell a great deal."""
+
+_ENCODINGS = {
+    0: "PLAIN",
+    2: "PLAIN_DICTIONARY",
+    3: "RLE",
+    4: "BIT_PACKED",
+    5: "DELTA_BINARY_PACKED",
+    6: "DELTA_LENGTH_BYTE_ARRAY",
+    7: "DELTA_BYTE_ARRAY",
+    8: "RLE_DICTIONARY",
+    9: "BYTE_STREAM_SPLIT",
+}
+"""The names that Parquet gives to the numbers of encodings."""
 
 READ_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BINARY_PACKED"}
 DICTIONARY_ENCODINGS = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
@@ -182,6 +196,14 @@ def _open(path: Path) -> Any:
         _refuse(path, f"no whole Parquet file: {error}")
 
 
+def parquet_metadata(file: BinaryIO) -> bytes:
+    """Return the metadata of a Parquet file, which ends in their size and a mark."""
+    file.seek(-8, os.SEEK_END)
+    size = int.from_bytes(file.read(4), "little")
+    file.seek(-8 - size, os.SEEK_END)
+    return file.read(size)
+
+
 def _rules(path: Path, file: Any) -> Rules:
     """Read and check the metadata and the columns."""
     arrow, _ = _arrow()
@@ -271,20 +293,24 @@ def _checked_rows(path: Path, file: Any, rules: Rules) -> Iterator[Rows]:
 
 
 def _bounded(path: Path, file: Any) -> Any:
-    """Return the file so opened that what is read of it at a time is bounded by what it says of itself."""
+    """Return the file so opened that what is read of it at a time is bounded by what it says of itself.
+
+    The engine reads what it says: pyarrow ends the process where that is damaged.
+    """
     dictionary = False
-    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            if column.total_uncompressed_size > MOST_GROUP_BYTES:
-                _refuse(
-                    path,
-                    f"a row group takes {column.total_uncompressed_size} bytes, "
-                    f"which is more than {MOST_GROUP_BYTES}",
-                )
-            encodings = set(column.encodings) - READ_ENCODINGS
+    with open(path, "rb") as content:
+        metadata = parquet_metadata(content)
+    for number, name in enumerate(file.schema_arrow.names):
+        chunks = column_chunks(metadata, number)
+        if chunks is None or len(chunks) != file.num_row_groups:
+            _refuse(path, "broken Parquet: the metadata do not tell where the columns are")
+        for numbers, _, _, unpacked, *_ in chunks:
+            if unpacked > MOST_GROUP_BYTES:
+                _refuse(path, f"a row group takes {unpacked} bytes, which is more than {MOST_GROUP_BYTES}")
+            encodings = {_ENCODINGS.get(number, str(number)) for number in numbers} - READ_ENCODINGS
             if not encodings <= DICTIONARY_ENCODINGS:
-                _refuse(path, f"column {column.path_in_schema} is written as {', '.join(sorted(encodings))}")
-            dictionary |= bool(encodings) and column.path_in_schema == "pretoken"
+                _refuse(path, f"column {name} is written as {', '.join(sorted(encodings))}")
+            dictionary |= bool(encodings) and name == "pretoken"
     if not dictionary:
         return file
     _, parquet = _arrow()

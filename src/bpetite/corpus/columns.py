@@ -1,8 +1,13 @@
 """A Parquet file in, the texts of one of its columns out, in batches.
 
-What pyarrow reads is the specification. But it reads into fresh memory, which can cost more than the work. So
-the engine takes the texts from pages that are plainly well-formed; from the first page on that is not,
-pyarrow reads the rest of the row group.
+What pyarrow reads is the specification. The engine takes the texts from pages that are plainly well-formed;
+from the first page on that is not, pyarrow reads the rest of the row group.
+
+What that brings, measured by whole processes that count 64 MB on two cores, beside pyarrow alone (medians of
+three): English with dictionaries 0.29 s instead of 0.34 and 139 MB instead of 241; many languages, a column
+that is one dictionary of 64 MB, 0.38 s instead of 0.68 and 208 MB instead of 369; code in zstd without
+dictionaries no time, and 144 MB instead of 160. And a dictionary that rows repeat takes no more memory than
+it has itself: pyarrow spells it out.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts, column_chunks
+from bpetite._internal.counts_file import parquet_metadata
 from bpetite.corpus.content import Raw, needed_pyarrow
 
 Texts = JoinedTexts | list[bytes | None]
@@ -28,7 +34,8 @@ def column_texts(raw: Raw, name: str, size: int, buffers: Buffers) -> Iterator[t
 
     raw.hash_all()
     try:
-        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False, buffer_size=size)
+        # Without a buffer, which takes as much memory as a page claims to need.
+        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False)
         _check_column(arrow, raw.name, file.schema_arrow, name)
         column = _Column(arrow, file, name, raw.file(), PageTexts(buffers))
         for number in range(file.num_row_groups):
@@ -61,9 +68,10 @@ class _Column:
         leaves = [file.schema.column(place) for place in range(file.metadata.num_columns)]
         places = [place for place, leaf in enumerate(leaves) if leaf.path == name]
         self._is_optional = any(leaves[place].max_definition_level > 0 for place in places)
+        self._size = raw.seek(0, os.SEEK_END)
         self._chunks: list[_Chunk] = []
         if [leaves[place].physical_type for place in places] == ["BYTE_ARRAY"]:
-            self._chunks = [_Chunk(*told) for told in column_chunks(_metadata(raw), places[0]) or []]
+            self._chunks = [_Chunk(*told) for told in column_chunks(parquet_metadata(raw), places[0]) or []]
         self.pages = _Pages(arrow, raw, found)
 
     def texts(self, number: int, size: int) -> Iterator[Texts]:
@@ -84,7 +92,9 @@ class _Column:
     def _has_pages(self, number: int, rows: int) -> bool:
         """Whether there is no doubt where the pages of a row group are, and how they are packed."""
         chunk = self._chunks[number] if number < len(self._chunks) else None
-        return chunk is not None and chunk.codec in _CODECS and chunk.values == rows and chunk.start > 0
+        if chunk is None or chunk.codec not in _CODECS or chunk.values != rows:
+            return False
+        return 0 < chunk.start <= self._size and 0 <= chunk.packed <= self._size - chunk.start
 
     def _arrays(self, number: int, taken: int, size: int) -> Iterator[list[Any]]:
         """Yield a row group behind the rows that were taken, as pyarrow reads it."""
@@ -119,21 +129,18 @@ _FROM_SYSTEM = 1 << 26
 """An array of so many bytes is memory of the system: what is not used of it costs nothing."""
 
 _SNAPPY = 1
-_CODECS = {0: None, _SNAPPY: None, 2: "gzip", 4: "brotli", 6: "zstd"}
+_CODECS = {0: None, _SNAPPY: None, 2: "gzip", 6: "zstd"}
 """The names by which pyarrow unpacks what the engine does not."""
 
-
-def _metadata(raw: BinaryIO) -> bytes:
-    """Return the metadata of a Parquet file, which ends in their size and a mark."""
-    raw.seek(-8, os.SEEK_END)
-    size = int.from_bytes(raw.read(4), "little")
-    raw.seek(-8 - size, os.SEEK_END)
-    return raw.read(size)
+_MOST = {0: 1, _SNAPPY: 22, 2: 1032, 6: 1 << 15}
+"""How many bytes each packed byte can hold at most: a copy of 64 bytes takes 3 in Snappy, one of 258 takes 2
+bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
 
 
 class _Chunk(NamedTuple):
     """A column in a row group."""
 
+    encodings: list[int]
     codec: int
     values: int
     unpacked: int
@@ -149,14 +156,14 @@ class _Pages:
         self._raw = raw
         self._found = found
         self._room = np.empty(0, np.uint8)
-        self.place = self._end = self._most = 0
+        self.place = self._end = self._most = self._ratio = 0
         self._is_snappy = False
         self._codec: Any = None
 
     def begin_chunk(self, chunk: _Chunk) -> None:
         """Go to the first page of a row group."""
         self.place, self._end, self._most = chunk.start, chunk.start + chunk.packed, chunk.unpacked
-        self._is_snappy = chunk.codec == _SNAPPY
+        self._is_snappy, self._ratio = chunk.codec == _SNAPPY, _MOST[chunk.codec]
         codec = _CODECS[chunk.codec]
         self._codec = self._arrow.Codec(codec) if codec else None
 
@@ -167,7 +174,7 @@ class _Pages:
             return None
         length, packed, unpacked = header
         self.place += length
-        if packed > self._end - self.place or unpacked > self._most:
+        if packed > self._end - self.place or unpacked > min(self._most, self._ratio * packed):
             return None
         page = self._page(packed)
         self.place += packed

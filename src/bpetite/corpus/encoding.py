@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.files import write_whole
+from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress as Told
 from bpetite._internal.types import Special
@@ -83,10 +84,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
-        if type(self.shard_size) is not int or not 0 < self.shard_size < 2**63:
-            raise ValueError(
-                f"shard_size must be a number of tokens above 0 and below 2^63, not {self.shard_size!r}"
-            )
+        shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
+        object.__setattr__(self, "shard_size", shard_size)
 
     def to_dict(self, dtype: str) -> Json:
         """Return the choices, as manifests record them."""
@@ -234,9 +233,7 @@ def threads_of(num_threads: int | None) -> int:
     """Return how many threads are meant; None is one for each core."""
     if num_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if num_threads < 1:
-        raise ValueError(f"num_threads must be at least 1, not {num_threads}")
-    return min(num_threads, _MOST_THREADS)
+    return min(integer("num_threads", num_threads, least=1), _MOST_THREADS)
 
 
 def stamp_of(source: Input | Documents) -> list[int] | None:

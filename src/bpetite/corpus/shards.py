@@ -28,6 +28,7 @@ Ids = NDArray[Any]
 FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
 PART = ".part"
 
+_DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
 _HASHED = 1 << 20
@@ -207,8 +208,8 @@ def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
 def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:
     """Return where documents begin and end in a shard, having checked the file."""
     if shard_format != "megatron":
-        offsets: NDArray[np.uint64] = _mapped(path)
-        if offsets.dtype != np.uint64 or offsets.ndim != 1 or not len(offsets):
+        offsets: NDArray[np.uint64] = _mapped(path, "uint64")
+        if not len(offsets):
             raise ValueError(f"{path}: not the offsets of a shard")
         return offsets
     content = path.read_bytes()
@@ -227,19 +228,21 @@ def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[n
 
 def read_ids(path: Path, shard_format: ShardFormat, dtype: str) -> Ids:
     """Return the ids of a shard, mapped into memory."""
+    if dtype not in _DTYPES:
+        raise ValueError(f"{path}: not a row of {dtype} ids")
     if shard_format == "npy":
-        ids = _mapped(path)
-        if ids.dtype != np.dtype(dtype) or ids.ndim != 1:
-            raise ValueError(f"{path}: not a row of {dtype} ids")
-        return ids
+        return _mapped(path, dtype)
     if path.stat().st_size == 0:
         return np.zeros(0, dtype)
     return np.memmap(path, np.dtype(dtype).newbyteorder("<"), "r")
 
 
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: no whole .npy file: {error}") from None
-    return array
+def _mapped(path: Path, dtype: str) -> NDArray[Any]:
+    """Map a `.npy` file of ours into memory: its header must be the one that its size asks for."""
+    kind = np.dtype(dtype).newbyteorder("<")
+    start = len(npy_header(0, kind))
+    count, rest = divmod(path.stat().st_size - start, kind.itemsize)
+    with open(path, "rb") as file:
+        if rest or file.read(start) != npy_header(count, kind):
+            raise ValueError(f"{path}: not a whole .npy file of {dtype}")
+    return np.memmap(path, kind, "r", start) if count else np.zeros(0, kind)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.content import hash_input
@@ -26,8 +27,7 @@ def verify(
 
     `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
     """
-    if type(samples) is not int or samples < 0:
-        raise ValueError(f"samples must be a number of documents, not {samples!r}")
+    samples = integer("samples", samples, least=0)
     folder = Path(folder)
     manifest = Manifest.load(folder)
     tokenizer = Tokenizer.load(folder / TOKENIZER)

@@ -1,0 +1,134 @@
+"""Docstrings in, `docs/api.md` out: every public name with its signature, what it does, and an example.
+
+Run as `make docs`; `tests/test_documents.py` fails where the page is not what this writes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bpetite
+import bpetite.corpus
+import bpetite.cs336
+import bpetite.symbols
+
+PAGE = Path(__file__).parent.parent / "docs" / "api.md"
+
+HEAD = """\
+# Reference
+
+Every public name of the package, made from its docstrings by `make docs`. The examples run in the tests. The
+command line explains itself: `bpetite --help`, `bpetite COMMAND --help`.
+
+A wrong argument is a `TypeError` or a `ValueError` that says which and why. A file that is missing, exists
+already or is broken is a `FileNotFoundError`, a `FileExistsError` or a `ValueError` that names the file and
+what is wrong in it. An unknown id is a `KeyError`. What else a function raises is told where it stands.
+"""
+
+PLACES: list[tuple[str, str, Any]] = [
+    ("The package", "bpetite", bpetite),
+    ("Whole corpora", "bpetite.corpus", bpetite.corpus),
+    ("The interface of CS336", "bpetite.cs336", bpetite.cs336),
+    ("BPE over symbols", "bpetite.symbols", bpetite.symbols),
+]
+"""The headings of the page: what they are called, where one imports from, and the module."""
+
+KINDS = (property, staticmethod, classmethod)
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [HEAD]
+    for title, path, module in PLACES:
+        parts.append(f"## {title}: `{path}`\n")
+        for name in public_names(module):
+            parts += entries(name, getattr(module, name))
+    return "\n".join(parts)
+
+
+def public_names(module: Any) -> list[str]:
+    """Return what a module offers: its `__all__`, or the functions and classes that are made in it."""
+    if hasattr(module, "__all__"):
+        return [name for name in module.__all__ if callable(getattr(module, name))]
+    own = [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) or inspect.isclass(value)
+        if value.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    return sorted(own, key=lambda name: inspect.getsourcelines(getattr(module, name))[1])
+
+
+def entries(name: str, value: Any) -> Iterator[str]:
+    """Yield the entry of a function, or those of a class and its methods."""
+    if not inspect.isclass(value):
+        yield entry("###", signature(name, value), value)
+        return
+    made_by = vars(value).get("__init__")
+    shown = f"class {name}" if made_by is None else signature(name, made_by, bound=True)
+    yield entry("###", shown.removesuffix(" -> None"), value)
+    for member, made in members(value):
+        if isinstance(made, property):
+            kind = signature("", made.fget) if made.fget else ""
+            returned = kind.partition(" -> ")[2]
+            yield entry("####", f"{name}.{member}{f': {returned}' if returned else ''}", made)
+        else:
+            function = made.__func__ if isinstance(made, KINDS[1:]) else made
+            shown = signature(f"{name}.{member}", function, bound=not isinstance(made, staticmethod))
+            yield entry("####", shown, function)
+
+
+def members(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that a class defines, in their order."""
+    for name, made in vars(kind).items():
+        if not name.startswith("_") and (inspect.isfunction(made) or isinstance(made, KINDS)):
+            yield name, made
+
+
+def signature(name: str, function: Callable[..., object], *, bound: bool = False) -> str:
+    """Return a call as it stands in the source, in one line or one parameter a line."""
+    written = inspect.signature(function)
+    parameters = [one.replace(annotation=_bare(one.annotation)) for one in written.parameters.values()]
+    returned = _bare(written.return_annotation)
+    shown = str(written.replace(parameters=parameters[bound:], return_annotation=returned))
+    if len(name) + len(shown) > 100:
+        shown = re.sub(r", (?=\w+: |\*)", ",\n    ", shown).replace("(", "(\n    ", 1)
+        end = shown.rindex(")") if " -> " not in shown else shown.rindex(") -> ")
+        shown = f"{shown[:end]},\n{shown[end:]}"
+    return name + shown
+
+
+class Bare(str):
+    """An annotation that is shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _bare(annotation: object) -> object:
+    return Bare(annotation) if isinstance(annotation, str) else annotation
+
+
+def entry(level: str, shown: str, value: Any) -> str:
+    """Return a heading, the call, and the docstring with its example in a block."""
+    title = re.split(r"[(:]", shown.removeprefix("class "))[0]
+    lines = inspect.cleandoc(value.__doc__ or "").split("\n")
+    first = next((place for place, line in enumerate(lines) if line.startswith(">>>")), len(lines))
+    text = "\n".join(lines[:first]).rstrip()
+    example = textwrap.dedent("\n".join(lines[first:])).rstrip()
+    parts = [f"{level} `{title}`", ""]
+    if "(" in shown or ":" in shown:
+        parts += ["```text", shown, "```", ""]
+    parts += [text, ""]
+    if example:
+        parts += ["```pycon", example, "```", ""]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
