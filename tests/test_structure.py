@@ -22,7 +22,7 @@ LAYERS = [
         "formats",
         "interfaces",
         "training",
-        "_internal.normalization",
+        "_internal.preparation",
         "_internal.fitting",
         "_persistence",
         "show.explain",
@@ -35,6 +35,7 @@ LAYERS = [
         "_internal.files",
         "_internal.fingerprint",
         "_internal.json",
+        "_internal.normalizers",
         "show.display",
         "show.progress",
         "patterns",
@@ -56,8 +57,8 @@ ENGINE_USERS = {
     "formats",
     "interfaces",
     "_internal.fitting",
-    "_internal.normalization",
     "_internal.counts_file",
+    "_internal.preparation",
     "corpus",
 }
 FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}

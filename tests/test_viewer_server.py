@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
-from bpetite._internal.normalization import normalized_parts
+from bpetite import Tokenizer, Vocabulary
+from bpetite._internal.normalizers import Normalizer
+from bpetite._internal.preparation import prepared_parts
 from bpetite.show.viewer.answers import Model
 from bpetite.show.viewer.server import LARGEST_BODY, Viewer
 from known_characters import known_text
@@ -221,11 +222,14 @@ def test_places_in_normalized_text_are_those_of_the_source(small: Tokenizer, tex
     assert found["source_ends"][-1] == len(source)
 
 
+COMPOSING = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], normalization="NFC")
+
+
 @given(known_text())
 def test_parts_are_normalized_as_the_whole_is(text: str) -> None:
-    parts = list(normalized_parts(text, [], "NFC"))
+    parts = list(prepared_parts(text, COMPOSING))
     assert "".join(source for source, _ in parts) == text
-    assert "".join(spelled for _, spelled in parts) == unicodedata.normalize("NFC", text)
+    assert "".join(spelled for _, spelled in parts) == Normalizer([("NFC",)])(text)
 
 
 def test_every_pair_of_parts_normalizes_alone() -> None:
@@ -233,8 +237,8 @@ def test_every_pair_of_parts_normalizes_alone() -> None:
     characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decomposition(chr(code))]
     rng = random.Random(5)
     text = "".join(rng.choices([*characters, *unicodedata.normalize("NFD", "".join(characters))], k=100_000))
-    whole = "".join(spelled for _, spelled in normalized_parts(text, [], "NFC"))
-    assert whole == unicodedata.normalize("NFC", text)
+    whole = "".join(spelled for _, spelled in prepared_parts(text, COMPOSING))
+    assert whole == Normalizer([("NFC",)])(text)
 
 
 def test_the_pretoken_at_an_offset_is_the_one_that_is_replayed(viewer: Viewer) -> None:

@@ -216,6 +216,7 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and vocabulary.merge_ids == tuple(range(BASE_VOCAB_SIZE, size))
         and not vocabulary.whole_pretoken_first
         and vocabulary.normalization is None
+        and not vocabulary.token_flags
         and not vocabulary.added_tokens
         and not vocabulary.trained_with
         and not vocabulary.decode_only
@@ -373,6 +374,7 @@ def _rules(vocabulary: Vocabulary) -> Json:
         "merge_ids": merges[:, 2].tolist(),
         "merges": merges[:, :2].ravel().tolist(),
         "normalization": vocabulary.normalization,
+        **({"token_flags": dict(vocabulary.token_flags)} if vocabulary.token_flags else {}),
         "pattern": vocabulary.pattern,
         "special_tokens": dict(vocabulary.special_tokens),
         "trained_with": dict(vocabulary.trained_with),
@@ -406,9 +408,9 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
 def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check what schemas 2 and 3 hold alike."""
     for key in document:
-        if key not in keys:
+        if key not in (*keys, "token_flags"):
             refuse(path, f"{key!r:.80} is no key of schema {document['schema_version']}")
-    _check_keys(path, document, keys)
+    _check_keys(path, document, (*keys, "token_flags") if "token_flags" in document else keys)
     if document["unicode_version"] != UNICODE_VERSION:
         refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
     if not isinstance(document["pattern"], str):
@@ -420,6 +422,10 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
         refuse(path, "added_tokens must be a list of strings")
     specials = _object(path, document, "special_tokens")
     _integers(path, "special_tokens", list(specials.values()), LARGEST_ID)
+    flags = _object(path, document, "token_flags") if "token_flags" in document else {}
+    for text, names in flags.items():
+        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            refuse(path, f"token_flags[{text!r:.80}] must be a list of strings")
     trained_with = _object(path, document, "trained_with")
     _integers(path, "trained_with", list(trained_with.values()), 2**64 - 1)
     if not set(trained_with) <= {"min_count", "max_token_length"}:
@@ -443,6 +449,7 @@ def _unmerged_vocabulary(
         _dialect(path, document),
         document["whole_pretoken_first"],
         normalization=document["normalization"],
+        token_flags=document.get("token_flags", {}),
         added_tokens=document["added_tokens"],
         trained_with=document["trained_with"],
         irregular=irregular,

@@ -40,6 +40,24 @@ PATTERNS: dict[str, str] = {
 """The named patterns; the engine scans each of them without a regex machine."""
 
 
+_PART = re.compile(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|.")
+
+
+def pattern_steps(pattern: str) -> list[str]:
+    """Return the steps of a pattern: most are one step, a sequence is joined by `(?then)`.
+
+    >>> pattern_steps("a(?then)[(?then)]")
+    ['a', '[(?then)]']
+    """
+    found = [""]
+    for part in _PART.findall(pattern) if "(?then)" in pattern else [pattern]:
+        if part == "(?then)":
+            found.append("")
+        else:
+            found[-1] += part
+    return found
+
+
 def named_pattern(pattern: str) -> str:
     """Return the regular expression of a named pattern; any other string is one already.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import os
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +20,7 @@ from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.files import write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
-from bpetite._internal.normalization import NormalizingEncoder, split_at_specials
+from bpetite._internal.preparation import Preparation, PreparedEncoder, split_at_specials
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
@@ -50,17 +49,19 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_vocabulary")
+    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_tokenizer_json", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | NormalizingEncoder
+    _encoder: Encoder | PreparedEncoder
     _assumptions: tuple[str, ...]
+    _tokenizer_json: bytes | None  # the file that it was read from, with all that a vocabulary does not hold
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Make the tokenizer of a vocabulary; a pattern that the engine cannot scan is refused here."""
         object.__setattr__(self, "_vocabulary", vocabulary)
         object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
         object.__setattr__(self, "_assumptions", tuple(assumptions))
+        object.__setattr__(self, "_tokenizer_json", None)
 
     # Training ----------------------------------------------------------------------------------------
 
@@ -483,16 +484,9 @@ class Tokenizer:
         [b'ab', b' ab', b'<|endoftext|>']
         """
         pieces: list[bytes] = []
-        for segment, is_special in split_at_specials(text, self.special_tokens):
-            if is_special:
-                pieces.append(segment.encode("utf-8"))
-            else:
-                pieces += pretokenize(self._normalized(segment), self.pattern)
+        for part, token_id in Preparation.of(self._vocabulary).parts(text):
+            pieces += [part.encode("utf-8")] if token_id is not None else pretokenize(part, self.pattern)
         return pieces
-
-    def _normalized(self, text: str) -> str:
-        form = self._vocabulary.normalization
-        return text if form is None else unicodedata.normalize(form, text)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token (of a special token, those of its text).
@@ -586,9 +580,11 @@ class Tokenizer:
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
         try:
-            return cls(read.vocabulary, read.assumptions)
+            tokenizer = cls(read.vocabulary, read.assumptions)
         except ValueError as refused:  # a pattern that the engine cannot scan
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
+        object.__setattr__(tokenizer, "_tokenizer_json", read.content)
+        return tokenizer
 
     # Other people's files ------------------------------------------------------------------------------
 
@@ -639,9 +635,15 @@ class Tokenizer:
         return cls._of_file(path, huggingface.read(path))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
-        """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`."""
-        content = huggingface.to_bytes(self._vocabulary)
-        self._check_export(huggingface.parse(path, content).vocabulary, path)
+        """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`.
+
+        What was read by `from_huggingface` is written as it was, to the byte, with everything in it that is
+        no part of a vocabulary: templates, decoders, truncation, padding.
+        """
+        content = self._tokenizer_json
+        if content is None:
+            content = huggingface.to_bytes(self._vocabulary)
+            self._check_export(huggingface.parse(path, content).vocabulary, path)
         with write_whole(path, overwrite=overwrite) as file:
             file.write(content)
 
@@ -738,7 +740,7 @@ def _from_artifact(kind: type[Tokenizer], artifact: bytes, assumptions: tuple[st
     return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder | PreparedEncoder:
     arrays = vocabulary.arrays
     encoder = Encoder(
         pattern=vocabulary.pattern,
@@ -750,6 +752,10 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | NormalizingEncoder:
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=list(vocabulary.decode_only.items()),
     )
-    if vocabulary.normalization is None:
+    if (
+        vocabulary.normalization is None
+        and not vocabulary.token_flags
+        and "(?space)" not in vocabulary.pattern
+    ):
         return encoder
-    return NormalizingEncoder(encoder, vocabulary.special_tokens, vocabulary.normalization)
+    return PreparedEncoder(encoder, vocabulary)

@@ -28,7 +28,7 @@ from functools import cached_property, partial
 from itertools import chain, pairwise
 from operator import lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,15 @@ from numpy.typing import NDArray
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import spell_merges, spelled_in_order
 from bpetite._internal.integers import integer
+from bpetite._internal.normalizers import ARGUMENTS, Step
 from bpetite.dialect import Dialect
 
-Normalization = Literal["NFC"]
+Normalization = str | tuple[Step, ...]
+"""The name of one normalizer, or several with what each is given."""
+
+TOKEN_FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
+"""How a special token may be looked for: with the white space before it, in normalized text, with the white
+space behind it, only as a word of its own."""
 
 LARGEST_ID = 2**32 - 2
 """Ids are 32 bits wide in arrays; the last value is kept for the engine."""
@@ -125,12 +131,17 @@ class Vocabulary:
     """Whether a pretoken that is a token gets that token's id before any merge is tried."""
 
     normalization: Normalization | None = None
-    """What is done to the text between special tokens before it is cut into pretokens; only imported
-    vocabularies have it."""
+    """What is done to the text between special tokens before it is cut into pretokens: the name of a
+    normalizer (`NFC`), or several as tuples of a name and what it is given (`("Replace", pattern, content)`);
+    only imported vocabularies have it."""
 
     added_tokens: Collection[str] = frozenset()
     """Those of the special tokens that stand for text (Hugging Face's added tokens that are not special).
     They are found and encoded as all the others are; only exports tell them apart."""
+
+    token_flags: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """How those of the special tokens are looked for that are not simply looked for in the text
+    (`TOKEN_FLAGS`); only imported vocabularies have them."""
 
     trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
@@ -161,13 +172,15 @@ class Vocabulary:
         check_special_tokens(specials)
         specials = dict(sorted(specials.items(), key=lambda item: item[1]))
         _check_added(self.added_tokens, specials)
-        if self.normalization not in (None, *get_args(Normalization)):
-            raise ValueError(f"normalization must be None or NFC, not {self.normalization!r}")
+        normalization = checked_normalization(self.normalization)
+        token_flags = _checked_flags(self.token_flags, specials)
         for name, value in (
             ("tokens", MappingProxyType(tokens)),
             ("merges", merges),
             ("special_tokens", MappingProxyType(specials)),
             ("added_tokens", frozenset(self.added_tokens)),
+            ("normalization", normalization),
+            ("token_flags", MappingProxyType(token_flags)),
             ("trained_with", MappingProxyType(dict(self.trained_with))),
             ("merge_ids", merge_ids),
             ("irregular", irregular),
@@ -360,6 +373,8 @@ class Vocabulary:
             content["normalization"] = self.normalization
         if self.decode_only:
             content["decode_only"] = [[token_id, token.hex()] for token_id, token in self.decode_only.items()]
+        if self.token_flags:
+            content["token_flags"] = sorted(self.token_flags.items())
         # Merges in the order of their ids have those that their bytes give.
         if np.any(np.diff(arrays.merges[:, 2].astype(np.int64)) <= 0):
             merge_ids = list(self.merge_ids)
@@ -461,6 +476,56 @@ def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int
     unknown = sorted(set(added_tokens) - set(special_tokens))
     if unknown:
         raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
+
+
+def normalization_steps(normalization: Normalization | None) -> tuple[Step, ...]:
+    """Return the normalizers of a normalization.
+
+    >>> normalization_steps("NFC"), normalization_steps(None)
+    ((('NFC',),), ())
+    """
+    if normalization is None:
+        return ()
+    return ((normalization,),) if isinstance(normalization, str) else normalization
+
+
+def checked_normalization(normalization: object) -> Normalization | None:
+    """Return a normalization in the one way it is written; one that is not known is refused.
+
+    >>> checked_normalization([["NFC"]]), checked_normalization([["NFD"], ["Replace", "a", "b"]])
+    ('NFC', (('NFD',), ('Replace', 'a', 'b')))
+    """
+    if normalization is None:
+        return None
+    listed = [[normalization]] if isinstance(normalization, str) else normalization
+    if not isinstance(listed, Sequence):
+        raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")
+    steps: list[Step] = []
+    for step in listed:
+        if not isinstance(step, list | tuple) or not step or not all(isinstance(word, str) for word in step):
+            raise ValueError(f"normalization: {step!r:.80} is no list of a name and what it is given")
+        if ARGUMENTS.get(step[0]) != len(step) - 1:
+            raise ValueError(f"normalization: {step!r:.80} is not one of {', '.join(ARGUMENTS)}")
+        for word in step:
+            word.encode("utf-8")
+        steps.append(tuple(step))
+    if not steps:
+        return None
+    return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
+
+
+def _checked_flags(
+    flags: Mapping[str, Collection[str]], special_tokens: Mapping[str, int]
+) -> dict[str, tuple[str, ...]]:
+    """Return flags in the one way they are written: in the order of the special tokens and of their names."""
+    for text, names in flags.items():
+        if text not in special_tokens:
+            raise ValueError(f"token_flags: {text!r:.80} is not among the special tokens")
+        if isinstance(names, str) or not set(names) <= set(TOKEN_FLAGS):
+            raise ValueError(
+                f"token_flags: {text!r:.80} has {names!r:.80}, not some of {', '.join(TOKEN_FLAGS)}"
+            )
+    return {text: tuple(sorted(set(flags[text]))) for text in special_tokens if flags.get(text)}
 
 
 def _check_distinct(what: str, values: Collection[Hashable]) -> None:

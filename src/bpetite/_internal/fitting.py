@@ -92,7 +92,8 @@ class Fitting:
             if edges := self._edges(max(stop - _LOOK, least + 1), stop):
                 return edges[-1]
         whole = pretokenize(self.text[start:end], self.pattern)[:-1]
-        last = start + len(b"".join(whole).decode("utf-8"))
+        # A pattern that sees bytes may end a pretoken within a character, which is then left out.
+        last = start + len(b"".join(whole).decode("utf-8", "ignore"))
         fits = last > least and self.may_end(last) and self.count(self.text[start:last]) <= most
         return last if fits else end
 

@@ -7,21 +7,32 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.normalizers import Normalizer, Step
+from bpetite._internal.preparation import overlap
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.formats.huggingface_steps import (
+    normalization_of,
+    normalizer_of,
+    pattern_of,
+    pre_tokenizer_of,
+    steps_of,
+)
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
 
 _MOST_COMPARED = 10_000_000
 """How many beginnings of added tokens may be compared: a file must not be able to ask for hours."""
+
+T = TypeVar("T")
 
 
 def read(path: Path) -> Imported:
@@ -34,7 +45,7 @@ def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
     document = parse_object(path, content, "a tokenizer.json")
     try:
-        return _Reader(path, document).imported()
+        return replace(_Reader(path, document).imported(), content=content)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 
@@ -51,9 +62,9 @@ class _Reader:
         model = self._model()
         ids = self._ids(model)
         specials, added_tokens = self._added_tokens(ids)
-        normalization = self._normalization()
-        self._check_normalized(specials, normalization)
-        pattern = self._pattern()
+        normalization = self._read(normalization_of, "normalizer")
+        token_flags = self._token_flags(specials, normalization)
+        pattern = self._read(pattern_of, "pre_tokenizer")
         self._check_rest()
         vocabulary = vocabulary_of_pairs(
             self._path,
@@ -64,6 +75,7 @@ class _Reader:
             dialect=Dialect.named("huggingface"),
             whole_pretoken_first=self._flag(model, "model.ignore_merges", False),
             normalization=normalization,
+            token_flags=token_flags,
             added_tokens=added_tokens,
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
@@ -151,11 +163,6 @@ class _Reader:
             content = self._string(token.get("content"), f"{place}.content")
             if content in specials or not content:
                 self._refuse(f"{place}: {content!r:.80} " + ("stands twice" if content else "is empty"))
-            for flag in ("single_word", "lstrip", "rstrip"):
-                if self._flag(token, f"{place}.{flag}", False):
-                    self._refuse(
-                        f"{place} ({content!r:.80}) has {flag}, which would lose or depend on text around it"
-                    )
             expected = ids.get(content, next_id)  # the model's, or else the first past all others
             token_id = self._id(token.get("id"), f"{place}.id")
             if token_id != expected:
@@ -169,93 +176,54 @@ class _Reader:
                 not_special.add(content)
         return specials, not_special
 
-    def _check_normalized(self, specials: Mapping[str, int], normalization: str | None) -> None:
-        """Refuse added tokens whose order of matching cannot be kept: those with `normalized` come second."""
-        second = [
-            token["content"]
-            for token in self._document.get("added_tokens") or []
-            if self._flag(token, "added_tokens.normalized", not token.get("special", False))
-        ]
-        if second and normalization:
-            self._refuse(
-                f"added token {second[0]!r:.80} is looked for after {normalization}, not in the text itself"
-            )
-        first = sorted(set(specials) - set(second))
-        longest = max(map(len, specials), default=0)
-        if len(first) * len(second) * longest > _MOST_COMPARED:
+    def _token_flags(
+        self, specials: Mapping[str, int], normalization: Sequence[Step]
+    ) -> dict[str, list[str]]:
+        """The flags of added tokens; that they are looked for in normalized text matters only where that is
+        another text, or where two may overlap of which one is looked for first."""
+        flags: dict[str, list[str]] = {}
+        second: list[str] = []
+        for index, token in enumerate(self._document.get("added_tokens") or []):
+            place, content = f"added_tokens[{index}]", token["content"]
+            flags[content] = [
+                flag
+                for flag in ("single_word", "lstrip", "rstrip")
+                if self._flag(token, f"{place}.{flag}", False)
+            ]
+            if self._flag(token, f"{place}.normalized", not token.get("special", False)):
+                second.append(content)
+        first = set(specials) - set(second)
+        if len(first) * len(second) * max(map(len, specials), default=0) > _MOST_COMPARED:
             self._refuse("added_tokens: too many, some normalized and some not, to compare them all")
-        overlap = _overlap(first, second)
-        if overlap:
-            one, other = overlap
-            self._refuse(f"added tokens {one!r:.80} and {other!r:.80} overlap, and only one is normalized")
+        if second and (normalization or overlap(first, second)):
+            for content in second:
+                flags[content].append("normalized")
+            self._check_normalized_apart(second, normalization)
+        return {content: names for content, names in flags.items() if names}
+
+    def _check_normalized_apart(self, second: Sequence[str], normalization: Sequence[Step]) -> None:
+        normalizer = Normalizer(normalization)
+        first: dict[str, str] = {}
+        for content in second:
+            normalized = normalizer(content)
+            if not normalized:
+                self._refuse(f"added token {content!r:.80} is nothing once normalized")
+            other = first.setdefault(normalized, content)
+            if other != content:
+                self._refuse(f"added tokens {other!r:.80} and {content!r:.80} are the same once normalized")
 
     # What happens before the model ---------------------------------------------------------------------
 
-    def _normalization(self) -> Literal["NFC"] | None:
-        steps = _steps(self._document.get("normalizer"), "normalizers")
-        kinds = [self._object(step, "normalizer").get("type") for step in steps]
-        if not kinds:
-            return None
-        if set(kinds) == {"NFC"}:
-            return "NFC"
-        kind = next(kind for kind in kinds if kind != "NFC")
-        self._refuse(f"normalizer: {kind!r:.80} changes text in a way that only its own library can repeat")
-        return None
-
-    def _pattern(self) -> str:
-        steps = _steps(self._document.get("pre_tokenizer"), "pretokenizers")
-        if not steps or self._object(steps[-1], "pre_tokenizer").get("type") != "ByteLevel":
-            self._refuse("pre_tokenizer: a byte-level tokenizer's last step must be ByteLevel")
-        byte_level = steps[-1]
-        if self._flag(byte_level, "pre_tokenizer.add_prefix_space", True):
-            self._refuse(
-                "pre_tokenizer.add_prefix_space is on: it would put a space that the text does not have"
-            )
-        patterns = [self._split(step, f"pre_tokenizer[{index}]") for index, step in enumerate(steps[:-1])]
-        if self._flag(byte_level, "pre_tokenizer.use_regex", True):
-            patterns.append(PATTERNS["gpt2"])
-        if len(patterns) > 1:
-            joined = single_pattern(patterns)
-            if joined is None:
-                self._refuse("pre_tokenizer: this sequence of patterns cannot be written as a single one")
-            return cast(str, joined)
-        return patterns[0] if patterns else PATTERNS["none"]
-
-    def _split(self, step: object, place: str) -> str:
-        split = self._object(step, place)
-        if split.get("type") != "Split":
-            self._refuse(f"{place}: {split.get('type')!r:.80} cannot be read; Split and ByteLevel can")
-        source = self._object(split.get("pattern"), f"{place}.pattern")
-        if set(source) != {"Regex"}:
-            self._refuse(f"{place}.pattern must be a Regex")
-        written = self._string(source["Regex"], f"{place}.pattern.Regex")
-        from bpetite.formats.shared import (
-            oniguruma,  # Its regex module takes as long to import as all the rest.
-        )
-
-        pattern = oniguruma.from_oniguruma(written)
-        if pattern not in PATTERNS.values():
-            try:
-                oniguruma.check_reads_alike(written)
-            except ValueError as reason:
-                self._refuse(f"{place}.pattern: {reason}")
-        behavior, invert = split.get("behavior"), self._flag(split, f"{place}.invert", False)
-        if behavior == "Isolated":
-            return pattern
-        if behavior != "Removed" or not invert:
-            self._refuse(
-                f"{place}.behavior {behavior!r:.80} (invert: {invert}) does not keep matches as they are"
-            )
-        if not oniguruma.covers_all_text(pattern):
-            self._refuse(
-                f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
-            )
-        return pattern
+    def _read(self, read: Callable[[object], T], key: str) -> T:
+        try:
+            return read(self._document.get(key))
+        except ValueError as reason:
+            refuse(self._path, str(reason))
 
     # What happens after the model ----------------------------------------------------------------------
 
     def _check_rest(self) -> None:
-        decoders = _steps(self._document.get("decoder"), "decoders")
+        decoders = steps_of(self._document.get("decoder"), "decoders")
         kinds = [self._object(step, "decoder").get("type") for step in decoders]
         if kinds and kinds != ["ByteLevel"]:
             self._refuse(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
@@ -264,7 +232,7 @@ class _Reader:
         if self._document.get("post_processor"):
             kinds = [
                 step.get("type")
-                for step in _steps(self._document["post_processor"], "processors")
+                for step in steps_of(self._document["post_processor"], "processors")
                 if isinstance(step, dict)
             ]
             if set(kinds) - {"ByteLevel"}:
@@ -272,28 +240,6 @@ class _Reader:
         for key in ("truncation", "padding"):
             if self._document.get(key):
                 self._assumptions.append(f"{key} is left out")
-
-
-def _steps(value: object, key: str) -> list[Any]:
-    """The steps of a sequence; what is no sequence is a single step, and nothing is none."""
-    if value is None:
-        return []
-    if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
-        return [inner for step in value[key] for inner in _steps(step, key)]
-    return [value]
-
-
-def _overlap(first: Iterable[str], second: Iterable[str]) -> tuple[str, str] | None:
-    """Return two texts of which one can begin inside the other."""
-    for one in first:
-        for other in second:
-            if one in other or other in one or _begins_in(one, other) or _begins_in(other, one):
-                return one, other
-    return None
-
-
-def _begins_in(one: str, other: str) -> bool:
-    return any(one.endswith(other[:length]) for length in range(1, min(len(one), len(other))))
 
 
 # Writing -----------------------------------------------------------------------------------------------
@@ -306,10 +252,10 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "truncation": None,
         "padding": None,
         "added_tokens": _written_added_tokens(vocabulary),
-        "normalizer": {"type": vocabulary.normalization} if vocabulary.normalization else None,
-        "pre_tokenizer": _written_pre_tokenizer(vocabulary.pattern),
+        "normalizer": normalizer_of(normalization_steps(vocabulary.normalization)),
+        "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern),
         "post_processor": None,
-        "decoder": _byte_level(use_regex=True),
+        "decoder": pre_tokenizer_of(PATTERNS["gpt2"]),
         "model": {
             "type": "BPE",
             "dropout": None,
@@ -361,29 +307,11 @@ def _written_added_tokens(vocabulary: Vocabulary) -> list[Json]:
         {
             "id": token_id,
             "content": text,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
-            "normalized": False,
+            **{
+                flag: flag in vocabulary.token_flags.get(text, ())
+                for flag in ("single_word", "lstrip", "rstrip", "normalized")
+            },
             "special": text not in vocabulary.added_tokens,
         }
         for text, token_id in sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])
     ]
-
-
-def _written_pre_tokenizer(pattern: str) -> Json:
-    if pattern == PATTERNS["gpt2"]:
-        return _byte_level(use_regex=True)
-    if pattern == PATTERNS["none"]:
-        return _byte_level(use_regex=False)
-    from bpetite.formats.shared.oniguruma import to_oniguruma
-
-    splits = [
-        {"type": "Split", "pattern": {"Regex": to_oniguruma(step)}, "behavior": "Isolated", "invert": False}
-        for step in sequence_of(pattern)
-    ]
-    return {"type": "Sequence", "pretokenizers": [*splits, _byte_level(use_regex=False)]}
-
-
-def _byte_level(*, use_regex: bool) -> Json:
-    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}

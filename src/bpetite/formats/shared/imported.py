@@ -19,6 +19,9 @@ class Imported:
     assumptions: Sequence[str] = ()
     """What the file does not say, in sentences for a person."""
 
+    content: bytes | None = None
+    """The file itself, where all that is in it can be written back."""
+
 
 def assumed_pattern(pattern: str, source: str) -> str:
     """Say which pattern is used and where it is from."""

@@ -35,6 +35,7 @@ def vocabulary_of_pairs(
     dialect: Dialect,
     whole_pretoken_first: bool = False,
     normalization: Normalization | None = None,
+    token_flags: Mapping[str, Collection[str]] | None = None,
     added_tokens: Collection[str] = (),
     place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
@@ -68,6 +69,7 @@ def vocabulary_of_pairs(
             dialect,
             whole_pretoken_first=whole_pretoken_first,
             normalization=normalization,
+            token_flags=token_flags or {},
             added_tokens=added_tokens,
             irregular=True,
             decode_only=spelled.decode_only,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bpetite.patterns import PATTERNS
+
 _CJK = "一-龥぀-ゟ゠-ヿ"
 
 _DEEPSEEK = (
@@ -36,7 +38,16 @@ _DEEPSEEK_JOINED = "|".join(
     ]
 )
 
-_SINGLE: dict[tuple[str, ...], str] = {_DEEPSEEK: _DEEPSEEK_JOINED}
+_GPT2_BETWEEN_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|%s| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+"""GPT-2's pattern on what lies between digits: there its own digits match nothing, and a digit is an end."""
+
+_SINGLE: dict[tuple[str, ...], str] = {
+    _DEEPSEEK: _DEEPSEEK_JOINED,
+    **{
+        (digits, PATTERNS["gpt2"]): _GPT2_BETWEEN_DIGITS % digits
+        for digits in (r"\p{N}", r"\p{N}+", r"\p{N}{1,3}", r"\p{N}{1,2}")
+    },
+}
 _SEQUENCE = {single: sequence for sequence, single in _SINGLE.items()}
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
-from bpetite._internal.normalization import normalized_parts
+from bpetite._internal.preparation import prepared_parts
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS, pattern_name
@@ -55,7 +55,7 @@ class Model:
     def encode(self, text: str) -> Answer:
         """Encode a text; `ends` are the byte offsets at which the tokens end.
 
-        Where the vocabulary normalizes the text to another one, `text` is that, `ends` are the offsets in it,
+        Where the vocabulary makes another text of it, `text` is that, `ends` are the offsets in it,
         and `source_ends` those in the text as it was given, or null for what has no place there.
         """
         ids = self.tokenizer.encode(text)
@@ -63,8 +63,8 @@ class Model:
         ends = list(accumulate(lengths[token_id] for token_id in ids))
         answer: Answer = {"ids": ids, "ends": ends}
         vocabulary = self.tokenizer.vocabulary
-        if vocabulary.normalization is not None and (spelled := self.tokenizer.decode(ids)) != text:
-            parts = normalized_parts(text, vocabulary.special_tokens, vocabulary.normalization)
+        if (spelled := self.tokenizer.decode(ids)) != text:
+            parts = prepared_parts(text, vocabulary)
             answer |= {"text": spelled, "source_ends": _source_ends(parts, ends)}
         return answer
 

@@ -1,0 +1,344 @@
+"""Text in, normalized text out, each character with the place that it came from: what `tokenizers` calls
+normalizers, as imported vocabularies ask for them.
+
+Which characters compose or decompose is what Unicode 9 says, the version of the tables that `tokenizers` is
+built with: characters that are younger stay as they are. Python's own tables are younger, so those characters
+are kept from them; what older ones do is settled for ever. Lower case is that of Unicode 17.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Literal, cast
+
+Step = tuple[str, ...]
+"""The name of a normalizer and what it is given: `("NFC",)`, `("Replace", pattern, content)`."""
+
+Places = list[tuple[int, int]]
+"""The start and end, in the original text, of each character."""
+
+Aligned = tuple[str, Places]
+
+_Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+_FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+
+ARGUMENTS = {
+    **dict.fromkeys([*_FORMS, "Lowercase", "StripAccents", "Strip left", "Strip right"], 0),
+    "Prepend": 1,
+    "Replace": 2,
+}
+"""The normalizers there are, and how many arguments each is given."""
+
+_WHOLE_TEXT = {"Prepend", "Strip left", "Strip right", "Replace"}
+"""Normalizers for which it matters where a text begins and ends."""
+
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The members of `\\s` as Rust knows it, for a set."""
+
+
+def _ranges(written: str) -> str:
+    """Write ranges of code points as a regular expression's set.
+
+    >>> _ranges("61-63,78") == "[\\\\U00000061-\\\\U00000063\\\\U00000078]"
+    True
+    """
+    ranges = (part.split("-") for part in written.split(","))
+    return "[" + "".join("-".join(rf"\U{int(end, 16):08x}" for end in ends) for ends in ranges) + "]"
+
+
+_YOUNG = _ranges(
+    "558,58b-58c,5c8-5c9,7fd,897-89f,8ca-8d3,9fe,c3c,d3b-d3c,eba,1715,1abf-1af0,1df6-1dfa,209d-209f,32ff,"
+    "a7f1-a7f4,a82c,ab69,105c0-105ff,10781-10785,10787-107b0,107b2-107bf,10d24-10d27,10d69-10d6d,10eab-10eac,"
+    "10ecb-10ecf,10ef0-10efb,10efd-10eff,10f46-10f50,10f82-10f85,11070,1133b,11380-113ff,1145e,11839-1183a,"
+    "11900-1195f,119e0,11a34,11a47,11a99,11d42,11d44-11d45,11d97,11f41-11f42,16100-1613f,16d40-16d7f,"
+    "16ff0-16ff1,1b123-1b126,1ccd6-1ccf9,1d127-1d128,1d250-1d252,1d25b-1d25c,1d25f,1d280-1d281,1d6a6,1df95,"
+    "1dfcd-1dfff,1e030-1e06d,1e08f,1e130-1e136,1e2ae,1e2ec-1e2ef,1e4ec-1e4ef,1e5ee-1e5ef,1e6e3,1e6e6,"
+    "1e6ee-1e6ef,1e6f5,1f16c,1fbf0-1fbf9"
+)
+"""What is younger than Unicode 9 and decomposes, composes or has a combining class; of some scripts, all."""
+
+_NO_MARK_YET = _ranges(
+    "5c8-5c9,7fd,897-89f,8ca-8d3,9fe,afa-aff,b53-b55,c04,c3c,cf3,d00,d3b-d3c,d81,eba,ece,1715,180f,1abf-1af0,"
+    "1cf7,1df6-1dfa,a82c,a8ff,10d24-10d27,10d69-10d6d,10eab-10eac,10ecb-10ecf,10ef0-10eff,10f46-10f50,"
+    "10f82-10f85,11070,11073-11074,110c2,11145-11146,111c9,111ce-111cf,11241,1133b,113b8-113c0,113c2,113c5,"
+    "113c7-113ca,113cc-113d0,113d2,113e1-113e2,1145e,1182c-1183a,11930-11935,11937-11938,1193b-1193e,11940,"
+    "11942-11943,119d1-119d7,119da-119e0,119e4,11a01-11a0a,11a33-11a39,11a3b-11a3e,11a47,11a51-11a5b,"
+    "11a8a-11a99,11b60-11b67,11d31-11d36,11d3a,11d3c-11d3d,11d3f-11d45,11d47,11d8a-11d8e,11d90-11d91,"
+    "11d93-11d97,11df0,11ef3-11ef6,11f00-11f01,11f03,11f34-11f3a,11f3e-11f42,11f5a,13440,13447-13455,"
+    "1611e-1612f,16f4f,16f7f-16f87,16fe4,16ff0-16ff1,1cf00-1cf2d,1cf30-1cf46,1d127-1d128,1d250-1d252,"
+    "1d25b-1d25c,1d25f,1d280-1d281,1e08f,1e130-1e136,1e2ae,1e2ec-1e2ef,1e4ec-1e4ef,1e5ee-1e5ef,1e6e3,1e6e6,"
+    "1e6ee-1e6ef,1e6f5"
+)
+"""Characters that are combining marks today and were none in Unicode 9; two were the other way round."""
+
+_MARKS_THEN = "\u1cf2\u1cf3"
+
+_LOWER: dict[str, str] = {
+    chr(code): chr(code + distance)
+    for codes, distance in [
+        ([0x2C2F], 0x30),
+        ([0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, 0x1C89, 0xA7CC, 0xA7CE, 0xA7D2, 0xA7D4, 0xA7DA], 1),
+        ([0xA7CB], -0xA567),
+        ([0xA7DC], -0xA641),
+        (
+            [*range(0x10570, 0x1057B), *range(0x1057C, 0x1058B), *range(0x1058C, 0x10593), 0x10594, 0x10595],
+            0x27,
+        ),
+        (range(0x10D50, 0x10D66), 0x20),
+        (range(0x16EA0, 0x16EB9), 0x1B),
+    ]
+    for code in codes
+}
+"""Letters younger than Python 3.10, of Unicode 14 to 17."""
+
+_young = re.compile(f"({_YOUNG})").split
+_is_no_mark_yet = re.compile(_NO_MARK_YET).match
+
+
+class Normalizer:
+    """Several normalizers, one after the other.
+
+    >>> Normalizer([("NFD",), ("Lowercase",)])("É") == "e\u0301"
+    True
+    """
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = [(step[0], _plain(step), _aligned(step)) for step in steps]
+        self.is_local = not _WHOLE_TEXT & {step[0] for step in steps}
+        """Whether a text stays as it is if and only if each part of it does."""
+
+        self._keeps_ascii = self.is_local and "Lowercase" not in {step[0] for step in steps}
+
+    def __call__(self, text: str) -> str:
+        """Normalize a text."""
+        if self._keeps_ascii and text.isascii():
+            return text
+        for _, apply, _ in self._steps:
+            text = apply(text)
+        return text
+
+    def aligned(self, text: str) -> Aligned:
+        """Normalize a text, and tell where each character of it came from.
+
+        >>> Normalizer([("NFC",)]).aligned("ae\u0301") == ("aé", [(0, 1), (1, 2)])
+        True
+        """
+        places = [(place, place + 1) for place in range(len(text))]
+        for _, apply, align in self._steps:
+            if apply(text) != text:
+                text, places = align(text, places)
+        return text, places
+
+
+def _plain(step: Step) -> Callable[[str], str]:
+    """Return the function that normalizes a text."""
+    name, *arguments = step
+    if name in _FORMS:
+        form = cast(_Form, name)
+        return lambda text: _normal_form(text, form)
+    if name == "Lowercase":
+        return lambda text: "".join(map(lower, text)) if not text.isascii() else text.lower()
+    if name == "StripAccents":
+        return lambda text: "".join(character for character in text if not is_mark(character))
+    if name == "Strip left":
+        return lambda text: re.sub(rf"\A[{WHITE_SPACE}]+", "", text)
+    if name == "Strip right":
+        return lambda text: text[: _end_of_text(text)]
+    if name == "Prepend":
+        return lambda text: text and arguments[0] + text
+    find, content = _matches(arguments[0]), arguments[1]
+    return lambda text: "".join(content if is_match else text[s:e] for s, e, is_match in find(text))
+
+
+def _aligned(step: Step) -> Callable[[str, Places], Aligned]:
+    """Return the function that normalizes a text whose characters have places."""
+    name, *arguments = step
+    if name in _FORMS:
+        form = cast(_Form, name)
+        return lambda text, places: _transformed(_changes(text, form), places)
+    if name == "Lowercase":
+        return lambda text, places: _transformed(
+            [(c, int(place > 0)) for character in text for place, c in enumerate(lower(character))], places
+        )
+    if name == "StripAccents":
+        return lambda text, places: _filtered(text, places, lambda character: not is_mark(character))
+    if name == "Strip left":
+        return lambda text, places: _sliced(text, places, len(text) - len(_plain(step)(text)), len(text))
+    if name == "Strip right":
+        return lambda text, places: _sliced(text, places, 0, _end_of_text(text))
+    if name == "Prepend":
+        more = arguments[0]
+        return lambda text, places: (
+            (more + text, [places[0]] * len(more) + places) if text else (text, places)
+        )
+    find, content = _matches(arguments[0]), arguments[1]
+
+    def replace(text: str, places: Places) -> Aligned:
+        replaced: Places = []
+        for start, end, is_match in find(text):
+            # What comes in stands where the last character of what went out stood.
+            last = places[end - 1] if end else (0, 0)
+            replaced += [last] * len(content) if is_match else places[start:end]
+        return _plain(step)(text), replaced
+
+    return replace
+
+
+# Normal forms ---------------------------------------------------------------------------------------------
+
+
+def _normal_form(text: str, form: _Form) -> str:
+    """Normalize a text by the tables of Unicode 9.
+
+    >>> _normal_form("e\u0301\U0001fbf1", "NFKC") == "é\U0001fbf1"
+    True
+    """
+    if unicodedata.is_normalized(form, text):
+        return text
+    # Young characters are every second part; nothing composes with them or changes places across them.
+    parts = _young(text)
+    return "".join(
+        part if place % 2 else unicodedata.normalize(form, part) for place, part in enumerate(parts)
+    )
+
+
+def _changes(text: str, form: _Form) -> list[tuple[str, int]]:
+    """Normalize a text; beside each character, how many more than one it stands for: 0, 1 if it is added to
+    the one before it, less than 0 if it takes in that many more."""
+    decomposed = _decomposed(text, "NFKD" if "K" in form else "NFD")
+    return list(decomposed if form.endswith("D") else _recomposed(decomposed))
+
+
+def _decomposed(text: str, form: Literal["NFD", "NFKD"]) -> Iterator[tuple[str, int]]:
+    waiting: list[tuple[str, int]] = []
+    for character in text:
+        for place, part in enumerate(_decomposition(character, form)):
+            if not _combining(part):
+                yield from sorted(waiting, key=lambda item: _combining(item[0]))
+                waiting.clear()
+                yield part, int(place > 0)
+            else:
+                waiting.append((part, int(place > 0)))
+    yield from sorted(waiting, key=lambda item: _combining(item[0]))
+
+
+def _recomposed(decomposed: Iterator[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    starter: tuple[str, int] | None = None
+    behind: list[tuple[str, int]] = []
+    last_class = -1
+    for character, change in decomposed:
+        combining = _combining(character)
+        if starter is None:
+            if combining:
+                yield character, change
+            else:
+                starter = character, change
+            continue
+        composed = _composed(starter[0], character) if last_class < combining or not behind else None
+        if composed:
+            starter = composed, starter[1] + change - 1
+        elif combining:
+            behind.append((character, change))
+            last_class = combining
+        else:
+            yield starter
+            yield from behind
+            behind, last_class, starter = [], -1, (character, change)
+    if starter is not None:
+        yield starter
+    yield from behind
+
+
+@lru_cache(maxsize=4096)
+def _decomposition(character: str, form: _Form) -> str:
+    return character if _young(character)[1:] else unicodedata.normalize(form, character)
+
+
+@lru_cache(maxsize=4096)
+def _combining(character: str) -> int:
+    return 0 if _young(character)[1:] else unicodedata.combining(character)
+
+
+@lru_cache(maxsize=4096)
+def _composed(first: str, second: str) -> str | None:
+    composed = unicodedata.normalize("NFC", first + second)
+    is_one = len(composed) == 1 and not _young(first + second + composed)[1:]
+    return composed if is_one else None
+
+
+# The others -----------------------------------------------------------------------------------------------
+
+
+def lower(character: str) -> str:
+    """Return a character in lower case, whatever stands beside it.
+
+    >>> lower("Σ"), lower("İ") == "i\u0307"
+    ('σ', True)
+    """
+    return _LOWER.get(character) or character.lower()
+
+
+def is_mark(character: str) -> bool:
+    """Whether a character is a combining mark."""
+    if unicodedata.category(character)[0] == "M":
+        return not _is_no_mark_yet(character)
+    return character in _MARKS_THEN
+
+
+def _end_of_text(text: str) -> int:
+    """Where the white space at a text's end begins."""
+    end = len(text)
+    while end and _is_space(text[end - 1]):
+        end -= 1
+    return end
+
+
+_is_space = re.compile(f"[{WHITE_SPACE}]").match
+
+
+@lru_cache(maxsize=64)
+def _matches(pattern: str) -> Callable[[str], list[tuple[int, int, bool]]]:
+    """Return the function that finds a pattern's matches and what lies between them."""
+    import regex
+
+    finditer = regex.compile(pattern, regex.VERSION0).finditer
+
+    def matches(text: str) -> list[tuple[int, int, bool]]:
+        found: list[tuple[int, int, bool]] = []
+        end = 0
+        for match in finditer(text):
+            if end < match.start():
+                found.append((end, match.start(), False))
+            found.append((*match.span(), True))
+            end = match.end()
+        return [*found, (end, len(text), False)] if end < len(text) else found
+
+    return matches
+
+
+# Places ---------------------------------------------------------------------------------------------------
+
+
+def _transformed(changes: Sequence[tuple[str, int]], places: Places) -> Aligned:
+    """Give each character of a new text a place, from what it stands for."""
+    taken = 0
+    transformed: Places = []
+    for _, change in changes:
+        if change > 0:
+            transformed.append(places[taken - 1] if taken else (0, 0))
+        else:
+            transformed.append(places[taken])
+            taken += 1 - change
+    return "".join(character for character, _ in changes), transformed
+
+
+def _filtered(text: str, places: Places, keep: Callable[[str], bool]) -> Aligned:
+    kept = [(character, place) for character, place in zip(text, places, strict=True) if keep(character)]
+    return "".join(character for character, _ in kept), [place for _, place in kept]
+
+
+def _sliced(text: str, places: Places, start: int, end: int) -> Aligned:
+    return text[start:end], places[start:end]

@@ -1,0 +1,459 @@
+"""Text in, what the engine encodes out: special tokens set apart as their flags say, the rest normalized.
+
+Only imported vocabularies ask for any of this; for all others, the engine takes text as it is. Tokens are
+looked for twice, as `tokenizers` does: most of them in the text itself, those with the flag `normalized` in
+what normalizing leaves of the rest.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import DecodeStream, Encoder, pretokenize
+from bpetite._internal.normalizers import WHITE_SPACE, Normalizer, Places
+from bpetite._internal.types import DType, Progress, Special, Unit
+from bpetite.vocabulary import Vocabulary, normalization_steps
+
+_MOST_COMPARED = 10_000_000
+"""How many beginnings of tokens may be compared to see whether they overlap; if there are more, they may."""
+
+_SPACE = "(?space)"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of text, normalized, in which no token is looked for any more; or a special token."""
+
+    text: str
+
+    places: Places
+    """The start and end of each character in the text that was given."""
+
+    token_id: int | None = None
+
+
+def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[tuple[str, bool]]:
+    """Cut a text into segments and special tokens (marked True): the leftmost, and there the longest.
+
+    >>> split_at_specials("a<x>b", ["<x>"])
+    [('a', False), ('<x>', True), ('b', False)]
+    """
+    pattern = _any_of(special_tokens)
+    segments = [text] if pattern is None else re.split(f"({pattern.pattern})", text)
+    return [(segment, place % 2 == 1) for place, segment in enumerate(segments) if segment]
+
+
+def _any_of(tokens: Iterable[str]) -> re.Pattern[str] | None:
+    """What matches any of the tokens: of those that begin at one place, the longest."""
+    longest_first = sorted(tokens, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+
+class _Tokens:
+    """Tokens that are looked for in one kind of text."""
+
+    def __init__(self, ids: Mapping[str, int], flags: Mapping[str, Collection[str]]) -> None:
+        """`flags` are those of the tokens that have any."""
+        self._ids = ids
+        self._flags = {text: set(flags.get(text, ())) for text in ids}
+        self._pattern = _any_of(ids)
+
+    def cut(self, text: str) -> list[tuple[int, int, int | None]]:
+        """Return where the segments of a text begin and end, each with the id of the token that it is."""
+        if not text:
+            return []
+        segments: list[tuple[int, int, int | None]] = []
+        done = 0
+        for match in self._pattern.finditer(text) if self._pattern else ():
+            start, end = match.span()
+            flags = self._flags[match.group()]
+            if "single_word" in flags and (_ends_with_word(text, start) or _begins_with_word(text, end)):
+                continue
+            if "lstrip" in flags:
+                start = max(_white_space_before(text, start), done)
+            if "rstrip" in flags:
+                end = _white_space_after(text, end)
+            if done < start:
+                segments.append((done, start, None))
+            segments.append((start, end, self._ids[match.group()]))
+            done = end
+        if done < len(text):
+            segments.append((done, len(text), None))
+        return segments
+
+
+@lru_cache(maxsize=1)
+def _word() -> Callable[..., Any]:
+    import regex
+
+    # A character of a word as Rust knows it.
+    return regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]").match  # type: ignore[no-any-return]
+
+
+def _ends_with_word(text: str, end: int) -> bool:
+    return end > 0 and _word()(text[end - 1]) is not None
+
+
+def _begins_with_word(text: str, start: int) -> bool:
+    return start < len(text) and _word()(text[start]) is not None
+
+
+_is_space = re.compile(f"[{WHITE_SPACE}]").match
+_white_space = re.compile(f"[{WHITE_SPACE}]*").match
+
+
+def _white_space_before(text: str, end: int) -> int:
+    while end and _is_space(text[end - 1]):
+        end -= 1
+    return end
+
+
+def _white_space_after(text: str, start: int) -> int:
+    found = _white_space(text, start)
+    return found.end() if found else start
+
+
+class Preparation:
+    """What is done to a text before it is cut into pretokens.
+
+    >>> vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<x>": 256},
+    ...     normalization="Lowercase", token_flags={"<x>": ["lstrip"]})
+    >>> [(segment.text, segment.token_id) for segment in Preparation.of(vocabulary).segments("A <x> B")]
+    [('a', None), (' <x>', 256), (' b', None)]
+    """
+
+    def __init__(
+        self,
+        special_tokens: Mapping[str, int],
+        flags: Mapping[str, Collection[str]],
+        normalizer: Normalizer,
+        pattern: str,
+    ) -> None:
+        """A token without flags is looked for in the text as it is; `pattern` may put spaces into a text."""
+        second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
+        normalized = {text: normalizer(text) for text in second}
+        self._normalizer = normalizer
+        self._pattern = pattern if _SPACE in pattern else None
+        self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
+        self._second = _Tokens(
+            {normalized[text]: special_tokens[text] for text in second if normalized[text]},
+            {normalized[text]: flags[text] for text in second},
+        )
+        self._delicate = _any_of(text for text in special_tokens if set(flags.get(text, ())) - {"normalized"})
+        self._is_simple = all(text == normalized[text] for text in second) and not (
+            second and overlap(sorted(set(special_tokens) - second), sorted(second))
+        )
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Preparation:
+        """What the texts of a vocabulary need."""
+        return cls(
+            vocabulary.special_tokens,
+            vocabulary.token_flags,
+            Normalizer(normalization_steps(vocabulary.normalization)),
+            vocabulary.pattern,
+        )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether what becomes of a part of a text does not depend on where the text begins and ends."""
+        return self._normalizer.is_local and self._pattern is None
+
+    def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
+        """Return the places of the tokens that are looked for in the text itself, and of what is between."""
+        return self._first.cut(text)
+
+    def changes_nothing(self, text: str) -> bool:
+        """Whether the engine may take a text as it is, and find the special tokens in it by itself."""
+        return (
+            self._is_simple
+            and self._normalizer.is_local
+            and not (self._delicate and self._delicate.search(text))
+            and self._normalizer(text) == text
+        )
+
+    def parts(self, text: str, *, parse: bool = True) -> Iterator[tuple[str, int | None]]:
+        """Yield the segments of a text without their places; `parse` says whether tokens are looked for."""
+        for start, end, token_id in self._first.cut(text) if parse else _whole(text):
+            if token_id is not None:
+                yield text[start:end], token_id
+                continue
+            normalized = self._normalizer(text[start:end])
+            for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
+                yield normalized[begin:stop], token_id
+
+    def segments(self, text: str, *, parse: bool = True) -> Iterator[Segment]:
+        """Yield the segments of a text."""
+        for start, end, token_id in self._first.cut(text) if parse else _whole(text):
+            places = [(place, place + 1) for place in range(start, end)]
+            if token_id is not None:
+                yield Segment(text[start:end], places, token_id)
+                continue
+            normalized, inner = self._normalizer.aligned(text[start:end])
+            places = [(start + first, start + last) for first, last in inner]
+            for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
+                yield Segment(normalized[begin:stop], places[begin:stop], token_id)
+
+    def with_spaces(self, segment: Segment) -> Segment:
+        """Return a segment with the spaces that the pattern puts in: that is what its tokens spell."""
+        if self._pattern is None or segment.token_id is not None:
+            return segment
+        written = b"".join(pretokenize(segment.text, self._pattern)).decode("utf-8")
+        places: Places = []
+        # A space was put only before what is none, and stands where that stands.
+        rest = iter(zip(segment.text, segment.places, strict=True))
+        following = next(rest, None)
+        for character in written:
+            if following is None:
+                break
+            places.append(following[1])
+            if character == following[0]:
+                following = next(rest, None)
+        return Segment(written, places)
+
+
+def _whole(text: str) -> list[tuple[int, int, int | None]]:
+    return [(0, len(text), None)] if text else []
+
+
+def overlap(first: Collection[str], second: Collection[str]) -> bool:
+    """Whether a text of the first kind may begin within one of the second, or the other way round.
+
+    >>> overlap(["<a>"], ["<b>"]), overlap(["<a>"], [">x"])
+    (False, True)
+    """
+    if len(first) * len(second) * max(map(len, [*first, *second]), default=0) > _MOST_COMPARED:
+        return True
+    return any(_overlap(one, other) for one in first for other in second)
+
+
+def _overlap(one: str, other: str) -> bool:
+    if not set(one) & set(other):
+        return False
+    return one in other or other in one or _begins_in(one, other) or _begins_in(other, one)
+
+
+def _begins_in(one: str, other: str) -> bool:
+    return any(one.endswith(other[:length]) for length in range(1, min(len(one), len(other))))
+
+
+def prepared_parts(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
+    """Yield small parts of a text, each with what it becomes; nothing crosses from one into another.
+
+    >>> vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], normalization="NFC")
+    >>> list(prepared_parts("oe\u0301", vocabulary))
+    [('o', 'o'), ('e\u0301', 'é')]
+    """
+    preparation = Preparation.of(vocabulary)
+    for start, end, token_id in preparation.first_cut(text):
+        segment = text[start:end]
+        if token_id is not None:
+            yield segment, _name_of(token_id, vocabulary)
+        elif preparation.is_local and not vocabulary.token_flags:
+            normalizer = Normalizer(normalization_steps(vocabulary.normalization))
+            for part in _character_that_may_grow().findall(segment):
+                yield part, normalizer(part)
+        else:
+            parts = preparation.parts(segment)
+            becomes = [
+                preparation.with_spaces(Segment(part, [(0, 0)] * len(part))).text
+                if inner is None
+                else _name_of(inner, vocabulary)
+                for part, inner in parts
+            ]
+            yield segment, "".join(becomes)
+
+
+def _name_of(token_id: int, vocabulary: Vocabulary) -> str:
+    return next(name for name, other in vocabulary.special_tokens.items() if other == token_id)
+
+
+@lru_cache(maxsize=1)
+def _character_that_may_grow() -> re.Pattern[str]:
+    """What matches a character with all that may compose with it or change places behind it."""
+    characters = list(map(chr, range(sys.maxunicode + 1)))
+    pairs = (unicodedata.decomposition(character).split() for character in characters)
+    seconds = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"}
+    seconds.update(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))  # the later parts of Hangul
+    joining = [
+        character
+        for character in characters
+        if unicodedata.combining(first := unicodedata.normalize("NFD", character)[0]) or first in seconds
+    ]
+    return re.compile(f"(?s:.)[{''.join(map(re.escape, joining))}]*")
+
+
+class PreparedEncoder:
+    """The engine's encoder, with text prepared before it gets there."""
+
+    def __init__(self, encoder: Encoder, vocabulary: Vocabulary) -> None:
+        self._encoder = encoder
+        self._preparation = Preparation.of(vocabulary)
+        self._is_streamable = vocabulary.normalization is None and not vocabulary.token_flags
+        self.decode = encoder.decode
+        self.decode_bytes = encoder.decode_bytes
+        self.decode_batch = encoder.decode_batch
+        self.token_bytes = encoder.token_bytes
+
+    def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
+        """Encode a text."""
+        ids: list[int] = []
+        for part, how in self._parts(text, special):
+            ids += [part] if isinstance(part, int) else self._encoder.encode(part, how, num_threads)
+        return ids
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode a text in which special tokens are text like any other."""
+        return self.encode(text, "text")
+
+    def encode_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """Encode texts."""
+        decoded = _decoded(texts)
+        if all(map(self._preparation.changes_nothing, decoded)):
+            return self._encoder.encode_batch(decoded, special, num_threads)
+        return [self.encode(text, special, num_threads) for text in decoded]
+
+    def encode_to_numpy(
+        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
+    ) -> NDArray[Any]:
+        """Encode a text into an array."""
+        rows = [
+            np.array([part], dtype)
+            if isinstance(part, int)
+            else self._encoder.encode_to_numpy(part, how, dtype, num_threads)
+            for part, how in self._parts(text, special)
+        ]
+        return np.concatenate([self._encoder.encode_to_numpy("", special, dtype), *rows])
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[str | bytes],
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+        append: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts into one array of ids and the places where they begin and end in it."""
+        decoded = _decoded(texts)
+        if all(map(self._preparation.changes_nothing, decoded)):
+            return self._encoder.encode_batch_to_numpy(decoded, special, dtype, num_threads, append)
+        rows = [self.encode_to_numpy(text, special, dtype, num_threads) for text in decoded]
+        if append is not None:
+            self._encoder.token_bytes(append)
+            rows = [np.append(row, np.array([append], dtype)) for row in rows]
+        offsets = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
+        return np.concatenate([np.empty(0, dtype), *rows]), offsets
+
+    def encode_into(
+        self,
+        texts: Iterable[str | bytes],
+        row: NDArray[Any] | None = None,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        append: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts on one thread, into another array than the given one."""
+        return self.encode_batch_to_numpy(texts, special, dtype, 1, append)
+
+    def encode_with_offsets(
+        self, text: str, special: Special = "parse", unit: Unit = "characters"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Encode a text; the place of a token is where what was normalized to it stands."""
+        if unit not in ("characters", "bytes"):
+            raise ValueError(f"unit: must be characters or bytes, not {unit!r}")
+        self._parts(text, special)
+        ids: list[int] = []
+        spans: list[tuple[int, int]] = []
+        for segment in self._preparation.segments(text, parse=special == "parse"):
+            if segment.token_id is not None:
+                found = [segment.token_id]
+                spans.append((segment.places[0][0], segment.places[-1][1]))
+            else:
+                found = self._encoder.encode(segment.text, "text")
+                segment = self._preparation.with_spaces(segment)
+                spans += token_places(segment, [len(self._encoder.token_bytes(n)) for n in found])
+            ids += found
+        if unit == "bytes":
+            ends = [0, *accumulate(len(character.encode("utf-8")) for character in text)]
+            spans = [(ends[start], ends[end]) for start, end in spans]
+        return ids, spans
+
+    def encode_stream(self, special: Special = "parse") -> Any:
+        """Begin a text that arrives in pieces, if what comes next cannot change what was there."""
+        if not self._is_streamable:
+            self._refuse("the ids of a text that arrives in pieces")
+        return self._encoder.encode_stream(special)
+
+    def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
+        """Return how many ids encoding a text gives."""
+        return sum(
+            1 if isinstance(part, int) else self._encoder.count(part, how, num_threads)
+            for part, how in self._parts(text, special)
+        )
+
+    def count_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[int]:
+        """Return how many ids encoding each text gives."""
+        return [self.count(text, special, num_threads) for text in _decoded(texts)]
+
+    def decode_stream(self, errors: str = "strict") -> DecodeStream:
+        """Begin a text whose ids arrive one by one."""
+        return self._encoder.decode_stream(errors)
+
+    def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
+        """Cut a text into ids of special tokens and what the engine is to encode."""
+        if not isinstance(text, str) or self._preparation.changes_nothing(text):
+            return [(text, special)]
+        text.encode("utf-8")  # A lone surrogate is told by its place in the whole text.
+        self._encoder.count(text if special == "error" else "", special)
+        parts = self._preparation.parts(text, parse=special == "parse")
+        return [(part if token_id is None else token_id, "text") for part, token_id in parts]
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ValueError(f"this vocabulary normalizes text, so it cannot tell {what}")
+
+
+def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the place of each of a segment's tokens, by how many bytes they have.
+
+    >>> token_places(Segment("é!", [(3, 5), (5, 6)]), [1, 1, 1])
+    [(3, 5), (3, 5), (5, 6)]
+    """
+    of_byte = [
+        place for character, place in zip(segment.text, segment.places, strict=True)
+        for _ in character.encode("utf-8")
+    ]  # fmt: skip
+    ends = list(accumulate(lengths))
+    return [(of_byte[start][0], of_byte[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _decoded(texts: Iterable[str | bytes]) -> list[str]:
+    """Return the texts of a batch; what is no text is refused as the engine refuses it."""
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"texts: one {type(texts).__name__} was given where several are expected")
+    return [_text(place, text) for place, text in enumerate(texts)]
+
+
+def _text(place: int, text: object) -> str:
+    if isinstance(text, str):
+        return text
+    if not isinstance(text, bytes):
+        raise TypeError(f"texts: item {place} must be str or bytes, not {type(text).__name__}")
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"text {place}: not valid UTF-8 at byte {error.start}") from None

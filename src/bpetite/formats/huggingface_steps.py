@@ -1,0 +1,326 @@
+"""`pre_tokenizer` and `normalizer` of a `tokenizer.json` in, a pattern and a normalization out, and back.
+
+What would lose text, or cut it in a way that cannot be repeated exactly, is refused with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from bpetite._internal.json import Json, type_name
+from bpetite._internal.normalizers import Step
+from bpetite.formats.shared.sequences import sequence_of, single_pattern
+from bpetite.patterns import PATTERNS, pattern_steps
+
+THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
+"""What joins the steps of a pattern, and the two steps that are no expressions (see docs/artifact.md)."""
+
+_DIGIT = r"\p{N}"
+_WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
+
+_PUNCTUATION = (
+    "(?!["
+    "\u061d\u09fd\u0a76\u0c77\u0c84\u1b4e\u1b4f\u1b7d-\u1b7f\u2e43-\u2e63\U00010d6e\U00010ead\U00010ed0"
+    "\U00010f55-\U00010f59\U00010f86-\U00010f89\U000113d4-\U000113d8\U0001144b-\U0001144f"
+    "\U0001145a-\U0001145d\U00011660-\U0001166c\U000116b9\U0001183b\U00011944-\U00011946\U000119e2"
+    "\U00011a3f-\U00011a46\U00011a9a-\U00011aa2\U00011b00-\U00011b09\U00011be1\U00011c41-\U00011c45"
+    "\U00011c70\U00011c71\U00011ef7\U00011ef8\U00011f43-\U00011f4f\U00011fff\U00012ff1\U00012ff2"
+    "\U00016d6d-\U00016d6f\U00016e97-\U00016e9a\U00016fe2\U0001e5ff\U0001e95e\U0001e95f"
+    "])[\u166d\U000111c9"
+    r"\p{P}!-/:-@\[-`{-~]"
+)
+"""What `tokenizers` takes for punctuation: its tables are old, and lack the characters that are kept out."""
+
+
+def steps_of(value: object, key: str) -> list[Any]:
+    """The steps of a sequence; what is no sequence is a single step, and nothing is none.
+
+    >>> steps_of({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
+    [{'type': 'NFC'}]
+    """
+    if value is None:
+        return []
+    if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
+        return [inner for step in value[key] for inner in steps_of(step, key)]
+    return [value]
+
+
+# The pattern -----------------------------------------------------------------------------------------------
+
+
+def pattern_of(pre_tokenizer: object) -> str:
+    """Return the pattern that cuts text as a `pre_tokenizer` does; an error names the place in the file.
+
+    >>> pattern_of({"type": "Sequence", "pretokenizers": [
+    ...     {"type": "Digits", "individual_digits": True},
+    ...     {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}]})
+    '\\\\p{N}'
+    """
+    expressions: list[str] = []
+    bytes_from: int | None = None
+    for index, value in enumerate(steps_of(pre_tokenizer, "pretokenizers")):
+        place = f"pre_tokenizer[{index}]"
+        step = _object(value, place if index else "pre_tokenizer")
+        if step.get("type") != "ByteLevel":
+            expressions += _expression(step, place, after_bytes=bytes_from is not None)
+            continue
+        if bytes_from is not None:
+            raise ValueError(f"{place}: a second ByteLevel would spell bytes twice")
+        if _flag(step, place, "add_prefix_space", default=True):
+            expressions.append(SPACE)
+        if _flag(step, place, "use_regex", default=True):
+            expressions.append(PATTERNS["gpt2"])
+        bytes_from = len(expressions)
+    if bytes_from is None:
+        raise ValueError(
+            "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes"
+        )
+    before, behind = expressions[:bytes_from], expressions[bytes_from:]
+    return _joined(before, [BYTES, *behind] if behind else [])
+
+
+def _joined(before: list[str], behind: list[str]) -> str:
+    if not before and not behind:
+        return PATTERNS["none"]
+    single = single_pattern([_with_escapes(expression) for expression in before]) if len(before) > 1 else None
+    return THEN.join([single, *behind] if single else [*before, *behind])
+
+
+def _with_escapes(expression: str) -> str:
+    """Write the ends of lines in a pattern as escapes."""
+    return expression.replace("\r", r"\r").replace("\n", r"\n")
+
+
+def _expression(step: Json, place: str, *, after_bytes: bool) -> list[str]:
+    """Return the expressions that cut as a step does, one or none."""
+    kind = step.get("type")
+    if kind == "Digits":
+        return [_DIGIT if _flag(step, place, "individual_digits", default=False) else _DIGIT + "+"]
+    if kind == "Punctuation":
+        return [_cutting(_PUNCTUATION, str(step.get("behavior", "Isolated")), place, invert=False)]
+    if kind == "Split":
+        return [_split(step, place)]
+    if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
+        return [rf"[\s\S]{{1,{length}}}"]
+    if after_bytes and kind == "WhitespaceSplit":  # No printed byte is white space.
+        return []
+    if after_bytes and kind == "Whitespace":
+        return [f"{_WORD}+|{_WORD.replace('[', '[^', 1)}+"]
+    if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
+        raise ValueError(f"{place}: {kind} drops the text that it splits at, so that no text comes back")
+    raise ValueError(f"{place}: {kind!r:.80} cannot be read; Split, Digits, Punctuation and ByteLevel can")
+
+
+def _split(step: Json, place: str) -> str:
+    source = _object(step.get("pattern"), f"{place}.pattern")
+    [(kind, written)] = source.items() if len(source) == 1 else [("", "")]
+    if kind not in ("Regex", "String"):
+        raise ValueError(f"{place}.pattern must be a Regex or a String")
+    written = _string(written, f"{place}.pattern.{kind}")
+    if not written:
+        raise ValueError(f"{place}.pattern.{kind} is empty")
+    expression = _escaped(written) if kind == "String" else read_expression(written, f"{place}.pattern")
+    behavior = step.get("behavior")
+    return _cutting(expression, str(behavior), place, invert=_flag(step, place, "invert", default=False))
+
+
+def read_expression(written: str, place: str) -> str:
+    """Return the pattern that something written for Oniguruma is; what is read differently is refused."""
+    from bpetite.formats.shared import oniguruma  # Its regex module takes as long to import as all the rest.
+
+    pattern = oniguruma.from_oniguruma(written)
+    if pattern in PATTERNS.values():
+        return pattern
+    try:
+        oniguruma.check_reads_alike(written)
+    except ValueError as reason:
+        raise ValueError(f"{place}: {reason}") from None
+    if oniguruma.may_match_nothing(written):
+        raise ValueError(f"{place}: {written!r:.80} may match nothing, and then cuts there and goes on")
+    return pattern
+
+
+def _escaped(text: str) -> str:
+    """Write a text as a pattern that matches it alone."""
+    return re.sub(r"[^\w\s]", r"\\\g<0>", text, flags=re.ASCII) if text.isascii() else re.escape(text)
+
+
+def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str:
+    """Return the pattern whose matches are cut out as `behavior` says of those of an expression.
+
+    To turn round what matches and what does not (`invert`) makes no difference to what is merely cut apart or
+    runs together, and exchanges the two ways to merge a match with its neighbour.
+    """
+    once = f"(?>{expression})"
+    gap = rf"(?:(?!{expression})[\s\S])*+"
+    if behavior == "Isolated":
+        return expression
+    if behavior == "Contiguous":
+        return f"(?:{once})++"
+    if behavior in ("MergedWithPrevious", "MergedWithNext"):
+        return once + gap if (behavior == "MergedWithNext") != invert else gap + once
+    if behavior != "Removed":
+        raise ValueError(f"{place}.behavior {behavior!r:.80} is none of those that there are")
+    if not invert:
+        raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
+    from bpetite.formats.shared import oniguruma
+
+    if not oniguruma.covers_all_text(expression):
+        raise ValueError(
+            f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
+        )
+    return expression
+
+
+def pre_tokenizer_of(pattern: str) -> Json:
+    """Return a `pre_tokenizer` that cuts text as a pattern does; what cannot be written is refused.
+
+    >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
+    False
+    """
+    if pattern == PATTERNS["none"]:
+        return _byte_level()
+    steps = [inner for step in pattern_steps(pattern) for inner in sequence_of(step)]
+    bytes_from = steps.index(BYTES) if BYTES in steps else len(steps)
+    before, behind = steps[:bytes_from], steps[bytes_from + 1 :]
+    use_regex = before[-1:] == [PATTERNS["gpt2"]]
+    before = before[: len(before) - use_regex]
+    add_prefix_space = before[-1:] == [SPACE]
+    before = before[: len(before) - add_prefix_space]
+    if SPACE in before:
+        raise ValueError("a tokenizer.json cannot put spaces into a text before it is cut by other patterns")
+    byte_level = _byte_level(use_regex=use_regex, add_prefix_space=add_prefix_space)
+    written = [*map(_written_split, before), byte_level, *map(_written_split, behind)]
+    return written[0] if len(written) == 1 else {"type": "Sequence", "pretokenizers": written}
+
+
+_BEHAVIORS = {
+    "Contiguous": re.compile(r"(?s)\(\?:\(\?>(?P<once>.+)\)\)\+\+"),
+    "MergedWithNext": re.compile(r"(?s)\(\?>(?P<once>.+)\)\(\?:\(\?!(?P=once)\)\[\\s\\S\]\)\*\+"),
+    "MergedWithPrevious": re.compile(r"(?s)\(\?:\(\?!(?P<once>.+)\)\[\\s\\S\]\)\*\+\(\?>(?P=once)\)"),
+}
+"""How `_cutting` writes behaviours: they are told from how the pattern is written."""
+
+
+def _written_split(expression: str) -> Json:
+    from bpetite.formats.shared.oniguruma import to_oniguruma
+
+    behavior = "Isolated"
+    for name, form in _BEHAVIORS.items():
+        if found := form.fullmatch(expression):
+            behavior, expression = name, found["once"]
+            break
+    pattern = {"Regex": to_oniguruma(expression)}
+    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": False}
+
+
+def _byte_level(*, use_regex: bool = False, add_prefix_space: bool = False) -> Json:
+    flags = {"add_prefix_space": add_prefix_space, "trim_offsets": True, "use_regex": use_regex}
+    return {"type": "ByteLevel", **flags}
+
+
+# The normalization -----------------------------------------------------------------------------------------
+
+
+def normalization_of(normalizer: object) -> tuple[Step, ...]:
+    """Return the steps of a `normalizer`.
+
+    >>> normalization_of({"type": "Strip", "strip_left": True, "strip_right": False})
+    (('Strip left',),)
+    """
+    steps: list[Step] = []
+    for value in steps_of(normalizer, "normalizers"):
+        step = _object(value, "normalizer")
+        kind = step.get("type")
+        read = _NORMALIZERS.get(kind) if isinstance(kind, str) else None
+        if read is None:
+            raise ValueError(
+                f"normalizer: {kind!r:.80} changes text in a way that only its own library can repeat"
+            )
+        steps += read(step)
+    return tuple(steps)
+
+
+def _strip(step: Json) -> list[Step]:
+    sides = [side for side in ("left", "right") if _flag(step, "normalizer", f"strip_{side}", default=True)]
+    return [(f"Strip {side}",) for side in sides]
+
+
+def _prepend(step: Json) -> list[Step]:
+    prefix = _string(step.get("prepend"), "normalizer.prepend")
+    return [("Prepend", prefix)] if prefix else []
+
+
+def _replace(step: Json) -> list[Step]:
+    source = _object(step.get("pattern"), "normalizer.pattern")
+    [(kind, written)] = source.items() if len(source) == 1 else [("", "")]
+    if kind not in ("Regex", "String") or not written:
+        raise ValueError("normalizer.pattern must be a Regex or a String that is not empty")
+    written = _string(written, "normalizer.pattern")
+    expression = _escaped(written) if kind == "String" else read_expression(written, "normalizer.pattern")
+    return [("Replace", expression, _string(step.get("content"), "normalizer.content"))]
+
+
+_NORMALIZERS: Mapping[str, Callable[[Json], list[Step]]] = {
+    **{
+        name: lambda step: [(str(step["type"]),)]
+        for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents")
+    },
+    "Strip": _strip,
+    "Prepend": _prepend,
+    "Replace": _replace,
+}
+
+
+def normalizer_of(normalization: Sequence[Step]) -> Json | None:
+    """Return a `normalizer` that does what the steps of a normalization do.
+
+    >>> normalizer_of([("NFC",)])
+    {'type': 'NFC'}
+    """
+    written = [_written_normalizer(*step) for step in normalization]
+    if not written:
+        return None
+    return written[0] if len(written) == 1 else {"type": "Sequence", "normalizers": written}
+
+
+def _written_normalizer(name: str, *arguments: str) -> Json:
+    if name == "Prepend":
+        return {"type": "Prepend", "prepend": arguments[0]}
+    if name == "Replace":
+        from bpetite.formats.shared.oniguruma import to_oniguruma
+
+        return {"type": "Replace", "pattern": {"Regex": to_oniguruma(arguments[0])}, "content": arguments[1]}
+    if name.startswith("Strip "):
+        return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}
+    return {"type": name}
+
+
+# Access to the JSON ----------------------------------------------------------------------------------------
+
+
+def _object(value: object, place: str) -> Json:
+    if not isinstance(value, dict):
+        raise ValueError(f"{place} must be an object, not {type_name(value)}")
+    return cast(Json, value)
+
+
+def _string(value: object, place: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{place} must be a string, not {type_name(value)}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as lone:
+        raise ValueError(f"{place}: {value!r:.80} is no text: {lone.reason}") from None
+    return value
+
+
+def _flag(step: Json, place: str, name: str, *, default: bool) -> bool:
+    value = step.get(name, default)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise ValueError(f"{place}.{name} must be a boolean, not {type_name(value)}")
+    return value
