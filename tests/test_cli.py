@@ -207,3 +207,18 @@ def test_demo_shows_what_training_brought() -> None:
     assert re.search(r"trained +600 tokens in", shown)
     assert "|" in shown
     assert "\x1b" not in shown
+
+
+def test_special_tokens_are_given_together_or_in_a_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "specials.txt").write_text("<c>\n\n<d>\n", "utf-8")
+    output = tmp_path / "tok.json"
+    command = ("train", "--input", folder / "corpus.txt", "--vocab-size", 270, "--output", output, "--quiet")
+    given = ("--special-token", "<a>", "<b>", "--special-token-file", tmp_path / "specials.txt")
+    assert bpetite(*command, *given, "--special-token", "<e>").returncode == 0
+    assert list(Tokenizer.load(output).special_tokens) == ["<a>", "<b>", "<c>", "<d>", "<e>"]
+    done = bpetite(*command, "--special-token-file", tmp_path / "none.txt")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"none.txt: No such file" in done.stderr
+    (tmp_path / "bytes.txt").write_bytes(b"\xff")
+    done = bpetite(*command, "--special-token-file", tmp_path / "bytes.txt")
+    assert b"bytes.txt: not valid UTF-8 at byte 0" in done.stderr

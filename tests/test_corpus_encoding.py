@@ -122,7 +122,7 @@ def test_shards_hold_every_document_in_order(
     assert corpus.verify(tmp_path / "out") == manifest
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "manifest.json",
-        "tokenizer.json",
+        "bpetite.json",
         *(file.name for shard in manifest.shards for file in shard.files),
     }
     assert [(read.name, read.documents) for read in manifest.inputs] == [(str(path), 20) for path in lines]
@@ -136,10 +136,10 @@ def test_the_manifest_says_what_was_made_from_what(
     assert manifest["tokenizer"] == {
         "fingerprint": tokenizer.fingerprint,
         "vocab_size": tokenizer.vocab_size,
-        "file": "tokenizer.json",
-        "sha256": hashlib.sha256((tmp_path / "out" / "tokenizer.json").read_bytes()).hexdigest(),
+        "file": "bpetite.json",
+        "sha256": hashlib.sha256((tmp_path / "out" / "bpetite.json").read_bytes()).hexdigest(),
     }
-    assert Tokenizer.load(tmp_path / "out" / "tokenizer.json") == tokenizer
+    assert Tokenizer.load(tmp_path / "out" / "bpetite.json") == tokenizer
     assert manifest["options"]["dtype"] == "uint16"
     for file in (file for shard in manifest["shards"] for file in shard["files"]):
         path = tmp_path / "out" / file["name"]
@@ -799,3 +799,17 @@ def test_any_number_of_samples_is_verified_and_no_shard_is_larger_than_numbers_c
     for size in (0, largest + 1):
         with pytest.raises(ValueError, match="shard_size must be an integer from 1 to"):
             Options(shard_size=size)
+
+
+def test_folders_whose_tokenizer_has_its_former_name_still_verify(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    with monkeypatch.context() as former:
+        former.setattr("bpetite.corpus.encoding.TOKENIZER", "tokenizer.json")
+        manifest = corpus.encode(tokenizer, lines, folder)
+    assert not (folder / "bpetite.json").exists()
+    assert corpus.verify(folder).shards == manifest.shards
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
+        corpus.verify(folder)

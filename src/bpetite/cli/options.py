@@ -10,6 +10,7 @@ import tempfile
 from typing import Any
 
 from bpetite._internal.files import check_target
+from bpetite.cli.text import utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 
@@ -61,10 +62,33 @@ def add_rules(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--special-token",
-        action="append",
+        action="extend",
+        nargs="+",
         metavar="TEXT",
-        help="a special token; repeat for more (default: <|endoftext|>)",
+        help="special tokens, in the order of their ids (default: <|endoftext|>)",
     )
+    add(
+        "--special-token-file",
+        dest="special_token",
+        action=_LinesOfFile,
+        metavar="FILE",
+        help="more of them: a UTF-8 file with one in each line",
+    )
+
+
+class _LinesOfFile(argparse.Action):
+    """Adds the lines of a file to a list; empty ones are left out."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        with open(values, "rb") as file:
+            lines = utf8(values, file.read()).splitlines()
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *filter(None, lines)])
 
 
 def add_special(command: argparse.ArgumentParser) -> None:

@@ -33,6 +33,7 @@ from bpetite.corpus.content import Raw, hash_input
 from bpetite.corpus.cuts import cutter
 from bpetite.corpus.documents import Batch, Reading, batches_of, new_buffers, read_batches, refusing_invalid
 from bpetite.corpus.manifest import (
+    FORMER_TOKENIZER,
     JOURNAL,
     MANIFEST,
     TOKENIZER,
@@ -244,6 +245,10 @@ def stamp_of(source: Input | Documents) -> list[int] | None:
     return [status.st_mtime_ns, status.st_ctime_ns]
 
 
+_BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
+"""What may be in a folder in which no shard was begun."""
+
+
 # Going on --------------------------------------------------------------------------------------------------
 
 
@@ -273,7 +278,7 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Prog
     remove_parts(folder)
     was, reached = journal.read()
     if was is None:
-        if resume and any(path.name not in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
+        if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
         stamps = job.stamps()
 
@@ -284,6 +289,8 @@ def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Prog
 
         return reached, begin
     check_same_job(folder, was, job, reached.inputs)
+    if not (folder / TOKENIZER).exists():
+        job.save_tokenizer(folder)
     for shard in reached.shards:
         for file in shard.files:
             path = folder / file.name

@@ -20,7 +20,9 @@ from bpetite.corpus.shards import Shard, ShardFile
 FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
-TOKENIZER = "tokenizer.json"
+TOKENIZER = "bpetite.json"
+FORMER_TOKENIZER = "tokenizer.json"
+"""As the artifact was called before; other libraries, and ours, take this name for Hugging Face's file."""
 
 Json = dict[str, Any]
 

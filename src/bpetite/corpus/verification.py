@@ -11,7 +11,7 @@ from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.content import hash_input
-from bpetite.corpus.manifest import TOKENIZER, Manifest
+from bpetite.corpus.manifest import FORMER_TOKENIZER, TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
 from bpetite.tokenizer import Tokenizer
 
@@ -30,10 +30,11 @@ def verify(
     samples = integer("samples", samples, least=0)
     folder = Path(folder)
     manifest = Manifest.load(folder)
-    tokenizer = Tokenizer.load(folder / TOKENIZER)
-    _, sha256 = hash_file(folder / TOKENIZER)
+    artifact = folder / (TOKENIZER if manifest.tokenizer["file"] == TOKENIZER else FORMER_TOKENIZER)
+    tokenizer = Tokenizer.load(artifact)
+    _, sha256 = hash_file(artifact)
     if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):
-        raise ValueError(f"{folder / TOKENIZER}: not the tokenizer of the manifest")
+        raise ValueError(f"{artifact}: not the tokenizer of the manifest")
     total = sum(file.bytes for shard in manifest.shards for file in shard.files)
     done = 0
     for number, shard in enumerate(manifest.shards):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -83,9 +85,16 @@ def run(options: argparse.Namespace) -> bytes:
         special=options.special,
         reading=reading_of(options),
     )
+    tokenizer = Tokenizer.load(options.model)
+    if options.append_special is None and tokenizer.special_tokens and not options.quiet:
+        print(
+            "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
+            f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one",
+            file=sys.stderr,
+        )
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         manifest = _encode_with(options)(
-            Tokenizer.load(options.model),
+            tokenizer,
             options.input,
             options.output,
             options=layout,
