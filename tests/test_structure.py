@@ -131,6 +131,21 @@ def test_only_the_bindings_name_pyo3() -> None:
             assert not re.search(r"\bpyo3\b|\bnumpy\b", path.read_text("utf-8")), path
 
 
+def test_a_public_type_of_the_engine_has_a_name_of_its_own() -> None:
+    declared = re.compile(r"^ *pub(?:\([a-z]+\))? (?:struct|enum|trait|type) ([A-Z]\w*)", re.MULTILINE)
+    sources = (PROJECT / "rust" / "src").rglob("*.rs")
+    names = [name for path in sources for name in declared.findall(path.read_text("utf-8"))]
+    assert len(names) > 100
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_the_glossary_is_short_and_says_each_word_once() -> None:
+    glossary = (PROJECT / "ARCHITECTURE.md").read_text("utf-8").split("\n## Glossary\n")[1].split("\n## ")[0]
+    words = re.findall(r"^- \*\*([a-z ]+)\*\*: ", glossary, re.MULTILINE)
+    assert 20 < len(words) <= 40
+    assert sorted(set(words)) == sorted(words)
+
+
 def test_the_two_sides_agree_on_unicode_and_patterns() -> None:
     assert _engine.UNICODE_VERSION == _constants.UNICODE_VERSION
     assert patterns.PATTERNS["gpt2"] == _constants.PRETOKENIZER_PATTERN

@@ -4,7 +4,7 @@
 
 use super::sorted::Entries;
 use super::spill::{Merged, Run, Spill, overflow};
-use super::table::{Slot, Table};
+use super::table::{HashTable, TableSlot};
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
@@ -25,7 +25,7 @@ struct Long {
     count: u64,
 }
 
-impl Slot for Short {
+impl TableSlot for Short {
     #[inline(always)]
     fn is_free(&self) -> bool {
         self.key.is_none()
@@ -37,7 +37,7 @@ impl Slot for Short {
     }
 }
 
-impl Slot for Long {
+impl TableSlot for Long {
     fn is_free(&self) -> bool {
         self.length == 0
     }
@@ -50,8 +50,8 @@ impl Slot for Long {
 /// The counts of pretokens whose hashes begin with the same [`SHARD_BITS`] bits.
 #[derive(Default)]
 pub struct Shard {
-    short: Table<Short>,
-    long: Table<Long>,
+    short: HashTable<Short>,
+    long: HashTable<Long>,
     arena: Vec<u8>,
     /// What did not fit in memory.
     spill: Spill,
@@ -274,7 +274,7 @@ impl Shard {
     }
 }
 
-fn long_entries<'a>(table: &'a Table<Long>, arena: &'a [u8]) -> impl Iterator<Item = (&'a [u8], u64)> {
+fn long_entries<'a>(table: &'a HashTable<Long>, arena: &'a [u8]) -> impl Iterator<Item = (&'a [u8], u64)> {
     table.iter().map(|slot| (&arena[slot.start..][..slot.length], slot.count))
 }
 

@@ -60,7 +60,7 @@ fn io_error(path: &Path, source: std::io::Error) -> Error {
 }
 
 /// A part of a file: its bytes, and their offset.
-pub struct Chunk<'a> {
+pub struct FileChunk<'a> {
     pub offset: u64,
     pub bytes: &'a [u8],
 }
@@ -82,12 +82,12 @@ impl Reader {
         source: &Source,
         chunk: u64,
         cutter: Cutter,
-    ) -> Result<Option<Chunk<'_>>> {
+    ) -> Result<Option<FileChunk<'_>>> {
         if !source.ordinary {
             self.buffer.clear();
             let mut file = File::open(&source.path).map_err(|error| io_error(&source.path, error))?;
             file.read_to_end(&mut self.buffer).map_err(|error| io_error(&source.path, error))?;
-            return Ok(Some(Chunk { offset: 0, bytes: &self.buffer }));
+            return Ok(Some(FileChunk { offset: 0, bytes: &self.buffer }));
         }
         let file = match self.open.take() {
             Some((opened, file)) if opened == index => file,
@@ -100,7 +100,7 @@ impl Reader {
             return Err(source.changed());
         }
         let Some((from, to, offset)) = found? else { return Ok(None) };
-        Ok(Some(Chunk { offset, bytes: &self.buffer[from..to] }))
+        Ok(Some(FileChunk { offset, bytes: &self.buffer[from..to] }))
     }
 }
 

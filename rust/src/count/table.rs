@@ -6,7 +6,7 @@ use crate::memory;
 use crate::prefetch::prefetch;
 
 /// What lies in a table.
-pub trait Slot: Copy + Default {
+pub trait TableSlot: Copy + Default {
     /// Whether nothing lies here.
     fn is_free(&self) -> bool;
 
@@ -15,7 +15,7 @@ pub trait Slot: Copy + Default {
 
 /// Slots in the order of hashes, so that growing moves them in order. (Each table has a seed of its own: what another one
 /// holds comes in no order of this one's hashes, and so into no corner of it.)
-pub struct Table<S> {
+pub struct HashTable<S> {
     slots: Vec<S>,
     len: usize,
     seed: HashSeed,
@@ -26,13 +26,13 @@ const FEWEST_SLOTS: usize = 256;
 /// Above three quarters, searches grow long.
 const FULL: (usize, usize) = (3, 4);
 
-impl<S> Default for Table<S> {
+impl<S> Default for HashTable<S> {
     fn default() -> Self {
         Self { slots: Vec::new(), len: 0, seed: HashSeed::random() }
     }
 }
 
-impl<S: Slot> Table<S> {
+impl<S: TableSlot> HashTable<S> {
     pub fn len(&self) -> usize {
         self.len
     }
@@ -124,7 +124,7 @@ mod tests {
     #[derive(Clone, Copy, Default)]
     struct Number(u64);
 
-    impl Slot for Number {
+    impl TableSlot for Number {
         fn is_free(&self) -> bool {
             self.0 == 0
         }
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    impl Table<Number> {
+    impl HashTable<Number> {
         fn with(seed: HashSeed, numbers: &[u64]) -> Self {
             let mut table = Self { seed, ..Self::default() };
             for &number in numbers {
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn numbers_chosen_without_the_seed_are_found_as_fast_as_others() {
         let numbers = chosen(HashSeed::random(), 3000);
-        let table = Table::with(HashSeed::random(), &numbers);
+        let table = HashTable::with(HashSeed::random(), &numbers);
         assert!(table.steps() < 4 * numbers.len(), "{} steps", table.steps());
     }
 
@@ -171,7 +171,7 @@ mod tests {
     fn numbers_chosen_with_the_seed_make_the_table_draw_another_one() {
         let seed = HashSeed::random();
         let numbers = chosen(seed, 2 * LONGEST_SEARCH);
-        let table = Table::with(seed, &numbers);
+        let table = HashTable::with(seed, &numbers);
         assert_ne!(table.seed, seed);
         assert!(table.steps() < 4 * numbers.len(), "{} steps", table.steps());
         assert_eq!(table.len(), numbers.len());
@@ -185,7 +185,7 @@ mod tests {
         let seed = HashSeed::random();
         let numbers: Vec<u64> =
             (1..).filter(|&number| seed.hash_number(number) >> 53 == 5).take(LONGEST_SEARCH + 100).collect();
-        let mut table = Table::with(HashSeed::random(), &numbers);
+        let mut table = HashTable::with(HashSeed::random(), &numbers);
         table.seed = seed;
         table.grow().unwrap();
         assert_ne!(table.seed, seed);

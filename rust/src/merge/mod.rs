@@ -1,34 +1,48 @@
 //! Words with counts in, merges out: the second stage of training.
 //!
-//! The answer is that of a fresh recount after every merge: the pair with the highest count wins, ties go by
-//! a total order, and the pair is replaced in one pass from left to right through every word. Getting there
-//! fast rests on four ideas:
+//! The answer is that of a fresh recount after every merge: the pair with the highest count wins, ties go by a total
+//! order, and the pair is replaced in one pass from left to right through every word. An example, with the words
+//! `abab` (counted 5 times) and `cab` (twice):
 //!
-//! - All words lie in one flat array of slots ([`slots`]). A token writes its code on its first and its last
-//!   slot, so that a merge finds both neighbours, and writes its result, within one or two cache lines.
-//! - Words of equal count lie together, so a word's count is looked up by position and stored once per group.
-//! - Only pairs whose count has reached a *threshold* are followed ([`pairs`]): they have an exact count, a
-//!   list of positions and a place in the queue. All others are known to be rarer. When the best followed
-//!   pair falls below the threshold, the words are counted once more with a lower one. A new pair is born
-//!   with all its occurrences, so it is known at once whether it must be followed.
-//!   Where few pairs are left, they are counted by putting them in order, which lists their positions as well.
-//! - A merge sums its changes per neighbour first ([`neighbours`]); each neighbouring pair is then looked up
-//!   once, not once per occurrence.
+//! ```text
+//! position  0   1    2    3    4    5   6    7    8    9
+//! slots     |   a    b    a    b    |   c    a    b    |     | is BOUNDARY; words of equal count lie together
+//! pairs     (a,b) 12 times, at 1 3 7;  (b,a) 5, at 2;  (c,a) 2, at 6
+//! merge     (a,b), the most frequent, into ab, whose code stands on the first and the last of its slots
+//! slots     |   ab   ab   ab   ab   |   c    ab   ab   |
+//! beside    before it stood ab 5 times and c twice, behind it a 5 times (of the next ab, which was not merged then)
+//! pairs     (b,a) falls by 5, (c,a) by 2;  new are (ab,ab) 5, at 1;  (c,ab) 2, at 6
+//! merge     (ab,ab) into abab; where its right half began stands a HOLE, and what is between is not looked at
+//! slots     |   abab ab   HOLE abab |   c    ab   ab   |     and so on until there are enough tokens
+//! ```
+//!
+//! Getting there fast rests on four ideas:
+//!
+//! - All words lie in one flat array of slots ([`slots`]), so that a merge finds both neighbours, and writes its
+//!   result, within one or two cache lines. A word's count is looked up by position and stored once for each group.
+//! - Only pairs whose count has reached a *threshold* are followed ([`pairs`]): they have an exact count, a list of
+//!   positions ([`positions`]) and a place in the queue ([`queue`]). All others are known to be rarer. When the best
+//!   followed pair falls below the threshold, the words are counted once more with a lower one ([`recount`]). A new pair
+//!   is born with all its occurrences, so it is known at once whether it must be followed.
+//! - A merge sums its changes for each neighbour first ([`neighbours`]); each neighbouring pair is then looked up once,
+//!   not once for each occurrence ([`word_store`] replaces, [`trainer`] brings counts up to date).
+//! - Several threads read words, count pairs and list positions; one makes the merges, which are too small to share.
 //!
 //! With shared tokens a merge may spell a token that exists, and the count of an unfollowed pair may rise. It
 //! then enters the queue with an upper bound, and a recount decides if the bound ever comes out on top.
 
-mod arena;
-mod census;
+mod code_array;
 mod neighbours;
 mod pairs;
-mod part;
+mod positions;
 mod prior;
 mod queue;
-mod row;
+mod recount;
 mod slots;
 mod tokens;
 mod trainer;
+mod tuning;
+mod word_store;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +54,7 @@ pub use queue::TieBreak;
 pub use trainer::train;
 
 /// One merge: left symbol, right symbol, result symbol.
-pub type Merge = [u32; 3];
+pub type MergeRow = [u32; 3];
 
 /// What decides which merges are made, and how many.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use super::tokens::Code;
 
 /// The occurrences of a merge that have one token on one of their sides.
 #[derive(Clone, Copy, Default)]
-pub struct Tally {
+pub struct NeighbourCount {
     /// The sum of their words' counts.
     pub weight: u64,
     /// How many they are.
@@ -16,7 +16,7 @@ pub struct Tally {
 /// A tally for every token, and which ones are in use.
 #[derive(Default)]
 pub struct Neighbours {
-    tallies: Vec<Tally>,
+    tallies: Vec<NeighbourCount>,
     touched: Vec<Code>,
 }
 
@@ -24,7 +24,7 @@ impl Neighbours {
     /// Makes room for codes below `codes`.
     pub fn widen(&mut self, codes: usize) {
         if codes > self.tallies.len() {
-            self.tallies.resize(codes.next_power_of_two(), Tally::default());
+            self.tallies.resize(codes.next_power_of_two(), NeighbourCount::default());
         }
     }
 
@@ -44,7 +44,7 @@ impl Neighbours {
         &self.touched
     }
 
-    pub fn get(&self, code: Code) -> Tally {
+    pub fn get(&self, code: Code) -> NeighbourCount {
         self.tallies[code as usize]
     }
 
@@ -67,7 +67,7 @@ impl Neighbours {
     /// Forgets all tallies.
     pub fn clear(&mut self) {
         for &code in &self.touched {
-            self.tallies[code as usize] = Tally::default();
+            self.tallies[code as usize] = NeighbourCount::default();
         }
         self.touched.clear();
     }

@@ -183,7 +183,7 @@ impl ListNumbers for PairTable {
     }
 }
 
-/// List numbers of pairs of few codes, one for every possible pair.
+/// PositionList numbers of pairs of few codes, one for every possible pair.
 pub struct DenseLists {
     codes: usize,
     lists: Vec<u32>,

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::Merge;
+use super::MergeRow;
+use super::code_array::SlotWidth;
 use super::pairs::key_of;
-use super::row::Slot;
 use super::slots::{AnySlots, Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub struct Prior {
 
 impl Prior {
     /// Adds the merges' tokens to `tokens`; refuses a merge whose result is not what its pair makes.
-    pub fn new(merges: &[Merge], tokens: &mut Tokens) -> Result<Self> {
+    pub fn new(merges: &[MergeRow], tokens: &mut Tokens) -> Result<Self> {
         memory::ensure(merges.len() * FOR_EACH_MERGE)?;
         let mut prior = Self { ranks: HashMap::new(), merges: Vec::with_capacity(merges.len()) };
         for (row, &[left, right, result]) in merges.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Prior {
         }
     }
 
-    fn apply_to<S: Slot>(
+    fn apply_to<S: SlotWidth>(
         &self,
         slots: &mut Slots<S>,
         spans: &[u32],
@@ -84,7 +84,7 @@ impl Prior {
         Ok(())
     }
 
-    fn merge_word<S: Slot>(
+    fn merge_word<S: SlotWidth>(
         &self,
         word: &mut [S],
         spans: &[u32],
@@ -117,7 +117,7 @@ impl Prior {
     }
 
     /// Notes that a fixed merge applies to the tokens at two places of a word, if one does.
-    fn offer<S: Slot>(
+    fn offer<S: SlotWidth>(
         &self,
         waiting: &mut BinaryHeap<Reverse<(u32, usize)>>,
         at: usize,

@@ -50,7 +50,7 @@ impl TieBreak {
 }
 
 /// The candidates.
-pub struct Queue {
+pub struct PairQueue {
     rule: TieBreak,
     /// Those that occur `floor` times or more, but for those in `sorted` and in the bucket of `floor`.
     heap: Vec<Candidate>,
@@ -69,7 +69,7 @@ const CHILDREN: usize = 4;
 /// How many pairs ahead counts are asked for.
 const AHEAD: usize = 16;
 
-impl Queue {
+impl PairQueue {
     /// An empty queue with a bucket for each count below `buckets`.
     pub fn new(rule: TieBreak, buckets: usize, at_a_time: usize) -> Self {
         let (heap, sorted, floor) = (Vec::new(), Vec::new(), buckets);

@@ -14,8 +14,8 @@ use std::cmp::Reverse;
 use std::iter::zip;
 use std::ops::Range;
 
+use super::code_array::{CodeArray, SlotWidth};
 use super::pairs::key_of;
-use super::row::{Row, Slot};
 use super::tokens::{BOUNDARY, Code, FIRST, HOLE};
 use super::{Share, Words};
 use crate::error::Result;
@@ -81,7 +81,7 @@ impl Layout {
     }
 
     /// Writes the words of a share into the rooms of their groups.
-    fn place<W: Words, S: Slot>(
+    fn place<W: Words, S: SlotWidth>(
         &self,
         words: &W,
         share: Share,
@@ -145,7 +145,7 @@ fn rooms<'a, S>(
 /// All words with at least one pair.
 #[derive(Default)]
 pub struct Slots<S> {
-    slots: Row<S>,
+    slots: CodeArray<S>,
     /// Where each group of words of equal count begins, and behind them where the last one ends.
     starts: Vec<u32>,
     counts: Vec<u64>,
@@ -182,7 +182,7 @@ impl Group {
 }
 
 /// Puts a token over the pair that fills these slots, and whose right token begins at `middle`.
-pub fn replace<S: Slot>(pair: &mut [S], middle: usize, joined: Code) {
+pub fn replace<S: SlotWidth>(pair: &mut [S], middle: usize, joined: Code) {
     let last = pair.len() - 1;
     pair[0] = S::of(joined);
     pair[middle] = S::of(HOLE);
@@ -192,7 +192,7 @@ pub fn replace<S: Slot>(pair: &mut [S], middle: usize, joined: Code) {
 /// Slots in a block, as a power of two.
 const BLOCK: u32 = 6;
 
-impl<S: Slot> Slots<S> {
+impl<S: SlotWidth> Slots<S> {
     /// Places the words in groups of equal count, the most frequent first; each share has a thread of its own.
     pub fn fill<W: Words>(
         shares: &[(Share, Layout)],
@@ -208,7 +208,7 @@ impl<S: Slot> Slots<S> {
             end += slots as u32;
         }
         starts.push(end);
-        let mut row = Row::of_boundaries(end as usize)?;
+        let mut row = CodeArray::of_boundaries(end as usize)?;
         let rooms = rooms(&layout, shares, &mut row[1..]);
         workers::each(zip(shares, rooms), pulse, |((share, layout), rooms), pulse| {
             layout.place(words, *share, spans, rooms, pulse)

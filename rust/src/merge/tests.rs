@@ -2,19 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::trainer::{Pace, train_at_pace};
-use super::{Merge, Rules, SymbolWords, TieBreak, train};
+use super::prior::Prior;
+use super::slots::{AnySlots, Layout};
+use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
+use super::trainer::train_tuned;
+use super::tuning::Tuning;
+use super::{MergeRow, Rules, Share, SymbolWords, TieBreak, train};
 use crate::error::{Error, Result};
-use crate::watch::{Stage, Unwatched, Watch};
+use crate::watch::{Pulse, Stage, Unwatched, Watch};
 
 type Corpus = Vec<(Vec<u32>, u64)>;
 
 const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieBreak::SmallestBytes];
 
-/// Paces that recount often or never, with little room for positions or much, in narrow and wide slots
+/// Tunings that recount often or never, with little room for positions or much, in narrow and wide slots
 /// or first in these and then in those.
-const PACES: [Pace; 3] = [
-    Pace {
+const TUNINGS: [Tuning; 3] = [
+    Tuning {
         threads: 1,
         slack: 1,
         slack_of_few: 1,
@@ -28,7 +32,7 @@ const PACES: [Pace; 3] = [
         few: 0,
         narrow: 1 << 16,
     },
-    Pace {
+    Tuning {
         threads: 1,
         slack: 1 << 40,
         slack_of_few: 1 << 40,
@@ -42,7 +46,7 @@ const PACES: [Pace; 3] = [
         few: 100,
         narrow: 0,
     },
-    Pace {
+    Tuning {
         threads: 1,
         slack: 4,
         slack_of_few: 4,
@@ -59,8 +63,8 @@ const PACES: [Pace; 3] = [
 ];
 
 /// The same with threads, for all merges or some.
-const THREADED: [Pace; 3] = [
-    Pace {
+const THREADED: [Tuning; 3] = [
+    Tuning {
         threads: 3,
         slack: 0,
         slack_of_few: 0,
@@ -74,7 +78,7 @@ const THREADED: [Pace; 3] = [
         few: 0,
         narrow: 0,
     },
-    Pace {
+    Tuning {
         threads: 2,
         slack: 1 << 40,
         slack_of_few: 1 << 40,
@@ -88,7 +92,7 @@ const THREADED: [Pace; 3] = [
         few: 0,
         narrow: 6,
     },
-    Pace {
+    Tuning {
         threads: 3,
         slack: 4,
         slack_of_few: 4,
@@ -109,7 +113,7 @@ fn rules(tie_break: TieBreak, shared_tokens: bool) -> Rules {
 }
 
 /// The oracle.
-fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) -> Vec<Merge> {
+fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) -> Vec<MergeRow> {
     let mut tokens: Vec<Vec<u8>> = symbols.iter().map(|symbol| symbol.to_vec()).collect();
     for &[left, right, result] in prior {
         if result as usize == tokens.len() {
@@ -121,7 +125,7 @@ fn train_afresh(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merg
         encode(word, prior);
     }
     let base = tokens.len();
-    let mut merges: Vec<Merge> = Vec::new();
+    let mut merges: Vec<MergeRow> = Vec::new();
     while rules.max_merges.is_none_or(|most| (merges.len() as u64) < most)
         && rules.max_tokens.is_none_or(|most| ((tokens.len() - base) as u64) < most)
     {
@@ -176,7 +180,7 @@ fn replace(word: &mut Vec<u32>, pair: (u32, u32), result: u32) {
 }
 
 /// Lowest rank first, leftmost among equals.
-fn encode(word: &mut Vec<u32>, merges: &[Merge]) {
+fn encode(word: &mut Vec<u32>, merges: &[MergeRow]) {
     let rank = |pair: &[u32]| merges.iter().position(|merge| merge[..2] == *pair);
     while let Some((rank, at)) =
         word.windows(2).enumerate().filter_map(|(at, pair)| Some((rank(pair)?, at))).min()
@@ -190,25 +194,25 @@ fn train_engine(
     symbols: &[&[u8]],
     corpus: &Corpus,
     rules: &Rules,
-    prior: &[Merge],
-    pace: Pace,
-) -> Result<Vec<Merge>> {
+    prior: &[MergeRow],
+    tuning: Tuning,
+) -> Result<Vec<MergeRow>> {
     let flat: Vec<u32> = corpus.iter().flat_map(|(word, _)| word.clone()).collect();
     let lengths: Vec<usize> = corpus.iter().map(|(word, _)| word.len()).collect();
     let counts: Vec<u64> = corpus.iter().map(|&(_, count)| count).collect();
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
-    train_at_pace(symbols.iter().copied(), &words, rules, prior, pace, &mut Unwatched)
+    train_tuned(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)
 }
 
-fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) {
-    check_at(&PACES, symbols, corpus, rules, prior);
+fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {
+    check_at(&TUNINGS, symbols, corpus, rules, prior);
 }
 
-fn check_at(paces: &[Pace], symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[Merge]) {
+fn check_at(tunings: &[Tuning], symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {
     let expected = train_afresh(symbols, corpus, rules, prior);
-    for &pace in paces {
-        let merges = train_engine(symbols, corpus, rules, prior, pace).unwrap();
-        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} {pace:?}");
+    for &tuning in tunings {
+        let merges = train_engine(symbols, corpus, rules, prior, tuning).unwrap();
+        assert_eq!(merges, expected, "{symbols:?} {corpus:?} {rules:?} {prior:?} {tuning:?}");
     }
 }
 
@@ -340,8 +344,8 @@ fn training_goes_on_after_prior_merges() {
 
 #[test]
 fn prior_merges_that_make_no_sense_are_refused() {
-    let refused = |prior: &[Merge]| {
-        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, Pace::default()).is_err()
+    let refused = |prior: &[MergeRow]| {
+        train_engine(&AB, &vec![], &rules(TieBreak::SmallestIds, true), prior, Tuning::default()).is_err()
     };
     assert!(!refused(&[[0, 1, 2], [2, 0, 3], [1, 0, 4], [0, 4, 3]]));
     assert!(refused(&[[0, 2, 2]]), "a merge cannot use its own result");
@@ -350,19 +354,47 @@ fn prior_merges_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn the_example_of_the_header_is_true() {
+    let (bar, hole, a, b, c) = (BOUNDARY, HOLE, FIRST, FIRST + 1, FIRST + 2);
+    let (ab, abab) = (FIRST + 3, FIRST + 4);
+    let words = SymbolWords { symbols: &[0, 1, 0, 1, 2, 0, 1], lengths: &[4, 3], counts: &[5, 2] };
+    let slots_after = |merges: &[MergeRow]| {
+        let mut tokens = Tokens::new(ABCD[..3].iter().copied(), false, false).unwrap();
+        let prior = Prior::new(merges, &mut tokens).unwrap();
+        let mut watch = Unwatched;
+        let mut pulse = Pulse::of(&mut watch);
+        let share = Share { nth: 0, of: 1 };
+        let layout = Layout::measure(&words, share, tokens.spans(), &mut pulse).unwrap();
+        let mut slots =
+            AnySlots::fill(false, &[(share, layout)], &words, tokens.spans(), &mut pulse).unwrap();
+        prior.apply(&mut slots, tokens.spans(), 1, &mut pulse).unwrap();
+        let AnySlots::Wide(slots) = slots else { panic!("they are wide") };
+        (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
+    };
+    let merges = [[0, 1, 3], [3, 3, 4]];
+    assert_eq!(slots_after(&[]), [bar, a, b, a, b, bar, c, a, b, bar]);
+    assert_eq!(slots_after(&merges[..1]), [bar, ab, ab, ab, ab, bar, c, ab, ab, bar]);
+    assert_eq!(slots_after(&merges), [bar, abab, ab, hole, abab, bar, c, ab, ab, bar]);
+    let rules = rules(TieBreak::SmallestIds, false);
+    let corpus = vec![(vec![0, 1, 0, 1], 5), (vec![2, 0, 1], 2)];
+    let trained = train_engine(&ABCD[..3], &corpus, &rules, &[], Tuning::default()).unwrap();
+    assert_eq!(trained[..2], merges);
+}
+
+#[test]
 fn an_empty_symbol_is_refused_where_tokens_are_shared() {
     let symbols: [&[u8]; 2] = [b"", b"a"];
     let corpus = vec![(vec![0, 1, 1], 1)];
     check(&symbols, &corpus, &rules(TieBreak::SmallestBytes, false), &[]);
     let shared = rules(TieBreak::SmallestBytes, true);
-    assert!(train_engine(&symbols, &corpus, &shared, &[], Pace::default()).is_err());
+    assert!(train_engine(&symbols, &corpus, &shared, &[], Tuning::default()).is_err());
 }
 
 #[test]
 fn a_count_that_does_not_fit_64_bits_is_an_error() {
     let half = 1 << 63;
     let train = |corpus: Corpus| {
-        train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], Pace::default())
+        train_engine(&AB, &corpus, &rules(TieBreak::SmallestIds, false), &[], Tuning::default())
     };
     assert!(matches!(train(vec![(vec![0, 1], half), (vec![0, 1, 1], half)]), Err(Error::Overflow(_))));
     assert!(matches!(train(vec![(vec![0, 0, 0], half)]), Err(Error::Overflow(_))));
@@ -379,7 +411,7 @@ fn one_giant_word_is_trained_in_near_linear_time() {
         &vec![(vec![0; 1 << 20], 1), (random, 1)],
         &rules(TieBreak::SmallestIds, false),
         &[],
-        Pace::default(),
+        Tuning::default(),
     )
     .unwrap();
     assert!(merges.len() > 1000);

@@ -1,14 +1,15 @@
 //! The merge loop: pick the best pair, replace it everywhere, bring the counts up to date.
 
-use super::census::{Census, Plan};
-use super::neighbours::{Neighbours, Tally};
+use super::neighbours::{NeighbourCount, Neighbours};
 use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
-use super::part::{Need, Part, Side, Task};
 use super::prior::Prior;
-use super::queue::{Candidate, Queue, TieBreak};
+use super::queue::{Candidate, PairQueue, TieBreak};
+use super::recount::{Plan, Recount};
 use super::slots::{AnySlots, Layout};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
-use super::{Merge, Rules, Share, Words};
+use super::tuning::{LISTED, MOST_SLOTS, STEP, TABLES, Tuning};
+use super::word_store::{Need, Side, Task, WordStore};
+use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Stage, Watch};
@@ -21,93 +22,28 @@ pub fn train<'a, W: Words>(
     symbols: impl Iterator<Item = &'a [u8]> + Clone,
     words: &W,
     rules: &Rules,
-    prior: &[Merge],
+    prior: &[MergeRow],
     threads: usize,
     watch: &mut dyn Watch,
-) -> Result<Vec<Merge>> {
-    let useful = if words.len() < FEW_WORDS { 1 } else { threads.clamp(1, MOST_THREADS) };
-    let useful = 1 + memory::threads(useful - 1);
-    train_at_pace(symbols, words, rules, prior, Pace { threads: useful, ..Pace::default() }, watch)
+) -> Result<Vec<MergeRow>> {
+    let tuning = Tuning::for_words(words.len(), threads);
+    train_tuned(symbols, words, rules, prior, tuning, watch)
 }
 
-/// Fewer words are not worth a second thread.
-const FEW_WORDS: usize = 1 << 15;
-/// With more threads, a merge's changes take longer to combine than to make.
-const MOST_THREADS: usize = 16;
-
-/// How the work is cut up. It changes how long training takes, never what is learned.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    /// So many threads work.
-    pub threads: usize,
-    /// The first threshold leaves room for so many times the remaining merges.
-    pub slack: u64,
-    /// The same where so few pairs stand that to count again is cheap.
-    pub slack_of_few: u64,
-    /// A recount divides the threshold by this (at least 2).
-    pub divisor: u64,
-    /// Up to so many codes, pairs are counted in a table of all possible ones.
-    pub dense: usize,
-    /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
-    pub growth: usize,
-    /// The positions that may be added before those that nobody needs are dropped, for each place in the table of pairs.
-    pub keep: usize,
-    /// Pairs rarer than this lie in buckets.
-    pub buckets: usize,
-    /// So many of them are sorted at a time.
-    pub at_a_time: usize,
-    /// A recount need not follow more pairs than this for each merge that is left to make.
-    pub enough: usize,
-    /// Where at most so many pairs stand for each hundred slots, they are put in order to count them.
-    pub few: u64,
-    /// Up to so many codes, of 16 bits, slots are narrow.
-    pub narrow: usize,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            threads: 1,
-            slack: 64,
-            slack_of_few: 16,
-            divisor: 8,
-            dense: 320,
-            growth: 100,
-            keep: 1,
-            buckets: 1024,
-            at_a_time: 4096,
-            enough: 2,
-            few: 25,
-            narrow: 1 << 16,
-        }
-    }
-}
-
-/// So many merges lie between two steps of asking for a merge's memory.
-const STEP: usize = 4;
-
-/// More slots could need more positions than 32 bits can number.
-const MOST_SLOTS: u64 = 1 << 31;
-
-/// The memory of merging, as measured: beside each slot so many bytes for positions and lists, and the tables that
-/// depend on the vocabulary alone.
-const LISTED: u64 = 8;
-const TABLES: u64 = 16 << 20;
-
-pub(super) fn train_at_pace<'a, W: Words>(
+pub(super) fn train_tuned<'a, W: Words>(
     symbols: impl Iterator<Item = &'a [u8]> + Clone,
     words: &W,
     rules: &Rules,
-    prior: &[Merge],
-    pace: Pace,
+    prior: &[MergeRow],
+    tuning: Tuning,
     watch: &mut dyn Watch,
-) -> Result<Vec<Merge>> {
+) -> Result<Vec<MergeRow>> {
     let mut pulse = Pulse::of_stage(watch, Stage::Merging, rules.remaining(0, 0).unwrap_or(0));
     pulse.report()?;
     let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
     let mut tokens = Tokens::new(symbols, keep_bytes, rules.shared_tokens)?;
     let prior = Prior::new(prior, &mut tokens)?;
-    let of = pace.threads;
+    let of = tuning.threads;
     let shares = (0..of).map(|nth| Share { nth, of });
     let spans = tokens.spans();
     let layouts = workers::each(shares, &mut pulse, |share, pulse| {
@@ -120,12 +56,12 @@ pub(super) fn train_at_pace<'a, W: Words>(
         )));
     }
     let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-    let stays_narrow = tokens.len() as u64 + new_tokens <= pace.narrow as u64;
+    let stays_narrow = tokens.len() as u64 + new_tokens <= tuning.narrow as u64;
     let slot = if stays_narrow { size_of::<u16>() } else { size_of::<u32>() };
     let expected = slots * (slot as u64 + LISTED) + TABLES;
     pulse.expect(expected)?;
     memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-    let merges = Trainer::run(&layouts, words, tokens, rules, &prior, pace, &mut pulse)?;
+    let merges = Trainer::run(&layouts, words, tokens, rules, &prior, tuning, &mut pulse)?;
     pulse.report()?;
     Ok(merges)
 }
@@ -145,17 +81,17 @@ enum Reason {
 }
 
 struct Trainer<'r> {
-    part: Part,
+    store: WordStore,
     rules: &'r Rules,
-    pace: Pace,
+    tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
-    merges: Vec<Merge>,
+    merges: Vec<MergeRow>,
     /// A pair that is not in `pairs` occurs less often than this.
     threshold: u64,
     pairs: PairTable,
     /// For every pair at or above the threshold, a candidate with at least the pair's count.
-    queue: Queue,
+    queue: PairQueue,
     /// How many lists of positions there are.
     lists: u32,
 }
@@ -167,30 +103,30 @@ impl<'r> Trainer<'r> {
         tokens: Tokens,
         rules: &'r Rules,
         prior: &Prior,
-        pace: Pace,
+        tuning: Tuning,
         pulse: &mut Pulse<'_>,
-    ) -> Result<Vec<Merge>> {
+    ) -> Result<Vec<MergeRow>> {
         let spans = tokens.spans();
-        let mut slots = AnySlots::fill(spans.len() <= pace.narrow, layouts, words, spans, pulse)?;
+        let mut slots = AnySlots::fill(spans.len() <= tuning.narrow, layouts, words, spans, pulse)?;
         if !prior.is_empty() {
-            prior.apply(&mut slots, spans, pace.threads, pulse)?;
+            prior.apply(&mut slots, spans, tuning.threads, pulse)?;
         }
         let trainer = Self {
-            part: Part::new(slots, spans, pace.threads),
+            store: WordStore::new(slots, spans, tuning.threads),
             rules,
-            pace,
+            tuning,
             base_tokens: tokens.len(),
             tokens,
             merges: Vec::new(),
             threshold: u64::MAX,
             pairs: PairTable::with_capacity(0)?,
-            queue: Queue::new(rules.tie_break, pace.buckets, pace.at_a_time),
+            queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.at_a_time),
             lists: 0,
         };
         trainer.learn(pulse)
     }
 
-    fn learn(mut self, pulse: &mut Pulse<'_>) -> Result<Vec<Merge>> {
+    fn learn(mut self, pulse: &mut Pulse<'_>) -> Result<Vec<MergeRow>> {
         while self.remaining() != Some(0) {
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
@@ -232,7 +168,7 @@ impl<'r> Trainer<'r> {
         for (steps, need) in [(3, Need::List), (2, Need::Positions), (1, Need::Slots)] {
             let place = self.queue.ahead(steps * STEP).and_then(|key| self.pairs.find(key));
             if let Some(list) = place.map(|place| self.pairs.list(place)) {
-                self.part.prefetch(list, need);
+                self.store.prefetch(list, need);
             }
         }
     }
@@ -246,12 +182,12 @@ impl<'r> Trainer<'r> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        if joined as usize == self.pace.narrow {
-            self.part.slots.widen()?;
+        if joined as usize == self.tuning.narrow {
+            self.store.slots.widen()?;
         }
-        self.part.make_room(list)?;
-        let positions = self.part.list_len(list);
-        self.part.merge(task);
+        self.store.make_room(list)?;
+        let positions = self.store.list_len(list);
+        self.store.merge(task);
         self.prefetch_neighbours(task);
         if let Some(place) = self.pairs.find(key_of(left, right)) {
             *self.pairs.count_mut(place) = 0;
@@ -264,10 +200,10 @@ impl<'r> Trainer<'r> {
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
-        if self.part.has_grown(self.pace.keep * self.pairs.places()) {
+        if self.store.has_grown(self.tuning.keep * self.pairs.places()) {
             self.drop_lists();
         }
-        if self.part.is_full() {
+        if self.store.is_full() {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
@@ -275,11 +211,11 @@ impl<'r> Trainer<'r> {
 
     /// Gives up the lists of pairs that have fallen below the threshold. A pair that rises again has no list then.
     fn drop_lists(&mut self) {
-        self.part.list_positions();
+        self.store.list_positions();
         for list in self.pairs.lists_below(self.threshold) {
-            self.part.drop_list(std::mem::replace(list, UNLISTED));
+            self.store.drop_list(std::mem::replace(list, UNLISTED));
         }
-        self.part.note_size();
+        self.store.note_size();
     }
 
     /// Asks for the pairs beside a merge, which will be looked up.
@@ -290,12 +226,12 @@ impl<'r> Trainer<'r> {
                 self.pairs.prefetch(new);
             }
         };
-        for &before in self.part.before.touched() {
-            let weight = self.part.before.get(before).weight;
+        for &before in self.store.before.touched() {
+            let weight = self.store.before.get(before).weight;
             ask(key_of(before, task.left), key_of(before, task.joined), weight);
         }
-        for &after in self.part.after.touched() {
-            let weight = self.part.after.get(after).weight;
+        for &after in self.store.after.touched() {
+            let weight = self.store.after.get(after).weight;
             ask(key_of(task.right, after), key_of(task.joined, after), weight);
         }
     }
@@ -304,29 +240,29 @@ impl<'r> Trainer<'r> {
     fn settle_new(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Where occurrences followed each other, (joined, left) rose with one and fell with the next.
-        let repeated = self.part.before.get(joined).weight;
-        for nth in 0..self.part.before.touched().len() {
-            let (before, tally) = neighbour(&self.part.before, nth);
+        let repeated = self.store.before.get(joined).weight;
+        for nth in 0..self.store.before.touched().len() {
+            let (before, beside) = neighbour(&self.store.before, nth);
             if before == BOUNDARY {
                 continue;
             }
             if before != joined {
-                self.lower(before, left, tally.weight);
+                self.lower(before, left, beside.weight);
             }
-            if let Some(list) = self.follow_new(before, joined, tally.weight)? {
+            if let Some(list) = self.follow_new(before, joined, beside.weight)? {
                 self.list_beside(Side::Before, before, list)?;
             }
         }
-        for nth in 0..self.part.after.touched().len() {
-            let (after, tally) = neighbour(&self.part.after, nth);
+        for nth in 0..self.store.after.touched().len() {
+            let (after, beside) = neighbour(&self.store.after, nth);
             if after == BOUNDARY {
                 continue;
             }
             if (right, after) != (left, right) {
-                self.lower(right, after, tally.weight);
+                self.lower(right, after, beside.weight);
             }
             let undone = if after == left { repeated } else { 0 };
-            if let Some(list) = self.follow_new(joined, after, tally.weight - undone)? {
+            if let Some(list) = self.follow_new(joined, after, beside.weight - undone)? {
                 self.list_beside(Side::After, after, list)?;
             }
         }
@@ -351,55 +287,55 @@ impl<'r> Trainer<'r> {
     fn settle_known(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Risen counts come first, so that none falls below zero on the way.
-        for nth in 0..self.part.before.touched().len() {
-            let (before, tally) = neighbour(&self.part.before, nth);
+        for nth in 0..self.store.before.touched().len() {
+            let (before, beside) = neighbour(&self.store.before, nth);
             if before == BOUNDARY || before == joined {
                 continue;
             }
-            if let Some(list) = self.raise(before, joined, tally.weight)? {
+            if let Some(list) = self.raise(before, joined, beside.weight)? {
                 self.list_beside(Side::Before, before, list)?;
             }
         }
-        for nth in 0..self.part.after.touched().len() {
-            let (after, tally) = neighbour(&self.part.after, nth);
+        for nth in 0..self.store.after.touched().len() {
+            let (after, beside) = neighbour(&self.store.after, nth);
             if after == BOUNDARY || after == joined {
                 continue;
             }
-            if let Some(list) = self.raise(joined, after, tally.weight)? {
+            if let Some(list) = self.raise(joined, after, beside.weight)? {
                 self.list_beside(Side::After, after, list)?;
             }
         }
         self.raise_doubled(joined)?;
-        for nth in 0..self.part.before.touched().len() {
-            let (before, tally) = neighbour(&self.part.before, nth);
+        for nth in 0..self.store.before.touched().len() {
+            let (before, beside) = neighbour(&self.store.before, nth);
             if (before, left) != (left, right) {
-                self.lower(before, left, tally.weight);
+                self.lower(before, left, beside.weight);
             }
         }
-        for nth in 0..self.part.after.touched().len() {
-            let (after, tally) = neighbour(&self.part.after, nth);
+        for nth in 0..self.store.after.touched().len() {
+            let (after, beside) = neighbour(&self.store.after, nth);
             if (right, after) != (left, right) {
-                self.lower(right, after, tally.weight);
+                self.lower(right, after, beside.weight);
             }
         }
-        self.part.list_positions();
+        self.store.list_positions();
         Ok(())
     }
 
     /// Raises the pair of a token with itself, which occurrences may have joined from both sides.
     fn raise_doubled(&mut self, joined: Code) -> Result<()> {
-        let mut weight = self.part.before.get(joined).weight;
-        add(&mut weight, self.part.after.get(joined).weight)?;
+        let mut weight = self.store.before.get(joined).weight;
+        add(&mut weight, self.store.after.get(joined).weight)?;
         if weight == 0 {
             return Ok(());
         }
         let list = self.raise(joined, joined, weight)?;
         if let Some(list) = list {
-            let part = &mut self.part;
-            let (before, after) = (part.before.get(joined).number, part.after.get(joined).number);
-            let start = part.lengthen(list, before + after)?;
-            part.before.set_cursor(joined, start);
-            part.after.set_cursor(joined, start + before);
+            let store = &mut self.store;
+            let (before, after) = (store.before.get(joined).number, store.after.get(joined).number);
+            let start = store.lengthen(list, before + after)?;
+            store.before.set_cursor(joined, start);
+            store.after.set_cursor(joined, start + before);
         }
         Ok(())
     }
@@ -444,24 +380,24 @@ impl<'r> Trainer<'r> {
 
     /// Makes room in a list for the occurrences that have a token on one side.
     fn list_beside(&mut self, side: Side, code: Code, list: u32) -> Result<()> {
-        let number = self.part.beside(side).get(code).number;
+        let number = self.store.beside(side).get(code).number;
         if number > 0 {
-            let start = self.part.lengthen(list, number)?;
-            self.part.beside(side).set_cursor(code, start);
+            let start = self.store.lengthen(list, number)?;
+            self.store.beside(side).set_cursor(code, start);
         }
         Ok(())
     }
 
     fn add_list(&mut self) {
-        self.part.add_list();
+        self.store.add_list();
         self.lists += 1;
     }
 
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
-        self.part.forget();
+        self.store.forget();
         self.pairs = PairTable::with_capacity(0)?;
-        let divisor = self.pace.divisor.max(2);
+        let divisor = self.tuning.divisor.max(2);
         let (threshold, most) = match reason {
             Reason::Start => (None, 1),
             Reason::Exhausted | Reason::Unsure => {
@@ -469,29 +405,16 @@ impl<'r> Trainer<'r> {
             }
             Reason::Full => (Some(self.threshold), self.threshold),
         };
-        let enough = self.remaining().map(|merges| merges.saturating_mul(self.pace.enough as u64));
-        let plan = Plan {
-            tokens: &self.tokens,
-            rules: self.rules,
-            threshold,
-            most,
-            enough: enough.map_or(usize::MAX, |pairs| pairs as usize),
-            merges: self.remaining(),
-            slack: self.pace.slack,
-            slack_of_few: self.pace.slack_of_few,
-            dense: self.pace.dense,
-            few: self.pace.few,
-            growth: self.pace.growth,
-            divisor,
-        };
-        let Some(census) = Census::take(&mut self.part, &plan, pulse)? else {
+        let (tokens, rules, tuning, merges) = (&self.tokens, self.rules, &self.tuning, self.remaining());
+        let plan = Plan { tokens, rules, tuning, threshold, most, merges };
+        let Some(recount) = Recount::take(&mut self.store, &plan, pulse)? else {
             self.queue.clear();
             self.threshold = 1;
             return Ok(false);
         };
-        self.threshold = census.threshold;
-        self.lists = census.followed.len() as u32;
-        self.pairs = census.followed;
+        self.threshold = recount.threshold;
+        self.lists = recount.followed.len() as u32;
+        self.pairs = recount.followed;
         self.queue.clear();
         for (key, count, _) in self.pairs.iter() {
             self.queue.push(&self.tokens, Candidate { key, count });
@@ -500,7 +423,7 @@ impl<'r> Trainer<'r> {
     }
 }
 
-fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, Tally) {
+fn neighbour(neighbours: &Neighbours, nth: usize) -> (Code, NeighbourCount) {
     let code = neighbours.touched()[nth];
     (code, neighbours.get(code))
 }

@@ -29,13 +29,13 @@ const ROWS: usize = 1 << 16;
 type Array = Py<PyArray1<u64>>;
 
 /// Pretokens and their counts.
-#[pyclass(module = "bpetite._engine")]
-pub struct CountTable {
+#[pyclass(name = "CountTable", module = "bpetite._engine")]
+pub struct PyCountTable {
     pub table: count::CountTable,
 }
 
 #[pymethods]
-impl CountTable {
+impl PyCountTable {
     #[new]
     #[pyo3(
         signature = (pattern, boundaries=vec![], count_unmatched=true),
@@ -178,7 +178,7 @@ fn show(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
     Ok(())
 }
 
-impl CountTable {
+impl PyCountTable {
     /// Count what `next` brings, while this thread brings more.
     fn count(
         &mut self,

@@ -30,14 +30,14 @@ const FOR_EACH_COUNT: usize = 40;
 type Spans = Vec<(usize, usize)>;
 
 /// Turns text into ids and ids into text.
-#[pyclass(module = "bpetite._engine", frozen)]
-pub struct Encoder {
+#[pyclass(name = "Encoder", module = "bpetite._engine", frozen)]
+pub struct PyEncoder {
     encoder: Arc<encode::Encoder>,
     integers: Integers,
 }
 
 #[pymethods]
-impl Encoder {
+impl PyEncoder {
     #[new]
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![]
@@ -213,9 +213,9 @@ impl Encoder {
     }
 
     #[pyo3(signature = (special="parse"))]
-    fn encode_stream(&self, special: &str) -> PyResult<EncodeStream> {
+    fn encode_stream(&self, special: &str) -> PyResult<PyEncodeStream> {
         let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), named_special(special)?)?;
-        Ok(EncodeStream { stream })
+        Ok(PyEncodeStream { stream })
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
@@ -249,7 +249,7 @@ impl Encoder {
     }
 }
 
-impl Encoder {
+impl PyEncoder {
     fn encode_one<T: Id>(
         &self,
         text: &Bound<'_, PyString>,
@@ -358,13 +358,13 @@ impl Encoder {
 }
 
 /// Takes a text piece by piece, gives its ids as soon as they are final.
-#[pyclass(module = "bpetite._engine")]
-pub struct EncodeStream {
+#[pyclass(name = "EncodeStream", module = "bpetite._engine")]
+pub struct PyEncodeStream {
     stream: encode::EncodeStream,
 }
 
 #[pymethods]
-impl EncodeStream {
+impl PyEncodeStream {
     fn feed<'py>(&mut self, piece: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let py = piece.py();
         let piece = piece.to_str()?;

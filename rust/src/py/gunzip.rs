@@ -8,8 +8,8 @@ use crate::gunzip;
 use crate::memory;
 
 /// Unpacks gzip that arrives in blocks.
-#[pyclass(module = "bpetite._engine")]
-pub struct Gunzip {
+#[pyclass(name = "Gunzip", module = "bpetite._engine")]
+pub struct PyGunzip {
     gunzip: gunzip::Gunzip,
     /// What is unpacked at present, and how much of it was taken; an empty block is the end.
     block: Option<PyBackedBytes>,
@@ -17,7 +17,7 @@ pub struct Gunzip {
 }
 
 #[pymethods]
-impl Gunzip {
+impl PyGunzip {
     #[new]
     fn new() -> Self {
         Self { gunzip: gunzip::Gunzip::default(), block: None, taken: 0 }

@@ -10,8 +10,8 @@ use super::texts::{Buffers, JoinedTexts};
 use crate::json_lines;
 
 /// Gathers the texts that one field has in lines of JSON.
-#[pyclass(module = "bpetite._engine")]
-pub struct FieldTexts {
+#[pyclass(name = "FieldTexts", module = "bpetite._engine")]
+pub struct PyFieldTexts {
     texts: json_lines::FieldTexts,
     buffers: Py<Buffers>,
 }
@@ -20,7 +20,7 @@ pub struct FieldTexts {
 type Passed<'py> = (usize, usize, Option<Bound<'py, PyBytes>>);
 
 #[pymethods]
-impl FieldTexts {
+impl PyFieldTexts {
     #[new]
     fn new(field: Vec<u8>, buffers: Py<Buffers>) -> Self {
         Self { texts: json_lines::FieldTexts::new(field), buffers }

@@ -5,12 +5,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use super::count::CountTable;
+use super::count::PyCountTable;
 use super::{PyWatch, raised, thread_count};
 use crate::count;
 use crate::error::Result;
 use crate::memory;
-use crate::merge::{Merge, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
+use crate::merge::{MergeRow, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
 
 /// Learns merges from words that are sequences of symbol numbers.
@@ -54,7 +54,7 @@ pub fn train_symbol_merges<'py>(
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
     py: Python<'py>,
-    counts: PyRef<'py, CountTable>,
+    counts: PyRef<'py, PyCountTable>,
     base: &[u8],
     tie_break: &str,
     shared_tokens: bool,
@@ -136,7 +136,7 @@ fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
     Ok(symbol_of)
 }
 
-fn merge_rows(rows: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<Merge>> {
+fn merge_rows(rows: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<MergeRow>> {
     match (rows.as_array().ncols(), rows.as_slice()) {
         (3, Ok(flat)) => Ok(flat.as_chunks::<3>().0.to_vec()),
         _ => Err(PyValueError::new_err("prior_merges must be a contiguous array of three columns")),
@@ -173,7 +173,7 @@ fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<
     Ok((flat, lengths))
 }
 
-fn merge_array(py: Python<'_>, merges: Vec<Merge>) -> PyResult<Bound<'_, PyArray2<u32>>> {
+fn merge_array(py: Python<'_>, merges: Vec<MergeRow>) -> PyResult<Bound<'_, PyArray2<u32>>> {
     let rows = merges.len();
     merges.into_flattened().into_pyarray(py).reshape([rows, 3])
 }

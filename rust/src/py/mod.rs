@@ -37,16 +37,16 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(spell::spelled_in_order, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     pretokenize::add_to(module)?;
-    module.add_class::<count::CountTable>()?;
-    module.add_class::<encode::Encoder>()?;
-    module.add_class::<encode::EncodeStream>()?;
+    module.add_class::<count::PyCountTable>()?;
+    module.add_class::<encode::PyEncoder>()?;
+    module.add_class::<encode::PyEncodeStream>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
     module.add_class::<texts::Buffers>()?;
-    module.add_class::<texts::SplitTexts>()?;
-    module.add_class::<json_lines::FieldTexts>()?;
-    module.add_class::<parquet::PageTexts>()?;
-    module.add_class::<gunzip::Gunzip>()?;
+    module.add_class::<texts::PySplitTexts>()?;
+    module.add_class::<json_lines::PyFieldTexts>()?;
+    module.add_class::<parquet::PyPageTexts>()?;
+    module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())
 }

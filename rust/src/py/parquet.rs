@@ -10,8 +10,8 @@ use super::texts::{Buffers, JoinedTexts};
 use crate::parquet::{self, Chunk, Header, Packing};
 
 /// Gathers the texts of a Parquet column, page by page.
-#[pyclass(module = "bpetite._engine")]
-pub struct PageTexts {
+#[pyclass(name = "PageTexts", module = "bpetite._engine")]
+pub struct PyPageTexts {
     texts: parquet::PageTexts,
     /// What stood before the next page.
     header: Option<Header>,
@@ -19,7 +19,7 @@ pub struct PageTexts {
 }
 
 #[pymethods]
-impl PageTexts {
+impl PyPageTexts {
     #[new]
     fn new(buffers: Py<Buffers>) -> Self {
         Self { texts: parquet::PageTexts::default(), header: None, buffers }

@@ -131,14 +131,14 @@ impl JoinedTexts {
 }
 
 /// Texts that a separator ends, as they are found in blocks.
-#[pyclass(module = "bpetite._engine")]
-pub struct SplitTexts {
+#[pyclass(name = "SplitTexts", module = "bpetite._engine")]
+pub struct PySplitTexts {
     texts: split::SplitTexts,
     buffers: Py<Buffers>,
 }
 
 #[pymethods]
-impl SplitTexts {
+impl PySplitTexts {
     #[new]
     fn new(separator: &[u8], buffers: Py<Buffers>) -> Self {
         Self { texts: split::SplitTexts::new(separator), buffers }

@@ -5,10 +5,10 @@ use std::iter::zip;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::arena::{Arena, List};
+use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
-use super::row::Slot;
+use super::positions::{PositionArena, PositionList};
 use super::slots::{AnySlots, BATCH, Group, Slots, Standing, replace};
 use super::tokens::Code;
 use crate::error::Result;
@@ -56,18 +56,18 @@ struct Event {
     after: Code,
 }
 
-/// A part of the words and the lists of positions in it.
-pub struct Part {
+/// The words, and the lists of positions in them.
+pub struct WordStore {
     pub slots: AnySlots,
     /// The span of every token.
     pub spans: Vec<u32>,
-    /// So many threads pass over the part together.
-    hands: usize,
+    /// So many threads pass over the words together.
+    threads: usize,
     /// No more pairs stand in the words.
     pub standing: usize,
     /// By list number.
-    lists: Vec<List>,
-    arena: Arena,
+    lists: Vec<PositionList>,
+    arena: PositionArena,
     arena_limit: usize,
     /// How large the arena was when it was last looked for lists that nobody needs.
     arena_noted: usize,
@@ -90,15 +90,15 @@ const SPARE: usize = 1 << 10;
 /// With more positions than this, pairs are counted again before 32 bits cannot number them.
 const MOST_POSITIONS: usize = 3 << 30;
 
-impl Part {
-    pub fn new(slots: AnySlots, spans: &[u32], hands: usize) -> Self {
+impl WordStore {
+    pub fn new(slots: AnySlots, spans: &[u32], threads: usize) -> Self {
         Self {
             standing: slots.len(),
             slots,
             spans: spans.to_vec(),
-            hands,
+            threads,
             lists: Vec::new(),
-            arena: Arena::default(),
+            arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
             before: Neighbours::default(),
@@ -109,7 +109,7 @@ impl Part {
 
     /// Cuts the slots into stretches of whole words, one for each thread.
     pub fn stretches(&self) -> Vec<Range<usize>> {
-        self.slots.stretches(self.hands)
+        self.slots.stretches(self.threads)
     }
 
     /// How many positions a list has, of which some may no longer hold.
@@ -197,7 +197,7 @@ impl Part {
 
     /// Makes an empty list.
     pub fn add_list(&mut self) {
-        self.lists.push(List::default());
+        self.lists.push(PositionList::default());
     }
 
     /// Makes a list longer; returns where its new positions go.
@@ -230,7 +230,7 @@ impl Part {
         self.before.clear();
         self.after.clear();
         self.lists = Vec::new();
-        self.arena = Arena::default();
+        self.arena = PositionArena::default();
         self.note_size();
     }
 
@@ -248,7 +248,7 @@ impl Part {
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
         let lists = numbers.first().map_or(0, Vec::len);
-        memory::ensure(lists * (size_of::<List>() + numbers.len() * size_of::<u32>()))?;
+        memory::ensure(lists * (size_of::<PositionList>() + numbers.len() * size_of::<u32>()))?;
         self.lists.reserve_exact(lists);
         let mut ends = vec![Vec::with_capacity(lists); numbers.len()];
         let mut listed = 0;
@@ -258,7 +258,7 @@ impl Part {
                 ends.push(listed);
                 listed += numbers[list];
             }
-            self.lists.push(List { start, len: listed - start });
+            self.lists.push(PositionList { start, len: listed - start });
         }
         self.arena.reserve(listed as usize)?;
         self.arena_limit = (listed as usize + growth + SPARE).min(MOST_POSITIONS);
@@ -300,7 +300,7 @@ impl Part {
         let mut start = 0;
         for list in lists {
             let len = list.len() as u32;
-            memory::push(&mut self.lists, List { start, len })?;
+            memory::push(&mut self.lists, PositionList { start, len })?;
             let places = &mut self.arena.places()[start as usize..(start + len) as usize];
             zip(places, list).for_each(|(place, occurrence)| *place = occurrence.at());
             start += len;
@@ -333,7 +333,7 @@ impl Occurrence {
 }
 
 /// Replaces a pair at all positions where it stands; tallies what stood before and after it, and keeps the events.
-fn replace_all<S: Slot>(
+fn replace_all<S: SlotWidth>(
     slots: &mut Slots<S>,
     positions: &[u32],
     task: Task,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::memory;
 
 /// How a code is stored.
-pub trait Slot: Copy + Eq + Send + Sync {
+pub trait SlotWidth: Copy + Eq + Send + Sync {
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
     /// Memory as the slots in it.
@@ -17,7 +17,7 @@ pub trait Slot: Copy + Eq + Send + Sync {
     fn slots_mut(memory: &mut [u32]) -> &mut [Self];
 }
 
-impl Slot for u16 {
+impl SlotWidth for u16 {
     fn of(code: Code) -> Self {
         code as u16
     }
@@ -34,7 +34,7 @@ impl Slot for u16 {
     }
 }
 
-impl Slot for u32 {
+impl SlotWidth for u32 {
     fn of(code: Code) -> Self {
         code
     }
@@ -54,13 +54,13 @@ const PIECE: usize = 64;
 
 /// A row of slots.
 #[derive(Default)]
-pub struct Row<S> {
+pub struct CodeArray<S> {
     memory: Vec<u32>,
     len: usize,
     slots: PhantomData<S>,
 }
 
-impl<S: Slot> Row<S> {
+impl<S: SlotWidth> CodeArray<S> {
     /// So many slots that all hold `BOUNDARY`.
     pub fn of_boundaries(len: usize) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "it is in memory that holds nothing") };
@@ -74,8 +74,8 @@ impl<S: Slot> Row<S> {
     }
 
     /// The same codes in wide slots.
-    pub fn widened(self) -> Result<Row<u32>> {
-        let mut wide = Row { memory: self.memory, len: self.len, slots: PhantomData };
+    pub fn widened(self) -> Result<CodeArray<u32>> {
+        let mut wide = CodeArray { memory: self.memory, len: self.len, slots: PhantomData };
         wide.lengthen()?;
         // From the last to the first: where wide slots are written, no narrow one is that is still to be read.
         for start in (0..wide.len).step_by(PIECE).rev() {
@@ -101,7 +101,7 @@ impl<S: Slot> Row<S> {
     }
 }
 
-impl<S: Slot> Deref for Row<S> {
+impl<S: SlotWidth> Deref for CodeArray<S> {
     type Target = [S];
 
     fn deref(&self) -> &[S] {
@@ -109,7 +109,7 @@ impl<S: Slot> Deref for Row<S> {
     }
 }
 
-impl<S: Slot> DerefMut for Row<S> {
+impl<S: SlotWidth> DerefMut for CodeArray<S> {
     fn deref_mut(&mut self) -> &mut [S] {
         &mut S::slots_mut(&mut self.memory)[..self.len]
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_row_is_widened_and_cut_where_it_lies() {
         for len in [0, 1, 2, 7, 8, 63, 64, 65, 200] {
-            let mut row = Row::<u16>::of_boundaries(len).unwrap();
+            let mut row = CodeArray::<u16>::of_boundaries(len).unwrap();
             assert!(row.iter().all(|slot| slot.code() == BOUNDARY));
             for (slot, code) in row.iter_mut().zip(65_300..) {
                 *slot = code;
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_narrow_row_is_cut_anywhere() {
-        let mut row = Row::<u16>::of_boundaries(5).unwrap();
+        let mut row = CodeArray::<u16>::of_boundaries(5).unwrap();
         row.fill(7);
         row.truncate(3);
         assert_eq!(*row, [7, 7, 7]);

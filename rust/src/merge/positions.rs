@@ -6,31 +6,31 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::prefetch::prefetch;
 
-/// A stretch of the arena.
+/// A list: a stretch of the arena.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct List {
+pub struct PositionList {
     pub start: u32,
     pub len: u32,
 }
 
-impl List {
+impl PositionList {
     fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
 }
 
-/// All lists of a part of the words.
+/// All lists.
 #[derive(Default)]
-pub struct Arena {
+pub struct PositionArena {
     positions: Vec<u32>,
     /// Stretches that no list uses: those of class n have at least 2^n places.
-    free: [Vec<List>; 32],
+    free: [Vec<PositionList>; 32],
 }
 
 /// Shorter stretches are not worth remembering.
 const SHORTEST: u32 = 8;
 
-impl Arena {
+impl PositionArena {
     /// How many places the lists take, used or free.
     pub fn len(&self) -> usize {
         self.positions.len()
@@ -43,16 +43,16 @@ impl Arena {
     }
 
     /// The positions of a list.
-    pub fn positions(&self, list: List) -> &[u32] {
+    pub fn positions(&self, list: PositionList) -> &[u32] {
         &self.positions[list.range()]
     }
 
     /// Tells that a list will soon be read.
-    pub fn prefetch(&self, list: List) {
+    pub fn prefetch(&self, list: PositionList) {
         prefetch(&self.positions, list.start as usize);
     }
 
-    pub fn positions_mut(&mut self, list: List) -> &mut [u32] {
+    pub fn positions_mut(&mut self, list: PositionList) -> &mut [u32] {
         &mut self.positions[list.range()]
     }
 
@@ -71,11 +71,11 @@ impl Arena {
     }
 
     /// A new stretch, with anything in it.
-    pub fn take(&mut self, len: u32) -> Result<List> {
+    pub fn take(&mut self, len: u32) -> Result<PositionList> {
         let class = len.max(1).next_power_of_two().ilog2() as usize;
         if let Some(stretch) = self.free.iter_mut().skip(class).find_map(Vec::pop) {
-            self.give_back(List { start: stretch.start + len, len: stretch.len - len });
-            return Ok(List { start: stretch.start, len });
+            self.give_back(PositionList { start: stretch.start + len, len: stretch.len - len });
+            return Ok(PositionList { start: stretch.start, len });
         }
         let (start, end) = (self.positions.len(), self.positions.len() + len as usize);
         if end > u32::MAX as usize {
@@ -84,18 +84,18 @@ impl Arena {
         }
         memory::reserve(&mut self.positions, len as usize)?;
         self.positions.resize(end, 0);
-        Ok(List { start: start as u32, len })
+        Ok(PositionList { start: start as u32, len })
     }
 
     /// Ends the use of a stretch.
-    pub fn give_back(&mut self, stretch: List) {
+    pub fn give_back(&mut self, stretch: PositionList) {
         if stretch.len >= SHORTEST {
             self.free[stretch.len.ilog2() as usize].push(stretch);
         }
     }
 
     /// Makes a list longer; its new places come behind those that it had.
-    pub fn lengthen(&mut self, list: List, by: u32) -> Result<List> {
+    pub fn lengthen(&mut self, list: PositionList, by: u32) -> Result<PositionList> {
         let longer = self.take(list.len + by)?;
         self.positions.copy_within(list.range(), longer.start as usize);
         self.give_back(list);

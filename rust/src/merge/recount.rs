@@ -6,10 +6,11 @@ use std::ops::Range;
 
 use super::Rules;
 use super::pairs::{DenseLists, PairTable, add, codes_of, key_of};
-use super::part::{Occurrence, Part};
 use super::queue::Candidate;
 use super::slots::{Group, Standing};
 use super::tokens::{Code, Tokens};
+use super::tuning::{FEW_FOR_EACH_MERGE, MOST_SORTED, Tuning};
+use super::word_store::{Occurrence, WordStore};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
@@ -17,8 +18,8 @@ use crate::prefetch::prefetch;
 use crate::watch::Pulse;
 use crate::workers;
 
-/// The pairs that a census found, with the numbers of their lists.
-pub struct Census {
+/// The pairs that a recount found, with the numbers of their lists.
+pub struct Recount {
     /// Every pair that occurs this often, and may be merged, is followed.
     pub threshold: u64,
     pub followed: PairTable,
@@ -40,40 +41,30 @@ struct Found {
 pub struct Plan<'a> {
     pub tokens: &'a Tokens,
     pub rules: &'a Rules,
+    pub tuning: &'a Tuning,
     /// The threshold wished for; `None` for one that leaves room for `slack` times the merges that are to be made,
     /// were all pairs equally frequent, or `slack_of_few` times where pairs are few.
     pub threshold: Option<u64>,
-    pub merges: Option<u64>,
-    pub slack: u64,
-    pub slack_of_few: u64,
-    /// As long as so many pairs reach it, the threshold may be higher than wished for, but not above `most`.
+    /// As long as enough pairs reach it, the threshold may be higher than wished for, but not above `most`.
     pub most: u64,
-    pub enough: usize,
-    /// Up to so many codes, every pair has a counter of its own.
-    pub dense: usize,
-    /// Where there are at most so many pairs for each hundred slots, they are put in order.
-    pub few: u64,
-    /// The positions that may be added before a recount, for each pair that stands in the words, in percent.
-    pub growth: usize,
-    /// How fast a threshold that no pair reaches falls.
-    pub divisor: u64,
+    /// How many merges are left to make; `None` without a bound.
+    pub merges: Option<u64>,
 }
-
-/// To put more pairs in order would take too long without a look at whether to stop.
-const MOST_SORTED: usize = 1 << 22;
-
-/// Where fewer pairs stand for each merge, the last merges are made of pairs so rare that to follow them from the start
-/// costs more than to count again.
-const FEW: u64 = 24;
 
 impl Plan<'_> {
     /// The threshold wished for where so many pairs stand, with counts of this sum.
     fn threshold(&self, total: u64, standing: usize) -> u64 {
         let room = self.merges.map_or(u64::MAX, |merges| {
-            let few = standing as u64 / FEW < merges;
-            merges.saturating_mul(if few { self.slack_of_few } else { self.slack })
+            let few = standing as u64 / FEW_FOR_EACH_MERGE < merges;
+            merges.saturating_mul(if few { self.tuning.slack_of_few } else { self.tuning.slack })
         });
         self.threshold.unwrap_or(total / room.max(1))
+    }
+
+    /// More pairs than this need not be followed.
+    fn enough(&self) -> usize {
+        let pairs = self.merges.map(|merges| merges.saturating_mul(self.tuning.enough as u64));
+        pairs.map_or(usize::MAX, |pairs| pairs as usize)
     }
 
     fn allows(&self, key: u64) -> bool {
@@ -82,19 +73,21 @@ impl Plan<'_> {
     }
 }
 
-impl Census {
+impl Recount {
     /// Counts the pairs and lists the positions of the frequent ones; `None` when none may be merged.
-    pub fn take(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        if part.standing as u64 * 100 <= part.slots.len() as u64 * plan.few && part.standing <= MOST_SORTED {
-            return Self::take_sorted(part, plan, pulse);
+    pub fn take(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        if store.standing as u64 * 100 <= store.slots.len() as u64 * plan.tuning.few
+            && store.standing <= MOST_SORTED
+        {
+            return Self::take_sorted(store, plan, pulse);
         }
         if plan.threshold.is_some() {
-            part.compact(pulse)?;
+            store.compact(pulse)?;
         }
-        if plan.tokens.len() <= plan.dense {
-            Self::take_dense(part, plan, pulse)
+        if plan.tokens.len() <= plan.tuning.dense {
+            Self::take_dense(store, plan, pulse)
         } else {
-            Self::take_sketched(part, plan, pulse)
+            Self::take_sketched(store, plan, pulse)
         }
     }
 
@@ -125,36 +118,36 @@ impl Census {
     /// Puts the followed pairs' positions into lists.
     fn list(
         self,
-        part: &mut Part,
+        store: &mut WordStore,
         numbers: &Numbers,
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
-        let dense = (codes <= plan.dense).then(|| DenseLists::new(codes, &self.followed));
-        let growth = part.standing / 100 * plan.growth;
+        let dense = (codes <= plan.tuning.dense).then(|| DenseLists::new(codes, &self.followed));
+        let growth = store.standing / 100 * plan.tuning.growth;
         match &dense {
-            Some(lists) => part.list_all(lists, numbers, growth, pulse)?,
-            None => part.list_all(&self.followed, numbers, growth, pulse)?,
+            Some(lists) => store.list_all(lists, numbers, growth, pulse)?,
+            None => store.list_all(&self.followed, numbers, growth, pulse)?,
         }
         Ok(Some(self))
     }
 
     /// Puts the pairs in order, to count them and to list their positions at once.
-    fn take_sorted(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        let ranges = gather(part, plan, pulse)?;
+    fn take_sorted(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        let ranges = gather(store, plan, pulse)?;
         let of = ranges.len();
         let sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
-            Sorted::of(pieces, (nth, of), part, pulse)
+            Sorted::of(pieces, (nth, of), store, pulse)
         })?;
-        part.standing = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
+        store.standing = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
         let counts = || sorted.iter().flat_map(|sorted| &sorted.runs).map(|run| run.count);
         let Some(highest) = counts().max() else {
             return Ok(None);
         };
         let total = counts().fold(0, u64::saturating_add);
-        let likely = reached_by(plan.enough, counts())?.min(plan.most);
-        let threshold = plan.threshold(total, part.standing).max(likely).clamp(1, highest);
+        let likely = reached_by(plan.enough(), counts())?.min(plan.most);
+        let threshold = plan.threshold(total, store.standing).max(likely).clamp(1, highest);
         let frequent = || {
             let runs =
                 sorted.iter().flat_map(|sorted| sorted.runs.iter().map(|run| (run.count, sorted.range(run))));
@@ -169,16 +162,16 @@ impl Census {
             *followed.list_mut(place) = list as u32;
         }
         let places = frequent().map(|(_, occurrences)| occurrences.len()).sum();
-        let growth = part.standing / 100 * plan.growth;
-        part.take_lists(frequent().map(|(_, occurrences)| occurrences), places, growth)?;
+        let growth = store.standing / 100 * plan.tuning.growth;
+        store.take_lists(frequent().map(|(_, occurrences)| occurrences), places, growth)?;
         Ok(Some(Self { threshold, followed }))
     }
 
-    fn take_dense(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    fn take_dense(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
-        let counted = on_stretches(part, pulse, |part, stretch, pulse| {
+        let counted = on_stretches(store, pulse, |store, stretch, pulse| {
             let mut counters = vec![(0u64, 0u32); codes * codes];
-            part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
+            store.slots.each_batch(stretch, &store.spans, pulse, |batch| {
                 for pair in batch {
                     let (left, right) = codes_of(pair.key);
                     let counter = &mut counters[left as usize * codes + right as usize];
@@ -189,7 +182,7 @@ impl Census {
             })?;
             Ok(counters)
         })?;
-        part.standing = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
+        store.standing = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
         let mut total = 0u64;
         let mut found = Vec::new();
         for at in 0..codes * codes {
@@ -206,38 +199,38 @@ impl Census {
         let Some(highest) = found.iter().map(|pair| pair.count).max() else {
             return Ok(None);
         };
-        let threshold = plan.threshold(total, part.standing).clamp(1, highest);
+        let threshold = plan.threshold(total, store.standing).clamp(1, highest);
         let number = |counters: &Vec<(u64, u32)>, key| {
             let (left, right) = codes_of(key);
             counters[left as usize * codes + right as usize].1
         };
         match Self::follow(found, threshold, &counted, number)? {
-            Some((census, numbers)) => census.list(part, &numbers, plan, pulse),
+            Some((recount, numbers)) => recount.list(store, &numbers, plan, pulse),
             None => Ok(None),
         }
     }
 
     /// First bounds every pair's count from above, by adding up many pairs in each of few counters; then counts
     /// only the pairs that may reach the threshold.
-    fn take_sketched(part: &mut Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        let slots = part.slots.len();
-        let sketches = on_stretches(part, pulse, |part, stretch, pulse| {
-            Sketch::draw(part, stretch, slots, plan, pulse)
+    fn take_sketched(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+        let slots = store.slots.len();
+        let sketches = on_stretches(store, pulse, |store, stretch, pulse| {
+            Sketch::draw(store, stretch, slots, plan, pulse)
         })?;
-        part.standing = sketches.iter().map(|sketch| sketch.standing).sum();
+        store.standing = sketches.iter().map(|sketch| sketch.standing).sum();
         let Some(sketch) = sketches.into_iter().reduce(Sketch::combine) else {
             return Ok(None);
         };
         let Some(highest) = sketch.highest() else {
             return Ok(None);
         };
-        let likely = sketch.reached_by(plan.enough)?.min(plan.most);
+        let likely = sketch.reached_by(plan.enough())?.min(plan.most);
         let mut threshold = plan.threshold(sketch.total, sketch.standing).max(likely).clamp(1, highest);
         loop {
-            let counted = on_stretches(part, pulse, |part, stretch, pulse| {
+            let counted = on_stretches(store, pulse, |store, stretch, pulse| {
                 let mut pairs = PairTable::with_capacity(sketch.number_that_reach(threshold))?;
                 let mut likely: Vec<Standing> = Vec::new();
-                part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
+                store.slots.each_batch(stretch, &store.spans, pulse, |batch| {
                     likely.clear();
                     likely.extend(batch.iter().filter(|pair| sketch.may_reach(pair.key, threshold)).copied());
                     likely.iter().for_each(|pair| pairs.prefetch(pair.key));
@@ -252,36 +245,36 @@ impl Census {
             })?;
             let number = |pairs: &PairTable, key| pairs.find(key).map_or(0, |place| pairs.list(place));
             let found = add_up(&counted, plan)?;
-            if let Some((census, numbers)) = Self::follow(found, threshold, &counted, number)? {
+            if let Some((recount, numbers)) = Self::follow(found, threshold, &counted, number)? {
                 drop(counted);
-                return census.list(part, &numbers, plan, pulse);
+                return recount.list(store, &numbers, plan, pulse);
             }
             if threshold == 1 {
                 return Ok(None);
             }
-            threshold = (threshold / plan.divisor).max(1);
+            threshold = (threshold / plan.tuning.divisor.max(2)).max(1);
         }
     }
 }
 
 /// Does a job on every stretch of the words.
 fn on_stretches<R: Send>(
-    part: &Part,
+    store: &WordStore,
     pulse: &mut Pulse<'_>,
-    job: impl Fn(&Part, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
+    job: impl Fn(&WordStore, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    workers::each(part.stretches(), pulse, |stretch, pulse| job(part, stretch, pulse))
+    workers::each(store.stretches(), pulse, |stretch, pulse| job(store, stretch, pulse))
 }
 
 /// The occurrences of all pairs, divided by the pairs' hashes into as many ranges as there are threads; those
 /// of a range in pieces.
-fn gather(part: &Part, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
-    let stretches = part.stretches();
+fn gather(store: &WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
+    let stretches = store.stretches();
     let of = stretches.len();
     let seed = HashSeed::of_process();
     let pieces = workers::each(stretches, pulse, |stretch, pulse| {
         let mut pieces = vec![Vec::new(); of];
-        part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
+        store.slots.each_batch(stretch, &store.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
                 let piece = &mut pieces[range_of(seed, pair.key, of)];
                 memory::push(piece, Occurrence::of(pair))
@@ -322,7 +315,7 @@ impl Sorted {
     fn of(
         pieces: Vec<Vec<Occurrence>>,
         (nth, of): (usize, usize),
-        part: &Part,
+        store: &WordStore,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         let occurrences = in_order(pieces, (nth, of))?;
@@ -333,7 +326,7 @@ impl Sorted {
             let mut count = 0;
             for at in run.iter().map(Occurrence::at) {
                 if !group.contains(at) {
-                    group = part.slots.group(at as usize);
+                    group = store.slots.group(at as usize);
                 }
                 add(&mut count, group.count)?;
             }
@@ -417,7 +410,7 @@ const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
 impl Sketch {
     /// A sketch of a stretch of words that take so many slots in all.
     fn draw(
-        part: &Part,
+        store: &WordStore,
         stretch: Range<usize>,
         slots: usize,
         plan: &Plan<'_>,
@@ -426,7 +419,7 @@ impl Sketch {
         let size = slots.max(1).ilog2().clamp(*SIZES.start(), *SIZES.end());
         let mut sketch =
             Self { counters: vec![0; 1 << size], seed: HashSeed::of_process(), total: 0, standing: 0 };
-        part.slots.each_batch(stretch, &part.spans, pulse, |batch| {
+        store.slots.each_batch(stretch, &store.spans, pulse, |batch| {
             batch.iter().for_each(|pair| prefetch(&sketch.counters, sketch.place(pair.key)));
             sketch.standing += batch.len();
             for pair in batch.iter().filter(|pair| plan.allows(pair.key)) {
