@@ -15,6 +15,7 @@ __all__ = [
     "EncodeStream",
     "Encoder",
     "FieldTexts",
+    "GrowingEncoding",
     "Gunzip",
     "JoinedTexts",
     "PageTexts",
@@ -209,6 +210,9 @@ class Encoder:
     def encode_stream(self, special: _Special = "parse") -> EncodeStream:
         """Begin a text that arrives in pieces."""
 
+    def growing(self, special: _Special = "parse") -> GrowingEncoding:
+        """Begin with an empty text that grows at its end."""
+
     def decode(self, ids: _Ids, errors: str = "strict") -> str:
         """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
 
@@ -233,6 +237,42 @@ class EncodeStream:
 
     def finish(self) -> list[int]:
         """Return the ids that were held back; a new text may then begin."""
+
+@final
+class GrowingEncoding:
+    """A text that grows at its end, and its ids: always those of encoding all of it.
+
+    Made by `Tokenizer.growing`. One thread at a time may use it.
+    """
+
+    def append(self, text: str) -> int:
+        """Go on with this text, and return how many of the ids before have stayed: the others are new.
+
+        The cost is that of what is appended, and of the text after the last place where no later text can
+        change the ids: a word or two with the named patterns, and with a custom one all text after the last
+        special token.
+        """
+
+    def truncate(self, length: int) -> int:
+        """Keep the first `length` characters of the text, and return how many ids have stayed."""
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text."""
+
+    def ids_from(self, start: int) -> list[int]:
+        """Return the ids from number `start` on, such as those that `append` has changed."""
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+
+    @property
+    def settled(self) -> int:
+        """How many ids, counted from the first, no later text can change."""
+
+    def __len__(self) -> int:
+        """Return how many ids there are."""
 
 @final
 class DecodeStream:

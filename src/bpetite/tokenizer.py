@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bpetite import _persistence
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, pretokenize
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pretokenize
 from bpetite._internal.files import write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
@@ -333,6 +333,23 @@ class Tokenizer:
         for piece in iterable:
             yield from stream.feed(piece)
         yield from stream.finish()
+
+    def growing(self, text: str = "", *, special: Special = "parse") -> GrowingEncoding:
+        """Return a text that can be appended to, with its ids: always those of encoding all of it.
+
+        For prompts that grow turn by turn: appending costs what is appended, not what was there before.
+        `append` returns how many of the ids before have stayed, `settled` tells how many no later text can
+        change, and `truncate` goes back to the first so many characters.
+
+        >>> prompt = Tokenizer.train("ab ab ab", 258).growing("ab a")
+        >>> prompt.ids
+        [256, 32, 97]
+        >>> prompt.append("b ab"), prompt.ids
+        (1, [256, 257, 257])
+        """
+        growing = self._encoder.growing(special)
+        growing.append(text)
+        return growing
 
     def encode_with_offsets(
         self, text: str, *, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"

@@ -10,6 +10,7 @@ use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod cache;
+mod growing;
 mod memory;
 mod merges;
 mod merging;
@@ -17,10 +18,12 @@ mod offsets;
 mod ordinary;
 mod parallel;
 mod row;
+mod settled;
 mod special;
 mod stream;
 
 use cache::Cache;
+pub use growing::Growing;
 use merges::Merges;
 pub use offsets::{Unit, spans};
 pub use ordinary::Workspace;
@@ -35,7 +38,7 @@ pub struct Definition<'a> {
     pub pattern: &'a str,
     /// The id and bytes of every token but the special ones. A byte that has none can be no part of a text.
     pub tokens: &'a [(u32, &'a [u8])],
-    /// TokenBytes that no text ever becomes; their ids have these bytes.
+    /// Tokens that no text ever becomes; their ids have these bytes.
     pub decode_only: &'a [(u32, Vec<u8>)],
     /// Left id, right id and resulting id of every merge, in the order of rank, which may be any.
     pub merges: &'a [[u32; 3]],
@@ -50,7 +53,7 @@ pub struct Encoder {
     merges: Merges,
     tokens: TokenBytes,
     special_tokens: SpecialTokens,
-    /// TokenBytes that a whole pretoken becomes without merging.
+    /// Tokens that a whole pretoken becomes without merging.
     whole: HashMap<Box<[u8]>, u32>,
     cache: Cache,
     largest_id: u32,
@@ -229,6 +232,11 @@ impl Encoder {
         Err(Error::Value(
             "the pattern puts spaces into a text, so that its tokens have no places in it".into(),
         ))
+    }
+
+    /// Fail if there is a special token in a text.
+    pub fn check_special_tokens(&self, text: &str) -> Result<()> {
+        self.special_tokens.split(text, Special::Error).try_for_each(|segment| segment.map(drop))
     }
 
     /// Encode one text on this thread.

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use super::settled::FIRST_LOOK;
 use super::special::Special;
-use super::{Encoder, Workspace, character_start};
+use super::{Encoder, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
-
-/// How far back the first look for a place to cut goes; each further look goes four times as far.
-const FIRST_LOOK: usize = 64;
 
 /// Encodes a text that arrives in pieces; all ids together are those of the joined text.
 ///
@@ -53,55 +51,9 @@ impl EncodeStream {
         if self.pending.len() < self.worth_a_look {
             return 0;
         }
-        let end = self.last_cut();
-        self.worth_a_look = if end == 0 { self.pending.len() * 5 / 4 } else { 0 };
-        if self.pending.len() < FIRST_LOOK {
-            self.worth_a_look = 0;
-        }
+        let end = self.encoder.settled_end(&self.pending, self.special);
+        let uncut = end == 0 && self.pending.len() >= FIRST_LOOK;
+        self.worth_a_look = if uncut { self.pending.len() * 5 / 4 } else { 0 };
         end
-    }
-
-    /// The last place where the pending text may be cut whatever follows, or 0.
-    fn last_cut(&self) -> usize {
-        let (start, sure_end) = self.last_segment();
-        let ordinary = &self.pending[start..sure_end];
-        let mut back = FIRST_LOOK;
-        loop {
-            let look = character_start(ordinary, ordinary.len().saturating_sub(back));
-            match self.last_safe_cut(ordinary, look) {
-                Some(cut) => return start + cut,
-                None if look == 0 => return start,
-                None => back *= 4,
-            }
-        }
-    }
-
-    fn last_safe_cut(&self, text: &str, from: usize) -> Option<usize> {
-        let mut last = None;
-        let mut from = from;
-        while let Some(cut) = self.encoder.pattern.safe_cut(text, from).filter(|&cut| cut < text.len()) {
-            last = Some(cut);
-            from = cut + text[cut..].chars().next().map_or(1, char::len_utf8);
-        }
-        last
-    }
-
-    /// Where the ordinary text after the last settled special token begins, and up to where it is sure to be
-    /// ordinary: a special token that begins behind that place may still be completed, or become a longer one.
-    fn last_segment(&self) -> (usize, usize) {
-        let text = &self.pending;
-        let longest = self.encoder.special_tokens.longest();
-        if self.special == Special::Text || longest == 0 {
-            return (0, text.len());
-        }
-        let sure_end = (text.len() + 1).saturating_sub(longest);
-        let mut start = 0;
-        while let Some((found, _)) = self.encoder.special_tokens.find(text, start) {
-            if found.start >= sure_end {
-                break;
-            }
-            start = found.end;
-        }
-        (start, character_start(text, sure_end.max(start)))
     }
 }

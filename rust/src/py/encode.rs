@@ -218,6 +218,13 @@ impl PyEncoder {
         Ok(PyEncodeStream { stream })
     }
 
+    #[pyo3(signature = (special="parse"))]
+    fn growing(&self, special: &str) -> PyResult<GrowingEncoding> {
+        let (encoder, special) = (Arc::clone(&self.encoder), named_special(special)?);
+        let growing = encode::Growing::new(Arc::clone(&encoder), special)?;
+        Ok(GrowingEncoding { growing, encoder, special })
+    }
+
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
         text_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, errors)
@@ -383,6 +390,72 @@ impl PyEncodeStream {
             self.stream.finish(&mut ids, &mut Pulse::of(watch)).map(|()| ids)
         })?;
         list(py, &ids)
+    }
+}
+
+/// A text that grows at its end, and its ids: always those of encoding all of it.
+#[pyclass(module = "bpetite._engine")]
+pub struct GrowingEncoding {
+    growing: encode::Growing,
+    encoder: Arc<encode::Encoder>,
+    special: Special,
+}
+
+#[pymethods]
+impl GrowingEncoding {
+    fn append(&mut self, text: &Bound<'_, PyString>) -> PyResult<usize> {
+        let (py, piece) = (text.py(), text.to_str()?);
+        let before = self.growing.text().len();
+        let appended = if piece.len() < SHORT {
+            self.growing.append(piece, &mut Pulse::of(&mut Unwatched))
+        } else {
+            py.detach(|| self.growing.append(piece, &mut Pulse::of(&mut PyWatch::default())))
+        };
+        if appended.is_err() && self.special == Special::Error {
+            // A refusal tells the place in the whole text.
+            let whole = [&self.growing.text()[..before], piece].concat();
+            self.encoder.check_special_tokens(&whole)?;
+        }
+        Ok(appended?)
+    }
+
+    fn truncate(&mut self, py: Python<'_>, length: usize) -> PyResult<usize> {
+        let mut places = self.growing.text().char_indices().map(|(place, _)| place);
+        match places.nth(length) {
+            None => Ok(self.growing.ids().len()),
+            Some(place) => {
+                Ok(py.detach(|| self.growing.truncate(place, &mut Pulse::of(&mut PyWatch::default())))?)
+            }
+        }
+    }
+
+    #[getter]
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        list(py, self.growing.ids())
+    }
+
+    fn ids_from<'py>(&self, py: Python<'py>, start: usize) -> PyResult<Bound<'py, PyList>> {
+        list(py, self.growing.ids().get(start..).unwrap_or_default())
+    }
+
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        memory::ensure(4 * self.growing.text().len())?;
+        Ok(PyString::new(py, self.growing.text()))
+    }
+
+    #[getter]
+    fn settled(&self) -> usize {
+        self.growing.settled_ids()
+    }
+
+    fn __len__(&self) -> usize {
+        self.growing.ids().len()
+    }
+
+    fn __repr__(&self) -> String {
+        let (ids, settled) = (self.growing.ids().len(), self.growing.settled_ids());
+        format!("GrowingEncoding({ids} ids, {settled} of them settled)")
     }
 }
 

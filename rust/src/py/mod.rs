@@ -25,8 +25,8 @@ mod recover;
 mod spell;
 mod texts;
 
-/// The hot loops of bpetite.
-#[pymodule]
+/// The hot loops of bpetite. It has not been tried without the GIL, so a free-threaded Python is told to switch it on.
+#[pymodule(gil_used = true)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
@@ -40,6 +40,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<count::PyCountTable>()?;
     module.add_class::<encode::PyEncoder>()?;
     module.add_class::<encode::PyEncodeStream>()?;
+    module.add_class::<encode::GrowingEncoding>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
     module.add_class::<texts::Buffers>()?;

@@ -397,6 +397,12 @@ class PreparedEncoder:
             self._refuse("the ids of a text that arrives in pieces")
         return self._encoder.encode_stream(special)
 
+    def growing(self, special: Special = "parse") -> Any:
+        """Begin with an empty text that grows, if what is appended cannot change what was there."""
+        if not self._is_streamable:
+            self._refuse("the ids of a text that grows")
+        return self._encoder.growing(special)
+
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
         """Return how many ids encoding a text gives."""
         return sum(

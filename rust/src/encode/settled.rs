@@ -1,0 +1,52 @@
+//! The beginning of a text in, the last place out where it may be cut whatever follows.
+
+use super::special::Special;
+use super::{Encoder, character_start};
+
+/// How far back the first look for a place to cut goes; each further look goes four times as far.
+pub const FIRST_LOOK: usize = 64;
+
+impl Encoder {
+    /// The last place in a text where it may be cut whatever follows, or 0: the ids of the part before it are final, and
+    /// those of the rest are what the rest gives by itself. A pattern without safe cuts is cut behind special tokens only.
+    pub(super) fn settled_end(&self, text: &str, special: Special) -> usize {
+        let (start, sure_end) = self.last_segment(text, special);
+        let ordinary = &text[start..sure_end];
+        let mut back = FIRST_LOOK;
+        loop {
+            let look = character_start(ordinary, ordinary.len().saturating_sub(back));
+            match self.last_safe_cut(ordinary, look) {
+                Some(cut) => return start + cut,
+                None if look == 0 => return start,
+                None => back *= 4,
+            }
+        }
+    }
+
+    fn last_safe_cut(&self, text: &str, mut from: usize) -> Option<usize> {
+        let mut last = None;
+        while let Some(cut) = self.pattern.safe_cut(text, from).filter(|&cut| cut < text.len()) {
+            last = Some(cut);
+            from = cut + text[cut..].chars().next().map_or(1, char::len_utf8);
+        }
+        last
+    }
+
+    /// Where the ordinary text after the last settled special token begins, and up to where it is sure to be
+    /// ordinary: a special token that begins behind that place may still be completed, or become a longer one.
+    fn last_segment(&self, text: &str, special: Special) -> (usize, usize) {
+        let longest = self.special_tokens.longest();
+        if special == Special::Text || longest == 0 {
+            return (0, text.len());
+        }
+        let sure_end = (text.len() + 1).saturating_sub(longest);
+        let mut start = 0;
+        while let Some((found, _)) = self.special_tokens.find(text, start) {
+            if found.start >= sure_end {
+                break;
+            }
+            start = found.end;
+        }
+        (start, character_start(text, sure_end.max(start)))
+    }
+}

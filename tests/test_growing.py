@@ -1,0 +1,116 @@
+"""A text that grows has the ids of the whole text after every step, whatever the pattern."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, _encoder
+from bpetite.patterns import PATTERNS
+
+CORPUS = (
+    "the cat's hat, the 12 345 rats\n\n  and the caf\u00e9 \u5929\u5730 <s><s>x \tHTTPServer's don't " * 4
+)
+
+CUSTOM = [r"\w+|[^\w\s]+", r"(?=a)a|b+", r"[a-z ]+|\s", r".{1,7}(?=\s|$)|\s"]
+
+TOKENIZERS = {
+    pattern: Tokenizer.train_from_iterator([CORPUS], 300, pattern=pattern, special_tokens=["<s>", "<s><s>x"])
+    for pattern in [*PATTERNS.values(), *CUSTOM]
+}
+
+PIECES = [
+    "<s>",
+    "<s><s>",
+    "<",
+    "s>",
+    "x",
+    " ",
+    "  ",
+    "\n",
+    "\r\n",
+    "'",
+    "'s",
+    "s",
+    "l",
+    "the",
+    " the",
+    "T",
+    "1",
+    "234",
+]
+PIECES += [
+    "\u00e9",
+    "\u0301",
+    "\u5929\u5730",
+    "\u3000",
+    "!",
+    "?!\n",
+    "a",
+    "b",
+    "\t",
+    "\U0001f389",
+    "/",
+    "HTTP",
+]
+pieces = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join))
+steps = st.lists(st.one_of(pieces, st.integers(0, 60)), max_size=12)
+"""Texts to append, and lengths to cut the text to."""
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+@pytest.mark.parametrize("pattern", TOKENIZERS)
+@given(steps=steps)
+def test_the_ids_are_those_of_the_whole_text_after_every_step(
+    pattern: str, special: str, steps: list[str | int]
+) -> None:
+    tokenizer = TOKENIZERS[pattern]
+    growing, text = tokenizer.growing(special=special), ""  # type: ignore[arg-type]
+    for step in steps:
+        before, settled = growing.ids, growing.settled
+        if isinstance(step, str):
+            text += step
+            stayed = growing.append(step)
+            assert settled <= stayed
+        else:
+            text = text[:step]
+            stayed = growing.truncate(step)
+        ids = tokenizer.encode(text, special)  # type: ignore[arg-type]
+        assert (growing.text, growing.ids, len(growing)) == (text, ids, len(ids))
+        assert growing.ids_from(stayed) == ids[stayed:]
+        assert before[:stayed] == ids[:stayed]
+        assert growing.settled <= len(ids)
+
+
+@given(parts=st.lists(pieces, max_size=6))
+def test_a_growing_text_encodes_as_specified(parts: list[str]) -> None:
+    tokenizer = TOKENIZERS[PATTERNS["gpt2"]]
+    vocabulary = tokenizer.vocabulary
+    growing = tokenizer.growing()
+    for part in parts:
+        growing.append(part)
+    tokens = {**vocabulary.tokens, **{id_: text.encode() for text, id_ in vocabulary.special_tokens.items()}}
+    expected = _encoder.encode("".join(parts), tokens, vocabulary.merges, vocabulary.special_tokens)
+    assert growing.ids == expected
+
+
+@pytest.mark.parametrize("pattern", PATTERNS.values())
+def test_nearly_all_ids_of_a_named_pattern_are_settled(pattern: str) -> None:
+    growing = TOKENIZERS[pattern].growing("the cat sat on the mat. " * 1000)
+    if pattern != PATTERNS["none"]:
+        assert growing.settled > len(growing) - 30
+
+
+def test_after_an_error_all_is_as_it_was() -> None:
+    tokenizer = TOKENIZERS[PATTERNS["gpt2"]]
+    growing = tokenizer.growing("the c", special="error")
+    ids = growing.ids
+    with pytest.raises(ValueError, match='"<s>" at character 7'):
+        growing.append("at<s>")
+    with pytest.raises(UnicodeEncodeError):
+        growing.append("\ud800")
+    with pytest.raises(OverflowError):
+        growing.truncate(-1)
+    assert (growing.text, growing.ids) == ("the c", ids)
+    growing.append("at")
+    assert growing.ids == tokenizer.encode("the cat")
+    assert repr(growing).startswith("GrowingEncoding(")
