@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.context import BaseContext
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bpetite import Tokenizer
@@ -121,6 +122,72 @@ def test_tokenizers_see_nothing_of_what_those_before_them_learned() -> None:
     with multiprocessing.get_context("fork").Pool(2) as children:
         assert children.map(encode_in_turn, [4, 4]) == [ids[:4]] * 2
     assert encode_in_turn(2) == ids[:2]
+
+
+FORKS = """
+import os, sys, threading, time
+from bpetite._engine import pretokenize
+from bpetite.patterns import PATTERNS
+
+def first_use():
+    for pattern in PATTERNS.values():
+        pretokenize("d\u00e9j\u00e0 vu 12", pattern)
+
+for attempt in range(40):
+    child = os.fork()
+    if not child:  # In which nothing has been made yet.
+        thread = threading.Thread(target=first_use)
+        thread.start()
+        time.sleep(attempt / 40 * 0.002)
+        grandchild = os.fork()
+        if not grandchild:
+            first_use()
+            os._exit(0)
+        deadline = time.monotonic() + 20
+        while not (ended := os.waitpid(grandchild, os.WNOHANG))[0] and time.monotonic() < deadline:
+            time.sleep(0.001)
+        thread.join()
+        if not ended[0]:
+            os.kill(grandchild, 9)
+        os._exit(0 if ended[0] else 1)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"attempt {attempt}: the forked process did not end")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_fork_during_the_first_use_of_anything_leaves_nobody_waiting() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKS], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_slow_import_of_regex_is_left_to_the_specification() -> None:
+    """It also switches the lock of a free-threaded Python on."""
+    work = "import sys; from bpetite import Tokenizer; Tokenizer.train('a b', 257).encode('a b')"
+    done = subprocess.run([sys.executable, "-c", f"{work}; sys.exit('regex' in sys.modules)"], check=False)
+    assert done.returncode == 0
+
+
+def test_ids_may_be_written_while_they_are_decoded() -> None:
+    ids = np.full(3_000_000, 97, np.uint32)
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            ids[:] = 98
+            ids[:] = 97
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(20):
+            assert set(TOKENIZER.decode(ids)) <= {"a", "b"}
+            assert set(TOKENIZER.decode_bytes(ids)) <= set(b"ab")
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_an_event_loop_goes_on_while_its_executors_encode() -> None:

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::Result;
 use crate::memory;
-use crate::tokens::TokenBytes;
+use crate::tokens::{StoredId, TokenBytes};
 use crate::watch::Pulse;
 
 /// How many ids are decoded between two beats of the pulse.
@@ -17,7 +17,7 @@ const STRETCH: usize = 1 << 14;
 const MUCH: usize = 1 << 22;
 
 /// How many bytes the ids are together; an unknown id is an error.
-pub fn decoded_length(tokens: &TokenBytes, ids: &[u32], pulse: &mut Pulse) -> Result<usize> {
+pub fn decoded_length<I: StoredId>(tokens: &TokenBytes, ids: &[I], pulse: &mut Pulse) -> Result<usize> {
     let mut length = 0;
     for stretch in ids.chunks(STRETCH) {
         length += tokens.total_length(stretch)?;
@@ -27,9 +27,9 @@ pub fn decoded_length(tokens: &TokenBytes, ids: &[u32], pulse: &mut Pulse) -> Re
 }
 
 /// Write the bytes of the ids to the start of the room and return their number.
-pub fn decode(
+pub fn decode<I: StoredId>(
     tokens: &TokenBytes,
-    ids: &[u32],
+    ids: &[I],
     room: &mut [MaybeUninit<u8>],
     pulse: &mut Pulse,
 ) -> Result<usize> {
@@ -42,7 +42,12 @@ pub fn decode(
 }
 
 /// Write the bytes of the ids behind those of a row.
-pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
+pub fn decode_onto<I: StoredId>(
+    tokens: &TokenBytes,
+    ids: &[I],
+    bytes: &mut Vec<u8>,
+    pulse: &mut Pulse,
+) -> Result<()> {
     for stretch in ids.chunks(STRETCH) {
         memory::reserve(bytes, most_bytes(tokens, stretch)?)?;
         let length = tokens.write(stretch, bytes.spare_capacity_mut())?;
@@ -54,7 +59,7 @@ pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse:
 }
 
 /// No less than what the ids are together, and not far more: a bound that costs nothing if it is small enough.
-fn most_bytes(tokens: &TokenBytes, ids: &[u32]) -> Result<usize> {
+fn most_bytes<I: StoredId>(tokens: &TokenBytes, ids: &[I]) -> Result<usize> {
     let most = ids.len().saturating_mul(tokens.longest());
     if most <= MUCH { Ok(most) } else { tokens.total_length(ids) }
 }

@@ -5,7 +5,8 @@
 //! table is filled again with another seed. No answer depends on a seed, or on the order of a table.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::OnceLock;
+
+use crate::once::Once;
 
 /// The longest pretoken that is its own key.
 pub const LONGEST: usize = 15;
@@ -79,8 +80,8 @@ pub struct HashSeed([u64; 3]);
 impl HashSeed {
     /// The seed of this process: random, and the same until it ends.
     pub fn of_process() -> Self {
-        static SEED: OnceLock<HashSeed> = OnceLock::new();
-        *SEED.get_or_init(Self::random)
+        static SEED: Once<HashSeed> = Once::new();
+        *SEED.get_or_make(|| Box::new(Self::random()))
     }
 
     /// A seed that nothing else has.

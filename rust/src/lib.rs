@@ -13,6 +13,7 @@ pub mod json_lines;
 mod key;
 mod memory;
 pub mod merge;
+mod once;
 #[cfg(target_os = "linux")]
 mod pages;
 pub mod pairs;

@@ -2,7 +2,8 @@
 
 use std::iter::StepBy;
 use std::ops::RangeInclusive;
-use std::sync::OnceLock;
+
+use crate::once::Once;
 
 mod cases;
 mod categories;
@@ -36,8 +37,8 @@ pub type ClassTable = [u8; CODE_POINTS];
 
 /// The table, made when it is first asked for.
 pub fn class_table() -> &'static ClassTable {
-    static TABLE: OnceLock<Box<ClassTable>> = OnceLock::new();
-    TABLE.get_or_init(make_class_table)
+    static TABLE: Once<ClassTable> = Once::new();
+    TABLE.get_or_make(make_class_table)
 }
 
 fn make_class_table() -> Box<ClassTable> {

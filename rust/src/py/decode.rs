@@ -15,14 +15,25 @@ use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
 use crate::spare::{self, Kept};
-use crate::tokens::TokenBytes;
+use crate::tokens::{StoredId, TokenBytes};
 use crate::watch::{Pulse, Unwatched};
 
 /// Fewer ids than this are decoded without letting go of the GIL.
 const SHORT: usize = 1 << 13;
 
 /// The joined bytes of all ids.
-pub fn bytes_of<'py>(py: Python<'py>, tokens: &TokenBytes, ids: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn bytes_of<'py>(py: Python<'py>, tokens: &TokenBytes, ids: &Ids) -> PyResult<Bound<'py, PyBytes>> {
+    match ids {
+        Ids::Borrowed(array) => bytes_of_stored(py, tokens, array.ids()),
+        Ids::Copied(ids) => bytes_of_stored(py, tokens, ids),
+    }
+}
+
+fn bytes_of_stored<'py, I: StoredId>(
+    py: Python<'py>,
+    tokens: &TokenBytes,
+    ids: &[I],
+) -> PyResult<Bound<'py, PyBytes>> {
     let length = watched(py, ids.len(), |pulse| decoded_length(tokens, ids, pulse))?;
     // SAFETY: without bytes to copy the object is left unwritten; it is a new reference, or null with an exception
     // set.
@@ -61,11 +72,18 @@ fn as_size(length: usize) -> PyResult<isize> {
 pub fn text_of<'py>(
     py: Python<'py>,
     tokens: &TokenBytes,
-    ids: &[u32],
+    ids: &Ids,
     errors: &str,
 ) -> PyResult<Bound<'py, PyString>> {
     let mut bytes = Kept::from(spare::row_of::<u8>(ids.len()));
-    watched(py, ids.len(), |pulse| decode_onto(tokens, ids, &mut bytes, pulse))?;
+    let room = &mut *bytes;
+    match ids {
+        Ids::Borrowed(array) => {
+            let ids = array.ids();
+            watched(py, ids.len(), |pulse| decode_onto(tokens, ids, room, pulse))?;
+        }
+        Ids::Copied(ids) => watched(py, ids.len(), |pulse| decode_onto(tokens, ids, room, pulse))?,
+    }
     utf8(py, &bytes, errors)
 }
 

@@ -1,10 +1,11 @@
 //! Ids as Python has them: lists, arrays and other iterables in, lists and arrays out.
 
 use std::any::Any;
-use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 
 use numpy::ndarray::ArrayView1;
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -43,7 +44,14 @@ impl Integers {
     }
 }
 
+/// One more reference to an integer.
+#[cfg(Py_GIL_DISABLED)]
+fn shared<'py>(integer: &Bound<'py, PyInt>) -> Bound<'py, PyInt> {
+    integer.clone()
+}
+
 /// One more reference to an integer, without a call for it: a third of what an id in a list costs.
+#[cfg(not(Py_GIL_DISABLED))]
 #[inline(always)]
 fn shared<'py>(integer: &Bound<'py, PyInt>) -> Bound<'py, PyInt> {
     let object = integer.as_ptr();
@@ -75,21 +83,30 @@ pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Kept<T>) -> PyResult<Boun
 }
 
 /// Ids that a caller gave: borrowed where they lie in memory as the engine has them, else copied.
-///
-/// What another thread writes into a borrowed array meanwhile may be read or not; an id is checked when it is used.
 pub enum Ids<'py> {
-    Borrowed(PyReadonlyArray1<'py, u32>),
+    Borrowed(SharedIds<'py>),
     Copied(Vec<u32>),
 }
 
-impl Deref for Ids<'_> {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
+impl Ids<'_> {
+    pub fn len(&self) -> usize {
         match self {
-            Self::Borrowed(array) => array.as_slice().unwrap_or_default(),
-            Self::Copied(ids) => ids,
+            Self::Borrowed(array) => array.ids().len(),
+            Self::Copied(ids) => ids.len(),
         }
+    }
+}
+
+/// Ids in an array, into which other threads may write while they are read.
+pub struct SharedIds<'py> {
+    ids: &'py [AtomicU32],
+    _array: Bound<'py, PyArray1<u32>>,
+}
+
+impl SharedIds<'_> {
+    /// The ids; each is read as a whole, before or after whatever is written.
+    pub fn ids(&self) -> &[AtomicU32] {
+        self.ids
     }
 }
 
@@ -104,9 +121,18 @@ pub fn ids_from<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
 }
 
 /// An array that has ids as the engine does, one behind the other.
-fn plain_array<'py>(ids: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, u32>> {
-    let array = ids.cast::<PyArray1<u32>>().ok()?.try_readonly().ok()?;
-    array.as_slice().is_ok().then_some(array)
+fn plain_array<'py>(ids: &Bound<'py, PyAny>) -> Option<SharedIds<'py>> {
+    let array = ids.cast::<PyArray1<u32>>().ok()?.clone();
+    if !array.is_c_contiguous() || !array.data().is_aligned() {
+        return None;
+    }
+    let start =
+        if array.is_empty() { NonNull::dangling().as_ptr() } else { array.data().cast::<AtomicU32>() };
+    // SAFETY: so many ids lie there one behind the other, aligned as they must be; they stay there as long as `SharedIds`
+    // has the array: NumPy neither moves nor frees what an array lies in that somebody else refers to (unless told by
+    // `resize(refcheck=False)` not to look). They are only read, and as atomics, which every other thread of the process may write to meanwhile.
+    let ids = unsafe { std::slice::from_raw_parts(start.cast_const(), array.len()) };
+    Some(SharedIds { ids, _array: array })
 }
 
 fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {

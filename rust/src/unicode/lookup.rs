@@ -1,6 +1,6 @@
 //! Names of properties in, sets of code points out, and characters that match each other when case is ignored.
 
-use std::sync::OnceLock;
+use crate::once::Once;
 
 use super::cases::CASES;
 use super::categories::{CATEGORIES, WHITE_SPACE};
@@ -113,8 +113,8 @@ pub fn white_space() -> Vec<Range> {
 
 /// Every two characters that match each other when case is ignored, in both orders, sorted.
 pub fn case_pairs() -> &'static [(u32, u32)] {
-    static PAIRS: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
-    PAIRS.get_or_init(|| {
+    static PAIRS: Once<Vec<(u32, u32)>> = Once::new();
+    PAIRS.get_or_make(|| {
         let mut pairs = Vec::new();
         for run in CASES.split_ascii_whitespace() {
             let (first, other) = run.split_once('=').unwrap_or((run, ""));
@@ -126,7 +126,7 @@ pub fn case_pairs() -> &'static [(u32, u32)] {
             }
         }
         pairs.sort_unstable();
-        pairs
+        Box::new(pairs)
     })
 }
 
