@@ -17,7 +17,7 @@ from ctypes import c_long
 from multiprocessing.sharedctypes import Synchronized
 from random import Random
 
-from fuzz import encoding, loading, scanning, training
+from fuzz import encoding, loading, reading, scanning, training
 
 Target = Callable[[Random], None]
 
@@ -26,6 +26,8 @@ TARGETS: dict[str, Target] = {
     for target in (
         scanning.pieces_are_those_of_the_regex_module,
         scanning.counts_are_those_of_the_pieces,
+        reading.patterns_mean_what_tiktoken_reads,
+        reading.patterns_mean_what_tokenizers_reads,
         training.training_is_as_specified,
         training.merges_of_symbols_are_those_of_a_recount,
         encoding.ids_are_as_specified,

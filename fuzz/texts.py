@@ -7,6 +7,7 @@ from random import Random
 
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.patterns import PATTERNS
+from fuzz.patterns import Grammar
 
 SPECIALS = ("<|endoftext|>", "<|endoftext|><", "<|", "|>", "<s>", "é¶", "oft", "ab")
 
@@ -82,7 +83,9 @@ _STYLES: tuple[Callable[[Random, int], str], ...] = (
 
 def pattern(rng: Random) -> str:
     """Return a pattern: one of the named ones, or a regular expression made up on the spot."""
-    return rng.choice(list(PATTERNS.values())) if rng.random() < 0.6 else _expression(rng)
+    if rng.random() < 0.6:
+        return rng.choice(list(PATTERNS.values()))
+    return _expression(rng) if rng.random() < 0.6 else Grammar(rng, "bpetite").choice()
 
 
 _ATOMS = (

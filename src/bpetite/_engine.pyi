@@ -26,9 +26,11 @@ __all__ = [
     "column_chunks",
     "happening_merges",
     "pretokenize",
+    "read_pattern",
     "recover_merges",
     "resolve_pairs",
     "safe_cut",
+    "same_pattern",
     "spell_merges",
     "spelled_in_order",
     "train_merges",
@@ -43,6 +45,8 @@ _Ids: TypeAlias = Iterable[int] | NDArray[np.integer[Any]]
 UNICODE_VERSION: str
 
 def pretokenize(text: str, pattern: str) -> list[bytes]: ...
+def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str: ...
+def same_pattern(one: str, other: str) -> bool: ...
 def check_pattern(pattern: str) -> None: ...
 def safe_cut(text: bytes, pattern: str) -> int | None: ...
 def character_classes() -> bytes: ...

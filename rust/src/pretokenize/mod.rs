@@ -17,12 +17,14 @@ mod ends;
 mod expression;
 mod gpt2_blocks;
 mod named;
+mod reader;
 mod sequence;
 mod set;
 mod syntax;
 
 use custom::{Custom, Gaps};
 use named::Named;
+pub use reader::{Syntax, alike, read};
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
 

@@ -15,14 +15,14 @@ use crate::unicode::lookup::{Property, Range, case_pairs};
 /// How long a pattern may be.
 const MOST_BYTES: usize = 1 << 13;
 /// How deep its groups may be nested.
-const MOST_NESTED: usize = 100;
+pub const MOST_NESTED: usize = 100;
 /// How many ranges of characters all its sets may have together, each as often as it is written.
 const MOST_RANGES: usize = 50_000;
 /// How many sets may be left once every repetition is written out as often as it may happen.
 const MOST_STEPS: u64 = 100_000;
 
 /// How much of a pattern an error tells.
-const SHOWN_CHARACTERS: usize = 80;
+pub const SHOWN_CHARACTERS: usize = 80;
 
 /// Read a pattern.
 pub fn parse(source: &str) -> Result<Expression> {
@@ -240,7 +240,7 @@ impl<'s> Parser<'s> {
         while self.take("|") {
             parts.push(self.sequence()?);
         }
-        Ok(one_or(parts, Expression::Choice))
+        Ok(one_of(parts))
     }
 
     fn sequence(&mut self) -> Result<Expression> {
@@ -298,7 +298,7 @@ impl<'s> Parser<'s> {
             parts.push(part);
             repeatable = true;
         }
-        Ok(one_or(parts, Expression::Sequence))
+        Ok(in_sequence(parts))
     }
 
     /// A character outside of a set.
@@ -792,11 +792,36 @@ struct Items {
     properties: Vec<(Property, bool)>,
 }
 
-/// The only part, or all of them together.
-fn one_or(mut parts: Vec<Expression>, together: impl Fn(Vec<Expression>) -> Expression) -> Expression {
-    match parts.len() {
-        1 => parts.remove(0),
-        _ => together(parts),
+/// Parts one after the other. A look at one character before that character is a smaller set.
+fn in_sequence(parts: Vec<Expression>) -> Expression {
+    let mut joined: Vec<Expression> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let Expression::Set(mut set) = part else {
+            joined.push(part);
+            continue;
+        };
+        while let Some(Expression::Ahead { part, negated }) = joined.last()
+            && let Expression::Set(seen) = &**part
+        {
+            set = if *negated { set.difference(seen) } else { set.intersection(seen) };
+            joined.pop();
+        }
+        joined.push(Expression::Set(set));
+    }
+    match joined.len() {
+        1 => joined.remove(0),
+        _ => Expression::Sequence(joined),
+    }
+}
+
+/// One of several parts. If all are sets, that is a set, too.
+fn one_of(mut parts: Vec<Expression>) -> Expression {
+    let sets: Option<Vec<&CharSet>> =
+        parts.iter().map(|part| if let Expression::Set(set) = part { Some(set) } else { None }).collect();
+    match sets {
+        Some(sets) => Expression::Set(CharSet::new(sets.iter().flat_map(|set| set.ranges().iter().copied()))),
+        None if parts.len() == 1 => parts.remove(0),
+        None => Expression::Choice(parts),
     }
 }
 

@@ -15,6 +15,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", UNICODE_VERSION)?;
     module.add_function(wrap_pyfunction!(pretokenize, module)?)?;
     module.add_function(wrap_pyfunction!(check_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(read_pattern, module)?)?;
+    module.add_function(wrap_pyfunction!(same_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(safe_cut, module)?)?;
     module.add_function(wrap_pyfunction!(character_classes, module)?)
 }
@@ -32,6 +34,24 @@ fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<
 fn check_pattern(pattern: &str) -> PyResult<()> {
     scan::Pattern::new(pattern)?;
     Ok(())
+}
+
+/// Write a pattern in our syntax, so that it means what `tiktoken` ("rust") or `tokenizers` ("oniguruma") reads.
+#[pyfunction]
+fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
+    let syntax = match syntax {
+        "bpetite" => scan::Syntax::Bpetite,
+        "rust" => scan::Syntax::Rust,
+        "oniguruma" => scan::Syntax::Oniguruma,
+        _ => return Err(Error::Value(format!("there is no syntax {syntax:?}")).into()),
+    };
+    Ok(scan::read(pattern, syntax)?)
+}
+
+/// Whether two patterns of our syntax differ in nothing but how they are written.
+#[pyfunction]
+fn same_pattern(one: &str, other: &str) -> PyResult<bool> {
+    Ok(scan::alike(one, other)?)
 }
 
 /// The first place after the beginning of UTF-8 text where cutting it provably changes no piece; `None` where

@@ -130,16 +130,10 @@ def read_expression(written: str, place: str) -> str:
     """Return the pattern that something written for Oniguruma is; what is read differently is refused."""
     from bpetite.formats.shared import oniguruma  # Its regex module takes as long to import as all the rest.
 
-    pattern = oniguruma.from_oniguruma(written)
-    if pattern in PATTERNS.values():
-        return pattern
     try:
-        oniguruma.check_reads_alike(written)
+        return oniguruma.from_oniguruma(written)
     except ValueError as reason:
         raise ValueError(f"{place}: {reason}") from None
-    if oniguruma.may_match_nothing(written):
-        raise ValueError(f"{place}: {written!r:.80} may match nothing, and then cuts there and goes on")
-    return pattern
 
 
 def _escaped(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bpetite._engine import recover_merges
+from bpetite._engine import read_pattern, recover_merges, same_pattern
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
@@ -75,7 +75,7 @@ def vocabulary_of_ranks(
             {rank: token for rank, token in tokens.items() if len(token) == 1},
             (),
             specials,
-            named_pattern(pattern),
+            as_tiktoken_reads(pattern),
             Dialect.named("tiktoken"),
             whole_pretoken_first=bool(unreachable),
             irregular=True,
@@ -206,6 +206,16 @@ def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> Tiktoke
     return encoding
 
 
+def as_tiktoken_reads(pattern: str) -> str:
+    """Return the pattern that a name, or something written for tiktoken's engine, is.
+
+    >>> as_tiktoken_reads("whitespace"), as_tiktoken_reads("[[:alpha:]]+")
+    ('\\\\S+|\\\\s+', '[A-Za-z]+')
+    """
+    named = named_pattern(pattern)
+    return named if named in PATTERNS.values() else read_pattern(named, "rust")
+
+
 def covering_pattern(pattern: str) -> str:
     """Return the pattern with what it does not match as a match of its own: tiktoken drops such text.
 
@@ -214,4 +224,6 @@ def covering_pattern(pattern: str) -> str:
     """
     if pattern in PATTERNS.values():
         return pattern
+    if not same_pattern(read_pattern(pattern, "rust"), pattern):
+        raise ValueError(f"pattern {pattern!r:.200}: tiktoken would read it differently")
     return f"(?:{pattern})|(?:(?!{pattern})(?s:.))+"

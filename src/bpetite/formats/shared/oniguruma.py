@@ -1,5 +1,5 @@
 """Patterns as the `tokenizers` library reads them, with Oniguruma in Ruby's syntax: a pattern in, its
-spelling there out, and back; a pattern that the two would read differently is an error.
+spelling there out, and back; a pattern that cannot be said on the other side is an error.
 
 The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` are about lines there;
 `(?s:` does not exist there and `(?m:` means it; `\\w` and `\\b` know other characters; `[a[b]]` and `&&` are
@@ -13,6 +13,7 @@ import sys
 
 import regex
 
+from bpetite._engine import read_pattern, same_pattern
 from bpetite.patterns import CL100K, PATTERNS
 
 _SPELLED = {
@@ -45,7 +46,6 @@ _ATOM = regex.compile(
     """,
     regex.VERBOSE,
 )
-_FOLDS_TO_SEVERAL = regex.compile(r"s[st]|ff|f[il]|[^\x00-\x7f]", regex.IGNORECASE)
 _CONTEXT = regex.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]")
 
 
@@ -57,58 +57,22 @@ def to_oniguruma(pattern: str) -> str:
     """
     if pattern in PATTERNS.values():
         return _SPELLED.get(pattern, pattern)
-    check_reads_alike(pattern)
-    return pattern
+    for written in (pattern, pattern.replace("(?s:", "(?m:")):
+        try:
+            if same_pattern(read_pattern(written, "oniguruma"), pattern):
+                return written
+        except ValueError:
+            continue
+    raise ValueError(f"pattern {pattern!r:.200}: tokenizers would read it differently")
 
 
 def from_oniguruma(written: str) -> str:
-    """Return the pattern that something written for `tokenizers` is."""
-    return _UNSPELLED.get(written, written)
+    """Return the pattern that something written for `tokenizers` is; what has no equal here is refused.
 
-
-def check_reads_alike(pattern: str) -> None:
-    """Refuse a pattern with anything in it that regular expression engines disagree about."""
-    place = 0
-    while place < len(pattern):
-        atom = _ATOM.match(pattern, place)
-        if atom is None:
-            raise ValueError(
-                f"pattern {pattern!r:.200}: regex engines read {pattern[place : place + 8]!r} "
-                f"(at character {place}) differently"
-            )
-        place = atom.end()
-    if "(?i" in pattern and _FOLDS_TO_SEVERAL.search(pattern):
-        raise ValueError(f"pattern {pattern!r:.200}: regex engines ignore case differently in such a text")
-
-
-def may_match_nothing(pattern: str) -> bool:
-    """Whether a pattern, of what engines read alike, may match an empty text somewhere.
-
-    >>> may_match_nothing("a|(?=b)"), may_match_nothing("(?:a?b)+")
-    (True, False)
+    >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
+    '(?:(?!\\\\p{Han})\\\\p{L})+'
     """
-    # Of each open group: how short its earlier alternatives, the present one and its last part can be.
-    frames: list[tuple[list[int], list[int], bool]] = [([], [], False)]
-    for atom in _ATOM.finditer(pattern):
-        sign = atom.group()
-        earlier, present, looks = frames[-1]
-        if sign[0] == "(":
-            frames.append(([], [], sign[:3] in ("(?=", "(?!", "(?<")))
-        elif sign == ")":
-            if len(frames) == 1:
-                return False  # It is no regular expression, which its reader will say.
-            frames.pop()
-            shortest = 0 if looks else min([*earlier, sum(present)])
-            frames[-1][1].append(shortest)
-        elif sign == "|":
-            earlier.append(sum(present))
-            present.clear()
-        elif sign[0] in "*+?{" and present:
-            times = 1 if sign[0] == "+" else 0 if sign[0] in "*?" else int(regex.findall(r"\d+", sign)[0])
-            present[-1] *= times
-        else:
-            present.append(1)
-    return len(frames) == 1 and min([*frames[0][0], sum(frames[0][1])]) == 0
+    return _UNSPELLED.get(written) or read_pattern(written, "oniguruma")
 
 
 def covers_all_text(pattern: str) -> bool:

@@ -1,0 +1,108 @@
+"""A random generator and a syntax in, patterns out that use most of what the syntax has."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Literal
+
+Syntax = Literal["bpetite", "rust", "oniguruma"]
+
+CHARACTERS = "abkKsSiIſﬅﬁftßK09_ \t\n\r'.,-~^]&[éÉΣσςǅДд漢あ\u0301\u0085\u2028²½٣Ⅷⓐıİ"
+"""What patterns look at: letters that ignored case joins, marks, digits, white space, signs of the syntax."""
+
+_ESCAPES = r"""
+\n \r \t \x41 \u00e9 \. \- \] \^ \[ \\ \d \D \s \S \w \W \p{L} \p{Lu} \P{Ll} \p{^Lt} \p{Han} \p{Greek}
+\p{Alphabetic} \p{Uppercase} \p{Emoji} \p{N} \p{M} \P{L} \p{White_Space} \p{Letter} \v \a \f
+"""
+_OWN_ESCAPES: dict[Syntax, str] = {
+    "bpetite": r"\h \012 \0 \pL \PN \p{sc=Latin} \p{scx=Hira} \U0001F642 \p{IsGreek} \p{LC} \p{InThai}",
+    "rust": r"\h \H \e \x{e9} \u{e9} \pL \PN \p{sc=Latin} \p{scx=Hira} \p{alnum} \p{cntrl} \p{word}",
+    "oniguruma": r"\h \H \e \x{e9} \p{punct} \p{alnum} \p{space} \p{upper} \p{digit} \p{cntrl} \p{word}",
+}
+_PLACES: dict[Syntax, str] = {
+    "bpetite": r"$ ^ \Z \z \A \b \B \m \M",
+    "rust": r"$ ^ \Z \z \A \b \B \< \b{end}",
+    "oniguruma": r"$ ^ \Z \z \A",
+}
+_OPENINGS: dict[Syntax, str] = {
+    "bpetite": "( (?: (?: (?> (?i: (?s: (?-i: (?im: (?m: (?i)(?:",
+    "rust": "( (?: (?: (?> (?i: (?s: (?-i: (?im: (?m: (?x:",
+    "oniguruma": "( (?: (?: (?> (?i: (?m: (?-i: (?mi: (?i)(?:",
+}
+_OPERATORS: dict[Syntax, list[str]] = {"bpetite": [], "rust": ["&&", "--", "~~"], "oniguruma": ["&&"]}
+_CLASSES = r"alpha ^digit punct alnum space lower upper word ^word blank cntrl xdigit graph print"
+_RANGES = ["a-z", "A-Z", "0-9", r"\x00-\x7f", "i-k", "H-J", r"\t-\r", "!-/", "Α-Ω"]
+_COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{,2}", "{2,}", "", "", "", ""]
+
+
+class Grammar:
+    """Makes patterns of one syntax."""
+
+    def __init__(self, rng: Random, syntax: Syntax) -> None:
+        self._rng = rng
+        self._syntax = syntax
+        self._escapes = (_ESCAPES + _OWN_ESCAPES[syntax]).split()
+
+    def choice(self, depth: int = 2) -> str:
+        """Return a pattern whose groups are nested up to so deep."""
+        return "|".join(self._sequence(depth) for _ in range(self._rng.choice((1, 1, 1, 2, 3))))
+
+    def _sequence(self, depth: int) -> str:
+        return "".join(self._part(depth) for _ in range(self._rng.randint(1, 4)))
+
+    def _part(self, depth: int) -> str:
+        chance = self._rng.random()
+        if chance < 0.05:
+            return self._rng.choice(_PLACES[self._syntax].split())
+        if chance < 0.12:
+            opening = self._rng.choice(("(?=", "(?!", "(?<=", "(?<!"))
+            inside = self.choice(depth - 1) if depth and "<" not in opening else self._atom(0)
+            return f"{opening}{inside})"
+        return self._atom(depth) + self._count()
+
+    def _atom(self, depth: int) -> str:
+        chance = self._rng.random()
+        if chance < 0.3:
+            return self._literal()
+        if chance < 0.5:
+            return self._rng.choice(self._escapes)
+        if chance < 0.8 or not depth:
+            return self._set(2)
+        if chance < 0.84:
+            return "."
+        return self._rng.choice(_OPENINGS[self._syntax].split()) + self.choice(depth - 1) + ")"
+
+    def _count(self) -> str:
+        count = self._rng.choice(_COUNTS)
+        return count + (self._rng.choice(("", "", "", "?", "+")) if count else "")
+
+    def _literal(self) -> str:
+        character = self._rng.choice(CHARACTERS)
+        return character if character.isalnum() or character > "\x7f" else f"\\{character}"
+
+    def _set(self, depth: int) -> str:
+        members = self._rng.choice(("", "", "^")) + self._items(depth)
+        while depth and _OPERATORS[self._syntax] and self._rng.random() < 0.25:
+            members += self._rng.choice(_OPERATORS[self._syntax]) + self._items(depth - 1)
+        return f"[{members}]"
+
+    def _items(self, depth: int) -> str:
+        return "".join(self._item(depth) for _ in range(self._rng.randint(1, 3)))
+
+    def _item(self, depth: int) -> str:
+        chance = self._rng.random()
+        if chance < 0.3:
+            return self._rng.choice(_RANGES)
+        if chance < 0.6:
+            return self._rng.choice(self._escapes)
+        if chance < 0.7:
+            return f"[:{self._rng.choice(_CLASSES.split())}:]"
+        if chance < 0.8 and depth and _OPERATORS[self._syntax]:
+            return self._set(depth - 1)
+        character = self._rng.choice(CHARACTERS)
+        return f"\\{character}" if character in "-^[]&~" else character
+
+
+def text(rng: Random) -> str:
+    """Return a short text of what patterns look at."""
+    return "".join(rng.choices(CHARACTERS, k=rng.randint(0, 12)))

@@ -1,0 +1,1004 @@
+//! A pattern as another library reads it in, the pattern of our syntax that means the same out.
+//!
+//! `tiktoken` runs patterns with Rust's `fancy-regex`, `tokenizers` with Oniguruma in the syntax of Ruby. The same
+//! signs mean different things to them: sets with `&&`, classes such as `\w`, `$`, `{1,3}+`, ignored case. What all
+//! read alike is kept as it is written; the rest is written otherwise, or refused. Every set is checked: its members
+//! are worked out by the rules of its own syntax, and what is written here must have just these.
+//!
+//! Classes are those of our Unicode version, whatever the version of the other library.
+
+use super::expression::Expression;
+use super::set::CharSet;
+use super::syntax::{MOST_NESTED, SHOWN_CHARACTERS, parse, refusal};
+use crate::error::{Error, Result};
+use crate::unicode::lookup::{Property, case_pairs};
+
+/// How many ranges a set may have to be written as a list of them, whatever it was before.
+const MOST_LISTED: usize = 4;
+/// How many ranges may be written out to mend a set that both syntaxes have, but with other members.
+const MOST_MENDED: usize = 64;
+
+/// The syntaxes that patterns are read in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// Ours: that of Python's `regex` module.
+    Bpetite,
+    /// That of `fancy-regex`, as `tiktoken` uses it.
+    Rust,
+    /// That of Oniguruma, as `tokenizers` uses it.
+    Oniguruma,
+}
+
+/// Read a pattern of some syntax and write it in ours; what cannot be written so that it means the same is refused.
+pub fn read(source: &str, syntax: Syntax) -> Result<String> {
+    if syntax == Syntax::Bpetite {
+        super::Pattern::new(source)?;
+        return Ok(source.to_owned());
+    }
+    let mut reader = Reader { source, place: 0, syntax, flags: Flags::default(), depth: 0, names: false };
+    let written = reader.choice()?;
+    if reader.peek().is_some() {
+        return Err(reader.refuse(reader.place, "a parenthesis is closed that was not opened"));
+    }
+    let expression =
+        parse(&written).map_err(|reason| refusal(source, &format!("written in our syntax, {reason}")))?;
+    if repeats_nothing(&expression) {
+        return Err(refusal(source, "engines differ in how often they repeat what may match nothing"));
+    }
+    match (may_be_empty(&expression), syntax) {
+        (false, _) => Ok(written),
+        (true, Syntax::Oniguruma) => {
+            Err(refusal(source, "it may match nothing, and Oniguruma would cut text wherever it does"))
+        }
+        // Where the first way to match takes nothing, the engine goes on with the next character; ours looks for
+        // another way that takes something.
+        (true, _) => Ok(format!("(?>{written})")),
+    }
+}
+
+/// Whether two patterns of our syntax are the same but for how they are written.
+pub fn alike(one: &str, other: &str) -> Result<bool> {
+    Ok(parse(one)? == parse(other)?)
+}
+
+fn may_be_empty(expression: &Expression) -> bool {
+    match expression {
+        Expression::Set(_) => false,
+        Expression::Sequence(parts) => parts.iter().all(may_be_empty),
+        Expression::Choice(parts) => parts.iter().any(may_be_empty),
+        Expression::Repeat { part, least, .. } => *least == 0 || may_be_empty(part),
+        Expression::Atomic(part) => may_be_empty(part),
+        Expression::Ahead { .. } | Expression::End { .. } | Expression::Machine(_) => true,
+    }
+}
+
+fn repeats_nothing(expression: &Expression) -> bool {
+    match expression {
+        Expression::Sequence(parts) | Expression::Choice(parts) => parts.iter().any(repeats_nothing),
+        Expression::Repeat { part, most, .. } => {
+            repeats_nothing(part)
+                || *most != Some(1) && !matches!(**part, Expression::Machine(_)) && may_be_empty(part)
+        }
+        Expression::Atomic(part) | Expression::Ahead { part, .. } => repeats_nothing(part),
+        Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => false,
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    ignore_case: bool,
+    /// `^` and `$` are about lines; Oniguruma's always are.
+    lines: bool,
+    dot_all: bool,
+    verbose: bool,
+}
+
+/// A part of a pattern, written in our syntax.
+struct Piece {
+    written: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A character, a set or a group: a quantifier may follow it as it is.
+    Whole,
+    /// Several of them, of which a quantifier would take the last.
+    Compound,
+    /// A place in the text.
+    Place,
+    /// Flags or a comment.
+    Nothing,
+}
+
+/// A set of characters and how it was put together.
+enum Node {
+    /// A character, a range or a class: its members, and how it is written within a set.
+    Item(CharSet, String),
+    Any(Vec<Node>),
+    Not(Box<Node>),
+    Both(Box<Node>, Box<Node>),
+    Minus(Box<Node>, Box<Node>),
+    Either(Box<Node>, Box<Node>),
+}
+
+impl Node {
+    fn members(&self) -> CharSet {
+        match self {
+            Self::Item(members, _) => members.clone(),
+            Self::Any(items) => CharSet::new(items.iter().flat_map(|item| item.members().ranges().to_vec())),
+            Self::Not(inner) => inner.members().complement(),
+            Self::Both(left, right) => left.members().intersection(&right.members()),
+            Self::Minus(left, right) => left.members().difference(&right.members()),
+            Self::Either(left, right) => {
+                let (left, right) = (left.members(), right.members());
+                left.difference(&right).union(&right.difference(&left))
+            }
+        }
+    }
+
+    /// The items of a set that is a plain list of them.
+    fn items(&self) -> Option<String> {
+        match self {
+            Self::Item(_, written) => Some(written.clone()),
+            Self::Any(nodes) => nodes.iter().map(Self::items).collect(),
+            _ => None,
+        }
+    }
+
+    /// The set in our syntax: brackets, and a look-ahead for each set that has to hold beside them.
+    fn written(&self) -> Option<String> {
+        if let Some(items) = self.items() {
+            let escape = items.starts_with('\\') && matches!(parse(&items), Ok(Expression::Set(_)));
+            let class = escape || items.len() == 1 && items.bytes().all(|sign| sign.is_ascii_alphanumeric());
+            return Some(if class { items } else { format!("[{items}]") });
+        }
+        match self {
+            Self::Item(..) => None,
+            Self::Any(nodes) => {
+                let parts: Option<Vec<String>> = nodes.iter().map(Self::written).collect();
+                Some(format!("(?:{})", parts?.join("|")))
+            }
+            Self::Not(inner) => Some(match inner.items() {
+                Some(items) => format!("[^{items}]"),
+                None => format!("(?!{})(?s:.)", inner.written()?),
+            }),
+            Self::Both(left, right) => match (&**left, &**right) {
+                (kept, Self::Not(other)) | (Self::Not(other), kept) => without(kept, other),
+                _ => Some(format!("(?={}){}", right.written()?, left.written()?)),
+            },
+            Self::Minus(left, right) => without(left, right),
+            Self::Either(..) => None,
+        }
+    }
+}
+
+fn without(kept: &Node, other: &Node) -> Option<String> {
+    Some(format!("(?!{}){}", other.written()?, kept.written()?))
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    place: usize,
+    syntax: Syntax,
+    flags: Flags,
+    depth: usize,
+    /// Whether a group has a name: Oniguruma then numbers no others.
+    names: bool,
+}
+
+impl<'s> Reader<'s> {
+    fn rest(&self) -> &'s str {
+        &self.source[self.place..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let sign = self.peek()?;
+        self.place += sign.len_utf8();
+        Some(sign)
+    }
+
+    fn take(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
+        self.place += if found { expected.len() } else { 0 };
+        found
+    }
+
+    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
+        let rest = self.rest();
+        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
+        self.place += taken.len();
+        taken
+    }
+
+    fn refuse(&self, place: usize, reason: &str) -> Error {
+        let character = self.source[..place].chars().count();
+        let engine = match self.syntax {
+            Syntax::Rust => "as fancy-regex reads it",
+            _ => "as Oniguruma reads it",
+        };
+        refusal(self.source, &format!("{engine}, {reason} (at character {character})"))
+    }
+
+    fn rust(&self) -> bool {
+        self.syntax == Syntax::Rust
+    }
+
+    /// Leave out what verbose mode does.
+    fn skip_blanks(&mut self) {
+        while self.flags.verbose {
+            let blanks = self.take_while(|sign| matches!(sign, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c'));
+            if self.peek() == Some('#') {
+                self.take_while(|sign| sign != '\n');
+            } else if blanks.is_empty() {
+                break;
+            }
+        }
+    }
+
+    fn choice(&mut self) -> Result<String> {
+        let mut written = self.sequence()?;
+        while self.take("|") {
+            written.push('|');
+            written.push_str(&self.sequence()?);
+        }
+        Ok(written)
+    }
+
+    fn sequence(&mut self) -> Result<String> {
+        let mut written = String::new();
+        let mut before: Option<char> = None;
+        loop {
+            self.skip_blanks();
+            let start = self.place;
+            let Some(sign) = self.peek().filter(|sign| !"|)".contains(*sign)) else { return Ok(written) };
+            let mut piece = self.piece(&written)?;
+            let source = &self.source[start..self.place];
+            if self.flags.ignore_case && !self.rust() {
+                let literal = Some(sign).filter(|sign| source.len() == sign.len_utf8() && *sign != '.');
+                self.check_folds_alone(start, before, literal)?;
+                before = if piece.kind == Kind::Nothing { before } else { literal };
+            }
+            self.skip_blanks();
+            if piece.kind != Kind::Nothing {
+                self.quantify(&mut piece, before)?;
+            }
+            written.push_str(&piece.written);
+        }
+    }
+
+    /// Refuse what Oniguruma, ignoring case, would match with a text of another length: `ss` with `ß`, `fi` with its
+    /// ligature.
+    fn check_folds_alone(&self, place: usize, before: Option<char>, literal: Option<char>) -> Result<()> {
+        let Some(literal) = literal.map(|sign| sign.to_ascii_lowercase()) else { return Ok(()) };
+        let before = before.map(|sign| sign.to_ascii_lowercase());
+        let joined = matches!((before, literal), (Some('s'), 's' | 't') | (Some('f'), 'f' | 'i' | 'l'));
+        if joined || !literal.is_ascii() {
+            return Err(self.refuse(place, "case would be ignored in a way that changes lengths"));
+        }
+        Ok(())
+    }
+
+    /// What follows, up to a quantifier; `before` is what was written of the sequence before it.
+    fn piece(&mut self, before: &str) -> Result<Piece> {
+        let place = self.place;
+        let piece = |written: &str, kind| Ok(Piece { written: written.to_owned(), kind });
+        match self.next() {
+            Some('(') => self.group(place),
+            Some('[') => {
+                let node = self.bracketed(place)?;
+                self.write_set(place, &node)
+            }
+            Some('.') if self.flags.dot_all => piece(if self.rust() { "." } else { "(?s:.)" }, Kind::Whole),
+            Some('.') => piece(".", Kind::Whole),
+            Some('^') if self.rust() => piece("^", Kind::Place),
+            Some('^') => piece(r"(?:\A|(?<=\n)(?!\Z))", Kind::Place),
+            Some('$') if !self.rust() => piece("(?m:$)", Kind::Place),
+            Some('$') if self.flags.lines => piece("$", Kind::Place),
+            // After all the white space there is, the end is the end.
+            Some('$') if before.ends_with(r"\s++") || before.ends_with(r"\s*+") => piece("$", Kind::Place),
+            Some('$') => piece(r"\Z", Kind::Place),
+            Some('\\') => self.escape(place),
+            Some('{') => piece(r"\{", Kind::Whole),
+            Some('?' | '*' | '+') => Err(self.refuse(place, "there is nothing to repeat")),
+            Some(sign) => self.write_set(place, &self.literal(sign.into(), &self.source[place..self.place])),
+            None => piece("", Kind::Nothing),
+        }
+    }
+
+    /// Write the quantifier that follows a piece.
+    fn quantify(&mut self, piece: &mut Piece, literal: Option<char>) -> Result<()> {
+        let place = self.place;
+        let Some((count, is_interval)) = self.count()? else { return Ok(()) };
+        if piece.kind == Kind::Place || piece.written.is_empty() {
+            return Err(self.refuse(place, "a place in the text is repeated"));
+        }
+        if !self.rust()
+            && self.flags.ignore_case
+            && count != "?"
+            && literal.is_some_and(|sign| "sSfF".contains(sign))
+        {
+            return Err(self.refuse(place, "case would be ignored in a way that changes lengths"));
+        }
+        if piece.kind == Kind::Compound {
+            piece.written = format!("(?:{})", piece.written);
+            piece.kind = Kind::Whole;
+        }
+        piece.written.push_str(&count);
+        self.skip_blanks();
+        if self.take("?") {
+            let fixed = is_interval && !count.contains(',');
+            if fixed && !self.rust() {
+                piece.written = format!("(?:{})?", piece.written);
+            } else {
+                piece.written.push('?');
+            }
+        } else if self.take("+") {
+            if is_interval && !self.rust() {
+                piece.written = format!("(?:{})+", piece.written);
+            } else {
+                piece.written.push('+');
+            }
+        }
+        self.skip_blanks();
+        let place = self.place;
+        if self.count()?.is_some() {
+            return Err(self.refuse(place, "a repetition is repeated; put it into a group"));
+        }
+        Ok(())
+    }
+
+    /// How often what went before is to be repeated, and whether that is in braces.
+    fn count(&mut self) -> Result<Option<(String, bool)>> {
+        let place = self.place;
+        if let Some(sign) = self.peek().filter(|sign| "?*+".contains(*sign)) {
+            self.next();
+            return Ok(Some((sign.to_string(), false)));
+        }
+        if !self.take("{") {
+            return Ok(None);
+        }
+        let least = self.take_while(|sign| sign.is_ascii_digit());
+        let most = if self.take(",") { self.take_while(|sign| sign.is_ascii_digit()) } else { least };
+        let inner = &self.source[place + 1..self.place];
+        if inner.is_empty() || !self.take("}") {
+            self.place = place;
+            return Ok(None);
+        }
+        let number = |digits: &str| digits.parse::<u32>().ok();
+        if inner == "," || !least.is_empty() && !most.is_empty() && number(least) > number(most) {
+            return Err(self.refuse(place, &format!("{{{inner}}} is not a plain repetition")));
+        }
+        Ok(Some((format!("{{{inner}}}"), true)))
+    }
+
+    /// What begins with a parenthesis.
+    fn group(&mut self, place: usize) -> Result<Piece> {
+        for (opening, kind) in [
+            ("?:", Kind::Whole),
+            ("?>", Kind::Whole),
+            ("?=", Kind::Place),
+            ("?!", Kind::Place),
+            ("?<=", Kind::Place),
+            ("?<!", Kind::Place),
+        ] {
+            if self.take(opening) {
+                let inner = self.enclosed(place)?;
+                return Ok(Piece { written: format!("({opening}{inner})"), kind });
+            }
+        }
+        if self.take("?#") {
+            self.take_while(|sign| sign != ')' && sign != '\\');
+            if !self.take(")") {
+                return Err(self.refuse(place, "a comment is not closed, or has a backslash"));
+            }
+            return Ok(Piece { written: String::new(), kind: Kind::Nothing });
+        }
+        if self.rust() && self.take("?P<") || self.take("?<") {
+            let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+            if name.is_empty() || name.starts_with(|sign: char| sign.is_ascii_digit()) || !self.take(">") {
+                return Err(self.refuse(place, "the name of a group is missing"));
+            }
+            self.names = true;
+            let inner = self.enclosed(place)?;
+            return Ok(Piece { written: format!("(?P<{name}>{inner})"), kind: Kind::Whole });
+        }
+        if self.rust() && self.take("?P=") {
+            let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+            if name.is_empty() || !self.take(")") {
+                return Err(self.refuse(place, "the name of a group is missing"));
+            }
+            return Ok(Piece { written: format!("(?P={name})"), kind: Kind::Whole });
+        }
+        if self.take("?") {
+            return self.flagged(place);
+        }
+        if self.peek() == Some('*') {
+            return Err(self.refuse(place, "a verb such as (*FAIL) is not"));
+        }
+        let inner = self.enclosed(place)?;
+        Ok(Piece { written: format!("({inner})"), kind: Kind::Whole })
+    }
+
+    /// What is inside of a parenthesis, whose kind was taken, and its end.
+    fn enclosed(&mut self, place: usize) -> Result<String> {
+        if self.depth == MOST_NESTED {
+            return Err(self.refuse(place, "groups are nested too deeply"));
+        }
+        self.depth += 1;
+        let flags = self.flags;
+        let inner = self.choice()?;
+        if !self.take(")") {
+            return Err(self.refuse(place, "a parenthesis is not closed"));
+        }
+        self.flags = flags;
+        self.depth -= 1;
+        Ok(inner)
+    }
+
+    /// `(?i)` or `(?i:...)`, of which the flags follow.
+    fn flagged(&mut self, place: usize) -> Result<Piece> {
+        let outer = self.flags;
+        let mut value = true;
+        let mut kept = String::new();
+        let letters = self.take_while(|sign| sign.is_ascii_alphabetic() || sign == '-');
+        for letter in letters.chars() {
+            match (letter, self.syntax) {
+                ('-', _) if value => value = false,
+                ('i', _) => self.flags.ignore_case = value,
+                ('x', _) => self.flags.verbose = value,
+                ('m', Syntax::Rust) => self.flags.lines = value,
+                ('s', Syntax::Rust) | ('m', Syntax::Oniguruma) => self.flags.dot_all = value,
+                ('u', Syntax::Rust) if value => {}
+                _ => return Err(self.refuse(place, &format!("the group (?{letters} is not"))),
+            }
+            // Oniguruma's dot is written out, so that only the flags that all share are kept.
+            if letter == 'i' || self.rust() && letter == 's' || self.rust() && letter == 'm' {
+                kept.push_str(if value || kept.contains('-') { "" } else { "-" });
+                kept.push(letter);
+            }
+        }
+        if letters.is_empty() && !self.rest().starts_with(':') || letters.ends_with('-') {
+            return Err(self.refuse(place, "what follows (? is not"));
+        }
+        if self.take(":") {
+            let inner = self.enclosed(place)?;
+            self.flags = outer;
+            return Ok(Piece { written: format!("(?{kept}:{inner})"), kind: Kind::Whole });
+        }
+        if !self.take(")") {
+            return Err(self.refuse(place, "what follows (? is not"));
+        }
+        if self.rust() {
+            if self.depth > 0 {
+                return Err(self.refuse(place, "flags inside of a group hold beyond it; write (?i:...)"));
+            }
+            let written = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
+            return Ok(Piece { written, kind: Kind::Nothing });
+        }
+        // In Ruby, flags take all that follows in their group into one of their own, branches and all.
+        let inner = self.choice()?;
+        self.flags = outer;
+        Ok(Piece { written: format!("(?{kept}:{inner})"), kind: Kind::Whole })
+    }
+
+    // Sets ----------------------------------------------------------------------------------------------
+
+    /// Write a set so that it has the same members in our syntax.
+    fn write_set(&self, place: usize, node: &Node) -> Result<Piece> {
+        let members = node.members();
+        if self.flags.ignore_case && !self.rust() {
+            let ascii = CharSet::new([(0, 0x7f), (0x17f, 0x17f), (0x212a, 0x212a)]);
+            let outside = members.difference(&ascii);
+            if !outside.is_empty()
+                && !members.complement().difference(&ascii).is_empty()
+                && !self.is_class(place)
+            {
+                return Err(self.refuse(place, "case is ignored in a set beyond ASCII"));
+            }
+        }
+        let verbatim = self.source[place..self.place].to_owned();
+        let written = node.written();
+        let candidates = [Some(verbatim), written.clone()];
+        for candidate in candidates.iter().flatten() {
+            if self.meaning(candidate).as_ref() == Some(&members) {
+                return Ok(as_piece(candidate.clone()));
+            }
+        }
+        let plain =
+            |text: &str| if self.flags.ignore_case { format!("(?-i:{text})") } else { text.to_owned() };
+        if members.ranges().len() <= MOST_LISTED {
+            return Ok(as_piece(plain(&explicit(&members))));
+        }
+        if let Some(text) = &written {
+            let text = plain(text);
+            if let Some(found) = self.meaning(&text) {
+                let (missing, extra) = (members.difference(&found), found.difference(&members));
+                if missing.ranges().len() + extra.ranges().len() <= MOST_MENDED {
+                    let mut text = text;
+                    if !extra.is_empty() {
+                        text = format!("(?!{}){text}", plain(&explicit(&extra)));
+                    }
+                    if !missing.is_empty() {
+                        text = format!("(?:{text}|{})", plain(&explicit(&missing)));
+                    }
+                    return Ok(as_piece(text));
+                }
+            }
+        }
+        Ok(as_piece(plain(&explicit(&members))))
+    }
+
+    /// Whether a class stands at a place that Oniguruma does not fold.
+    fn is_class(&self, place: usize) -> bool {
+        let rest = &self.source[place..];
+        ["\\s", "\\S", "\\d", "\\D"].iter().any(|class| rest.starts_with(class))
+    }
+
+    /// The members of a set in our syntax, with the flags that are on here.
+    fn meaning(&self, written: &str) -> Option<CharSet> {
+        let flags = if self.flags.ignore_case { "(?i)" } else { "" };
+        match parse(&format!("{flags}{written}")) {
+            Ok(Expression::Set(members)) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Fold a set as both engines do: by simple case folding, without the Turkish pairs.
+    fn fold(&self, set: &CharSet) -> CharSet {
+        if !self.flags.ignore_case {
+            return set.clone();
+        }
+        let pairs = case_pairs();
+        let others = set.ranges().iter().flat_map(|&(first, last)| {
+            let start = pairs.partition_point(|(one, _)| *one < first);
+            let end = start + pairs[start..].partition_point(|(one, _)| *one <= last);
+            pairs[start..end].iter().filter(|pair| !is_turkish(**pair)).map(|&(_, other)| (other, other))
+        });
+        CharSet::new(set.ranges().iter().copied().chain(others))
+    }
+
+    /// A character; `written` is how the source has it.
+    fn literal(&self, code_point: u32, written: &str) -> Node {
+        let members = self.fold(&CharSet::new([(code_point, code_point)]));
+        let kept = self.item_meaning(written).as_ref() == Some(&members);
+        Node::Item(members, if kept { written.to_owned() } else { escaped(code_point) })
+    }
+
+    fn range(&self, first: u32, last: u32, written: &str) -> Node {
+        let members = self.fold(&CharSet::new([(first, last)]));
+        let kept = self.item_meaning(written).as_ref() == Some(&members);
+        Node::Item(
+            members,
+            if kept { written.to_owned() } else { format!("{}-{}", escaped(first), escaped(last)) },
+        )
+    }
+
+    /// What something means as an item of a set in our syntax, wherever it stands there.
+    fn item_meaning(&self, written: &str) -> Option<CharSet> {
+        if written.starts_with(['-', '^', '[', ']', '&', '~', '|']) {
+            return None;
+        }
+        self.meaning(&format!("[{written}]"))
+    }
+
+    /// A class by how it is written within a set of ours.
+    fn class(&self, written: &str, negated: bool) -> Node {
+        let members = match parse(&format!("[{written}]")) {
+            Ok(Expression::Set(members)) => self.fold(&members),
+            _ => CharSet::default(),
+        };
+        let opposite = |written: &str| match written.as_bytes() {
+            [b'\\', letter @ (b'd' | b's' | b'w')] => {
+                Some(format!("\\{}", letter.to_ascii_uppercase() as char))
+            }
+            [b'\\', b'p', b'{', ..] if written.matches('\\').count() == 1 && written.ends_with('}') => {
+                Some(written.replacen("\\p", "\\P", 1))
+            }
+            _ => None,
+        };
+        match opposite(written) {
+            Some(opposite) if negated => Node::Item(members.complement(), opposite),
+            _ if negated => Node::Not(Box::new(Node::Item(members, written.to_owned()))),
+            _ => Node::Item(members, written.to_owned()),
+        }
+    }
+
+    /// A set in brackets, of which the opening one at `place` was taken.
+    fn bracketed(&mut self, place: usize) -> Result<Node> {
+        if self.depth == MOST_NESTED {
+            return Err(self.refuse(place, "sets are nested too deeply"));
+        }
+        self.depth += 1;
+        let negated = self.take("^");
+        if self.rest().starts_with(']') {
+            return Err(self.refuse(place, r"a set begins with its end; write \] for a bracket"));
+        }
+        let mut set: Option<(Operator, Node)> = None;
+        let node = loop {
+            let node = Node::Any(self.items(place)?);
+            let node = match set.take() {
+                None => node,
+                Some((operator, left)) => operator.join(left, node),
+            };
+            match self.operator()? {
+                None => break node,
+                Some(operator) => set = Some((operator, node)),
+            }
+        };
+        if !self.take("]") {
+            return Err(self.refuse(place, "a set is not closed"));
+        }
+        self.depth -= 1;
+        let node = single(node);
+        Ok(if negated { Node::Not(Box::new(node)) } else { node })
+    }
+
+    /// What joins two sets, if that follows.
+    fn operator(&mut self) -> Result<Option<Operator>> {
+        let place = self.place;
+        for (sign, operator) in [("&&", Operator::Both), ("--", Operator::Minus), ("~~", Operator::Either)] {
+            if (self.rust() || operator == Operator::Both) && self.take(sign) {
+                if self.rest().starts_with(['&', '-', '~', ']']) {
+                    return Err(self.refuse(place, "a set is missing beside its operator"));
+                }
+                return Ok(Some(operator));
+            }
+        }
+        Ok(None)
+    }
+
+    fn at_operator(&self) -> bool {
+        let rest = self.rest();
+        rest.starts_with("&&") || self.rust() && (rest.starts_with("--") || rest.starts_with("~~"))
+    }
+
+    /// The items up to the end of a set or an operator.
+    fn items(&mut self, opening: usize) -> Result<Vec<Node>> {
+        let mut items = Vec::new();
+        while !self.at_operator() && !self.rest().starts_with(']') {
+            let place = self.place;
+            if self.flags.verbose && self.peek().is_some_and(char::is_whitespace) {
+                return Err(self.refuse(place, "a blank stands in a set in verbose mode"));
+            }
+            match self.member(opening, items.is_empty())? {
+                Member::Set(node) => {
+                    if self.rest().starts_with('-') && !self.rest().starts_with("-]") && !self.at_operator() {
+                        return Err(self.refuse(place, "a range begins with a class"));
+                    }
+                    items.push(node);
+                }
+                Member::Character(first) => {
+                    let ranged =
+                        self.rest().starts_with('-') && !self.rest().starts_with("-]") && !self.at_operator();
+                    if !ranged {
+                        items.push(self.literal(first, &self.source[place..self.place]));
+                        continue;
+                    }
+                    self.next();
+                    let Member::Character(last) = self.member(opening, false)? else {
+                        return Err(self.refuse(place, "a range ends with a class"));
+                    };
+                    if last < first {
+                        return Err(
+                            self.refuse(place, "a range goes from the larger character to the smaller")
+                        );
+                    }
+                    items.push(self.range(first, last, &self.source[place..self.place]));
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// A character, a class or a set inside of a set.
+    fn member(&mut self, opening: usize, first: bool) -> Result<Member> {
+        let place = self.place;
+        if self.take("[:") {
+            return self.posix(place).map(Member::Set);
+        }
+        match self.next() {
+            None => Err(self.refuse(opening, "a set is not closed")),
+            Some('[') => self.bracketed(place).map(Member::Set),
+            Some('\\') => self.set_escape(place, false),
+            Some('-') if !first && !self.rest().starts_with(']') => {
+                Err(self.refuse(place, r"a hyphen stands between two items of a set; write \-"))
+            }
+            Some(sign) => Ok(Member::Character(sign.into())),
+        }
+    }
+
+    /// `[:alpha:]`, of which the beginning was taken.
+    fn posix(&mut self, place: usize) -> Result<Node> {
+        let negated = self.take("^");
+        let name = self.take_while(|sign| sign.is_ascii_alphabetic());
+        if !self.take(":]") {
+            return Err(self.refuse(place, "[: begins no class"));
+        }
+        let written = match (name, self.rust()) {
+            ("alnum", true) => "0-9A-Za-z",
+            ("alpha", true) => "A-Za-z",
+            ("blank", true) => r"\t ",
+            ("cntrl", true) => r"\x00-\x1f\x7f",
+            ("digit", true) => "0-9",
+            ("graph", true) => "!-~",
+            ("lower", true) => "a-z",
+            ("print", true) => " -~",
+            ("punct", true) => r"!-/:-@\[-`{-~",
+            ("space", true) => r"\t\n\v\f\r ",
+            ("upper", true) => "A-Z",
+            ("word", true) => "0-9A-Za-z_",
+            ("xdigit", _) => "0-9A-Fa-f",
+            ("ascii", _) => r"\x00-\x7f",
+            ("alnum", false) => r"\p{Alphabetic}\p{Nd}",
+            ("alpha", false) => r"\p{Alphabetic}",
+            ("blank", false) => r"\h",
+            ("cntrl", false) => r"\p{Cc}",
+            ("digit", false) => r"\d",
+            ("graph", false) => r"\p{Graph}",
+            ("lower", false) => r"\p{Lowercase}",
+            ("print", false) => r"\p{Print}",
+            ("punct", false) => r"\p{P}\p{S}",
+            ("space", false) => r"\s",
+            ("upper", false) => r"\p{Uppercase}",
+            ("word", false) => WORD,
+            _ => return Err(self.refuse(place, &format!("there is no class [:{name}:]"))),
+        };
+        Ok(self.class(written, negated))
+    }
+
+    // Escapes -------------------------------------------------------------------------------------------
+
+    /// An escape outside of a set, of which the backslash at `place` was taken.
+    fn escape(&mut self, place: usize) -> Result<Piece> {
+        let piece = |written: &str, kind| Ok(Piece { written: written.to_owned(), kind });
+        let rest = self.rest();
+        for (letters, written, syntaxes) in PLACES {
+            if rest.starts_with(letters) && syntaxes.contains(&self.syntax) {
+                self.place += letters.len();
+                return piece(written, Kind::Place);
+            }
+        }
+        if self.rust() && self.peek() == Some('b') && rest.starts_with("b{") {
+            return Err(self.refuse(place, r"\b with a brace is not"));
+        }
+        match self.peek() {
+            Some('R') => {
+                self.next();
+                return piece(r"\R", Kind::Whole);
+            }
+            Some('O') if self.rust() => {
+                self.next();
+                return piece("(?s:.)", Kind::Whole);
+            }
+            Some('N') if self.rust() => {
+                self.next();
+                return piece(r"[^\n]", Kind::Whole);
+            }
+            Some('1'..='9') => {
+                let digits = self.take_while(|sign| sign.is_ascii_digit());
+                if digits.len() > 1 || !self.rust() && self.names {
+                    return Err(self.refuse(place, "such a reference to a group is not"));
+                }
+                return Ok(Piece { written: format!(r"(?:\{digits})"), kind: Kind::Whole });
+            }
+            Some('k') if self.rust() && rest.starts_with("k<") => {
+                self.place += 2;
+                let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+                if !self.take(">") || name.is_empty() || name.starts_with(|sign: char| sign.is_ascii_digit())
+                {
+                    return Err(self.refuse(place, "such a reference to a group is not"));
+                }
+                return Ok(Piece { written: format!("(?P={name})"), kind: Kind::Whole });
+            }
+            _ => {}
+        }
+        match self.set_escape(place, true)? {
+            Member::Set(node) => self.write_set(place, &node),
+            Member::Character(code_point) => {
+                let letter = char::from_u32(code_point).is_some_and(char::is_alphabetic);
+                if letter && self.flags.ignore_case && !self.rust() {
+                    return Err(self.refuse(place, "case is ignored in a letter that is written as a number"));
+                }
+                self.write_set(place, &self.literal(code_point, &self.source[place..self.place]))
+            }
+        }
+    }
+
+    /// An escape that stands for a character or a class, of which the backslash at `place` was taken.
+    fn set_escape(&mut self, place: usize, alone: bool) -> Result<Member> {
+        let Some(letter) = self.next() else {
+            return Err(self.refuse(place, "nothing follows the backslash"));
+        };
+        let negated = letter.is_ascii_uppercase();
+        let class = match letter {
+            'd' | 'D' => self.class(r"\d", negated),
+            's' | 'S' => self.class(r"\s", negated),
+            'w' | 'W' if self.rust() => self.class(r"\w", negated),
+            'w' | 'W' if alone => self.class(WORD_ALONE, negated),
+            'w' | 'W' => self.class(WORD, negated),
+            'h' | 'H' => self.class("0-9A-Fa-f", negated),
+            'p' | 'P' => self.property(place, negated, alone)?,
+            'a' => return Ok(Member::Character(7)),
+            'e' => return Ok(Member::Character(27)),
+            'f' => return Ok(Member::Character(12)),
+            'n' => return Ok(Member::Character(10)),
+            'r' => return Ok(Member::Character(13)),
+            't' => return Ok(Member::Character(9)),
+            'v' => return Ok(Member::Character(11)),
+            'x' => return self.code_point(place, 2),
+            'u' => return self.code_point(place, 4),
+            'U' if self.rust() => return self.code_point(place, 8),
+            '<' | '>' if self.rust() => {
+                return Err(self.refuse(place, &format!(r"\{letter} in a set is not")));
+            }
+            _ if !letter.is_alphanumeric() => return Ok(Member::Character(letter.into())),
+            _ => return Err(self.refuse(place, &format!(r"\{letter} is not"))),
+        };
+        Ok(Member::Set(class))
+    }
+
+    /// A code point in hexadecimal digits: as many as are said, or any in braces.
+    fn code_point(&mut self, place: usize, digits: usize) -> Result<Member> {
+        let rest = self.rest();
+        let (written, length) = match rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            Some((inner, _)) if self.rust() || digits == 2 => (inner, inner.len() + 2),
+            _ => (rest.get(..digits).unwrap_or(""), digits),
+        };
+        let valid =
+            (1..=8).contains(&written.len()) && written.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let code_point = u32::from_str_radix(written, 16).ok().filter(|_| valid).and_then(char::from_u32);
+        match code_point {
+            // In Oniguruma, two digits are a byte.
+            Some(character) if self.rust() || digits == 4 || length > 2 || character.is_ascii() => {
+                self.place += length;
+                Ok(Member::Character(character.into()))
+            }
+            _ => Err(self.refuse(place, "hexadecimal digits of a character are missing")),
+        }
+    }
+
+    /// `\p{...}` or `\pL`, of which the letter was taken.
+    fn property(&mut self, place: usize, negated: bool, alone: bool) -> Result<Node> {
+        if self.rust() && !self.rest().starts_with('{') {
+            let letter = self.rest().get(..1).filter(|letter| "CLMNPSZ".contains(letter));
+            let Some(letter) = letter else {
+                return Err(self.refuse(place, "the name of a property is missing"));
+            };
+            self.place += 1;
+            return Ok(self.class(&format!(r"\p{{{letter}}}"), negated));
+        }
+        if !self.take("{") {
+            return Err(self.refuse(place, "the name of a property is missing"));
+        }
+        let negated = negated ^ self.take("^");
+        let name = self.take_while(|sign| sign != '}');
+        if !self.take("}") {
+            return Err(self.refuse(place, "the name of a property is not ended"));
+        }
+        let plain: String =
+            name.chars().filter(|sign| !" _-".contains(*sign)).collect::<String>().to_ascii_lowercase();
+        let written = match (plain.as_str(), self.rust()) {
+            ("alnum", _) => r"\p{Alphabetic}\p{Nd}".to_owned(),
+            ("blank", true) => r"\p{Zs}\t".to_owned(),
+            ("cntrl", _) => r"\p{Cc}".to_owned(),
+            ("word", true) => r"\w".to_owned(),
+            ("word", false) if alone => WORD_ALONE.to_owned(),
+            ("word", false) => WORD.to_owned(),
+            ("print" | "graph", true) => return Err(self.refuse(place, &format!(r"\p{{{name}}} is not"))),
+            ("xdigit", false) => "0-9A-Fa-f".to_owned(),
+            ("any", _) => r"\p{Any}".to_owned(),
+            _ => {
+                let known = match name.split_once(['=', ':']) {
+                    Some((name, value)) if self.rust() => {
+                        Property::with_value(name, value).map(|(property, _)| property)
+                    }
+                    Some(_) => None,
+                    None => Property::named(name),
+                };
+                let module_only = ["h", "v", "horizspace", "vertspace"].contains(&plain.as_str())
+                    || plain.starts_with("posix");
+                match known.filter(|_| !module_only) {
+                    Some(_) => format!(r"\p{{{name}}}"),
+                    None => {
+                        return Err(
+                            self.refuse(place, &format!(r"the property \p{{{}}} is not", shown(name)))
+                        );
+                    }
+                }
+            }
+        };
+        Ok(self.class(&written, negated))
+    }
+}
+
+/// Oniguruma's `\w` in a set, as items of ours.
+const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}";
+/// The same outside of a set, where Oniguruma asks its table of Latin-1 for the first 256 characters.
+const WORD_ALONE: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾";
+
+/// Escapes that stand for a place: as they are written, in our syntax, and who reads them so.
+const PLACES: [(&str, &str, &[Syntax]); 10] = [
+    ("A", r"\A", &[Syntax::Rust, Syntax::Oniguruma]),
+    ("z", r"\Z", &[Syntax::Rust, Syntax::Oniguruma]),
+    ("Z", r"(?=\n*\Z)", &[Syntax::Rust]),
+    ("Z", "$", &[Syntax::Oniguruma]),
+    ("b{start}", r"\m", &[Syntax::Rust]),
+    ("b{end}", r"\M", &[Syntax::Rust]),
+    ("<", r"\m", &[Syntax::Rust]),
+    (">", r"\M", &[Syntax::Rust]),
+    ("b", r"\b", &[Syntax::Rust]),
+    ("B", r"\B", &[Syntax::Rust]),
+];
+
+enum Member {
+    Character(u32),
+    Set(Node),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Both,
+    Minus,
+    Either,
+}
+
+impl Operator {
+    fn join(self, left: Node, right: Node) -> Node {
+        let (left, right) = (Box::new(single(left)), Box::new(single(right)));
+        match self {
+            Self::Both => Node::Both(left, right),
+            Self::Minus => Node::Minus(left, right),
+            Self::Either => Node::Either(left, right),
+        }
+    }
+}
+
+/// A list of one item is the item.
+fn single(node: Node) -> Node {
+    match node {
+        Node::Any(mut items) if items.len() == 1 => items.remove(0),
+        node => node,
+    }
+}
+
+fn as_piece(written: String) -> Piece {
+    let kind =
+        if written.starts_with("(?!") || written.starts_with("(?=") { Kind::Compound } else { Kind::Whole };
+    Piece { written, kind }
+}
+
+fn is_turkish((one, other): (u32, u32)) -> bool {
+    [one, other].iter().any(|code_point| matches!(code_point, 0x130 | 0x131))
+}
+
+/// A set with all its ranges.
+fn explicit(set: &CharSet) -> String {
+    let ranges = set.ranges().iter().map(|&(first, last)| match last - first {
+        0 => escaped(first),
+        _ => format!("{}-{}", escaped(first), escaped(last)),
+    });
+    match set.is_empty() {
+        true => "(?!)".to_owned(),
+        false => format!("[{}]", ranges.collect::<String>()),
+    }
+}
+
+/// A character as an item of a set.
+fn escaped(code_point: u32) -> String {
+    match char::from_u32(code_point) {
+        Some(character) if character.is_ascii_alphanumeric() => character.to_string(),
+        Some(character) if character.is_ascii_graphic() => format!("\\{character}"),
+        _ if code_point < 0x100 => format!("\\x{code_point:02x}"),
+        _ if code_point < 0x1_0000 => format!("\\u{code_point:04x}"),
+        _ => format!("\\U{code_point:08x}"),
+    }
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(SHOWN_CHARACTERS).collect()
+}

@@ -1,0 +1,143 @@
+"""A pattern of tiktoken's or tokenizers' engine means the same once it is read."""
+
+import pytest
+import regex
+import tiktoken
+from fuzz import reading
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Regex, pre_tokenizers
+
+from bpetite import _engine
+from bpetite._pretokenizer import pieces
+from bpetite.patterns import PATTERNS
+from known_characters import is_known, known_text
+
+KIMI_UPPER = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+KIMI_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+KIMI_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+KIMI = (
+    rf"[\p{{Han}}]+|{KIMI_UPPER}*{KIMI_LOWER}+{KIMI_ENDING}|{KIMI_UPPER}+{KIMI_LOWER}*{KIMI_ENDING}"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+READ = [
+    (r"[a-z&&[^aeiou]]+", "both", r"(?:(?![aeiou])[a-z])+"),
+    (r"[\w--\d]", "rust", r"(?!\d)\w"),
+    (r"[[:alpha:]]", "rust", "[A-Za-z]"),
+    (r"[[:alpha:]]", "oniguruma", r"[[:alpha:]]"),
+    (r"[[:punct:]]", "oniguruma", r"[\p{P}\p{S}]"),
+    (r"[a[b-d]]x", "both", "[ab-d]x"),
+    (r"\h+", "both", "[0-9A-Fa-f]+"),
+    (r"a$", "rust", r"a\Z"),
+    (r"a$", "oniguruma", "a(?m:$)"),
+    (r"\s++$", "rust", r"\s++$"),
+    (r"\p{N}{1,3}+", "oniguruma", r"(?:\p{N}{1,3})+"),
+    (r"\p{N}{1,3}+", "rust", r"\p{N}{1,3}+"),
+    (r"a{2}?b", "oniguruma", "(?:a{2})?b"),
+    (r"(?m:a.)", "oniguruma", "(?:a(?s:.))"),
+    (r"a(?i)b|c", "oniguruma", "a(?i:b|c)"),
+    (r"(?i)ki", "rust", "(?i)k(?-i:[Ii])"),
+    (r"(?x) a \  b # and", "rust", r"a\ b"),
+    (r"\x{1F642}\u{41}", "rust", r"\U0001f642A"),
+    (r"\w", "oniguruma", r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]"),
+    (r"a??|b", "rust", "(?>a??|b)"),
+    (KIMI, "both", KIMI.replace("[^\\p{Han}]", "").replace("&&", "")),
+]
+
+REFUSED = [
+    (r"(?i:strasse)", "oniguruma", "changes lengths"),
+    (r"(?i:\p{Lu})", "oniguruma", "beyond ASCII"),
+    (r"a|", "oniguruma", "may match nothing"),
+    (r"(?:a*)*b", "both", "may match nothing"),
+    (r"(?s:.)", "oniguruma", r"\(\?s"),
+    (r"\b", "oniguruma", r"\\b is not"),
+    (r"(?U)a+", "rust", r"\(\?U"),
+    (r"(a(?i))b", "rust", "inside of a group"),
+    (r"a{2}{3}", "both", "repetition is repeated"),
+    (r"[]a]", "both", "begins with its end"),
+    (r"[a-\d]", "both", "range ends with a class"),
+    (r"\p{Elvish}", "both", "property"),
+    (r"(?~a)", "oniguruma", "is not"),
+    ("[" * 3000, "both", "nested"),
+    ("(" * 3000, "both", "nested"),
+    (r"[\p{L}~~\p{Alphabetic}]" * 400, "rust", "bytes"),
+]
+
+CLASSES = r"""
+\d \D \s \S \w \W \h \H . \p{L} \P{L} \p{^Lu} \p{Han} \p{Greek} \p{Alphabetic} \p{White_Space} \p{Emoji}
+\p{alnum} \p{word} [\w] [^\w] [\W\d] [^\s\p{L}\p{N}] [[:alnum:]] [[:alpha:]] [[:blank:]] [[:cntrl:]]
+[[:digit:]] [[:^graph:]] [[:lower:]x] [[:print:]] [[:punct:]] [[:space:]] [[:upper:]] [[:word:]]
+[[:xdigit:]] [\p{L}&&[^\p{Lu}]] [^\p{L}&&\w] [a-z&&[^b]&&\w] (?i:k) (?i:[a-k]) (?i:[^s]) (?i)i
+"""
+RUST_CLASSES = r"""
+\pL \PN \p{sc=Latin} \p{scx=Hira} \O \N [\w--\d] [\p{L}~~\p{Alphabetic}] [\w--\d--_&&[a-z]]
+(?i:\P{Ll}) (?i:[\p{Lt}0]) (?i:[^\p{Greek}]) (?i:ß) (?i:[é-ö]) (?s:.)
+"""
+
+
+def syntaxes(named: str) -> list[str]:
+    return ["rust", "oniguruma"] if named == "both" else [named]
+
+
+@pytest.mark.parametrize(("source", "named", "written"), READ)
+def test_a_pattern_is_written_in_our_syntax(source: str, named: str, written: str) -> None:
+    for syntax in syntaxes(named):
+        found = _engine.read_pattern(source, syntax)  # type: ignore[arg-type]
+        if source == KIMI:
+            assert found.replace(r"(?:(?!\p{Han})", "").replace("])", "]") == written
+        else:
+            assert found == written
+
+
+@pytest.mark.parametrize(("source", "named", "reason"), REFUSED)
+def test_what_has_no_equal_is_refused_with_the_reason(source: str, named: str, reason: str) -> None:
+    for syntax in syntaxes(named):
+        with pytest.raises(ValueError, match=reason):
+            _engine.read_pattern(source, syntax)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS.values(), *reading.PUBLISHED])
+def test_published_patterns_are_read_as_they_are_written(pattern: str) -> None:
+    assert _engine.read_pattern(pattern, "rust") == pattern
+    if "+$" not in pattern and "(?s" not in pattern:
+        assert _engine.read_pattern(pattern, "oniguruma") == pattern
+
+
+KNOWN = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and is_known(chr(code))]
+
+
+@pytest.mark.parametrize("written", CLASSES.split())
+def test_classes_have_the_members_that_tokenizers_gives_them(written: str) -> None:
+    split = pre_tokenizers.Split(Regex(written), "removed", invert=True)
+    expected = "".join(piece for piece, _ in split.pre_tokenize_str("".join(KNOWN)))
+    own = regex.compile(_engine.read_pattern(written, "oniguruma"))
+    assert "".join(filter(own.match, KNOWN)) == expected
+
+
+@pytest.mark.parametrize("written", (CLASSES + RUST_CLASSES).split())
+def test_classes_have_the_members_that_tiktoken_gives_them(written: str) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    encoding = tiktoken.Encoding("x", pat_str=written, mergeable_ranks=ranks, special_tokens={})
+    expected = bytes(encoding.encode_ordinary("".join(KNOWN))).decode()
+    own = regex.compile(_engine.read_pattern(written, "rust"))
+    assert "".join(filter(own.match, KNOWN)) == expected
+
+
+@given(rng=st.randoms(use_true_random=False))
+def test_random_patterns_match_what_they_match_in_tiktoken(rng: st.DataObject) -> None:
+    reading.patterns_mean_what_tiktoken_reads(rng)  # type: ignore[arg-type]
+
+
+@given(rng=st.randoms(use_true_random=False))
+def test_random_patterns_cut_as_they_cut_in_tokenizers(rng: st.DataObject) -> None:
+    reading.patterns_mean_what_tokenizers_reads(rng)  # type: ignore[arg-type]
+
+
+@given(text=known_text())
+def test_kimis_pattern_cuts_as_tiktoken_cuts(text: str) -> None:
+    matches = reading.tiktoken_matches(KIMI, [text])
+    assert matches is not None
+    own = _engine.read_pattern(KIMI, "rust")
+    assert [piece for piece, matched in pieces(text, own) if matched] == matches[0]
+    assert _engine.pretokenize(text, own) == matches[0]
