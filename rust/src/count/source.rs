@@ -14,7 +14,7 @@ use crate::memory;
 
 /// The nominal size of a chunk: large enough that nothing done once for each matters, small enough for a cache.
 /// In tests it is tiny, so that small files have many.
-pub const CHUNK: u64 = if cfg!(test) { 48 } else { 1 << 20 };
+pub const CHUNK: u64 = if cfg!(test) { 48 } else { 1 << 18 };
 
 /// How much is read beyond a chunk's nominal end: nearly always enough to find the cut behind it.
 const BEYOND: u64 = if cfg!(test) { 2 } else { 1024 };
@@ -65,7 +65,8 @@ pub struct FileChunk<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Reads chunks into one buffer, which is used again for each.
+/// Reads chunks into one buffer, which is used again for each. It only grows, and so is cleared once: what lies behind a
+/// chunk is left from those before.
 #[derive(Default)]
 pub struct Reader {
     buffer: Vec<u8>,
@@ -93,7 +94,8 @@ impl Reader {
             Some((opened, file)) if opened == index => file,
             _ => File::open(&source.path).map_err(|error| io_error(&source.path, error))?,
         };
-        let found = Window { source, file: &file, cutter, buffer: &mut self.buffer, start: 0 }.chunk(chunk);
+        let window = Window { source, file: &file, cutter, buffer: &mut self.buffer, start: 0, filled: 0 };
+        let found = window.chunk(chunk);
         let now = file.metadata().map_err(|error| io_error(&source.path, error))?;
         self.open = Some((index, file));
         if !source.is_unchanged(&now) {
@@ -112,6 +114,8 @@ struct Window<'a> {
     buffer: &'a mut Vec<u8>,
     /// The offset of the buffer's first byte.
     start: u64,
+    /// How many bytes of the buffer are from this part.
+    filled: usize,
 }
 
 impl Window<'_> {
@@ -124,7 +128,6 @@ impl Window<'_> {
         };
         let context = self.cutter.context() as u64;
         self.start = nominal_start.saturating_sub(context);
-        self.buffer.clear();
         self.read_to(nominal_end + context.max(BEYOND))?;
         let from = match nominal_start {
             0 => Some(0),
@@ -143,28 +146,27 @@ impl Window<'_> {
         let context = self.cutter.context();
         let from = (offset - self.start) as usize;
         loop {
-            let end = self.start + self.buffer.len() as u64;
-            match self.cutter.next(self.buffer, from) {
-                Some(cut) if end == self.source.size || cut + context <= self.buffer.len() => {
+            let end = self.start + self.filled as u64;
+            match self.cutter.next(&self.buffer[..self.filled], from) {
+                Some(cut) if end == self.source.size || cut + context <= self.filled => {
                     return Ok(Some(cut));
                 }
                 _ if end == self.source.size || end >= until.saturating_add(context as u64) => {
                     return Ok(None);
                 }
                 // Twice as much each time: what is searched again stays in proportion.
-                _ => self.read_to(end + self.buffer.len() as u64)?,
+                _ => self.read_to(end + self.filled as u64)?,
             }
         }
     }
 
     /// Read on up to an offset or the end of the file.
     fn read_to(&mut self, offset: u64) -> Result<()> {
-        let filled = self.buffer.len();
         let wanted = (offset.min(self.source.size) - self.start) as usize;
-        let more = wanted.saturating_sub(filled);
-        memory::reserve(self.buffer, more)?;
-        self.buffer.resize(filled + more, 0);
-        match read_exact_at(self.file, &mut self.buffer[filled..], self.start + filled as u64) {
+        let filled = self.filled;
+        self.filled = wanted.max(filled);
+        memory::lengthen(self.buffer, self.filled)?;
+        match read_exact_at(self.file, &mut self.buffer[filled..self.filled], self.start + filled as u64) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.source.changed()),
             Err(error) => Err(io_error(&self.source.path, error)),
