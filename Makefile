@@ -10,7 +10,7 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python browser fmt bench bench-train bench-encode bench-corpus
+.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-corpus
 .PHONY: docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -39,6 +39,13 @@ test-rust: ## The engine's own tests (no Python needed)
 
 test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
 	$(BIN)/pytest -n auto
+
+MODELS := ../shared/models
+
+test-models: $(TESTED) ## Real tokenizer files, where there is a folder of them (MODELS=folder), against their own libraries
+	@if [ -d "$(MODELS)" ]; then unpacked=$$(mktemp -d) && trap 'rm -rf "$$unpacked"' EXIT && \
+		BPETITE_MODELS="$(MODELS)" BPETITE_UNPACKED="$$unpacked" $(BIN)/pytest -q tests/models/real_files.py; \
+	else echo "test-models: there is no $(MODELS), so nothing is tested with real files"; fi
 
 browser: ## Install Chromium for the tests of the viewer's page, where it is missing and apt-get may do it
 	@tests/install_browser.sh

@@ -7,9 +7,11 @@ here. What is merely broken is in the tests of each format.
 
 import base64
 import builtins
+import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -29,6 +31,7 @@ def files_of(folder: Path) -> tuple[Path, Path]:
 
 
 LOADERS: dict[str, list[Callable[[Path], object]]] = {
+    "any": [Tokenizer.load],
     "artifact": [Tokenizer.load],
     "counts": [Counts.load],
     "gpt2": [
@@ -154,6 +157,27 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "huggingface",
         lambda: tokenizer_json(long_added(), []),
         "too many",
+    ),
+    "gzip of zeros": ("any", lambda: gzip.compress(b"\0" * 200_000_000), "unpacked, it is more than"),
+    "strings without end": (
+        "any",
+        lambda: b"GGUF" + struct.pack("<IQQQBIIQ", 3, 0, 1, 1, 97, 9, 8, 900_000) + b"\0" * 7_200_000,
+        "it holds",
+    ),
+    "numbers without end": (
+        "any",
+        lambda: b"GGUF" + struct.pack("<IQQQBIIQ", 3, 0, 1, 1, 97, 9, 0, 2**24) + b"\0" * 2**24,
+        "it holds",
+    ),
+    "tekken of one token again and again": (
+        "any",
+        lambda: json.dumps(
+            {
+                "config": {"pattern": "a", "default_vocab_size": 100_000, "default_num_special_tokens": 0},
+                "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(100_000)],
+            }
+        ).encode(),
+        "stands twice",
     ),
     "deep artifact": ("artifact", lambda: b"[" * 4_000_000, "nested"),
     "text for counts": ("counts", lambda: b"PAR1" * 1_000_000, "no whole Parquet file"),

@@ -134,7 +134,11 @@ def load_vocabulary(path: Path) -> Vocabulary:
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
-    document = parse_object(path, artifact, "an artifact")
+    return vocabulary_of_document(parse_object(path, artifact, "an artifact"), path)
+
+
+def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
+    """Return the vocabulary of an artifact's object; errors name `path`."""
     readers = {SCHEMA_VERSION: _from_schema_1, 2: _from_schema_2, 3: _from_schema_3}
     _check_schema_version(path, document, tuple(readers))
     return readers[document["schema_version"]](path, document)

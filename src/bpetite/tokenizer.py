@@ -24,14 +24,14 @@ from bpetite._internal.preparation import Preparation, PreparedEncoder, split_at
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
-from bpetite.formats import gpt2, huggingface, tiktoken
+from bpetite.formats import gpt2, huggingface, loading, tiktoken
 from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Vocabulary, collector_paused
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
@@ -590,9 +590,25 @@ class Tokenizer:
         _persistence.save_vocabulary(path, self._vocabulary, overwrite)
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
-        """Load an artifact, checking everything in it."""
-        return cls._of_file(path, Imported(_persistence.load_vocabulary(path)))
+    def load(
+        cls,
+        path_or_object: Path | object,
+        pattern: str | None = None,
+        special_tokens: tiktoken.SpecialTokens | None = None,
+    ) -> Tokenizer:
+        """Load an artifact, or any other file, folder or object that holds a byte-level BPE tokenizer.
+
+        That is: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and `merges.txt`,
+        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, JS-tiktoken's JSON; a `tiktoken.Encoding`, a
+        `tokenizers.Tokenizer`, a tokenizer of transformers. What it does not hold may be given: the pattern,
+        special tokens (a dict of ids, or a list). `assumptions` tells what was assumed.
+        """
+        if isinstance(path_or_object, Tokenizer):
+            return path_or_object
+        with collector_paused():
+            found = loading.load(path_or_object, pattern, special_tokens)
+        name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
+        return cls._of_file(name, found.imported)
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:

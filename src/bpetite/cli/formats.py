@@ -1,8 +1,6 @@
 """A path and a format in, a tokenizer out, or into the path: for all commands that take any format.
 
-A format that is not named is told by the path: `.tiktoken` is tiktoken's, a folder with `vocab.json` and
-`merges.txt` is GPT-2's, a file that is called or looks like a `tokenizer.json` is Hugging Face's, and any
-other is an artifact.
+A format that is not named is told by what a file, or a folder, holds (`formats/loading.py`).
 """
 
 from __future__ import annotations
@@ -11,24 +9,37 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+from bpetite.formats import loading
 from bpetite.formats.shared import peers
 from bpetite.formats.shared.difficult import Encodes
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.tokenizer import Tokenizer
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
+"""Those that are written too."""
+
+READ = (*FORMATS, "tekken", "gguf", "js-tiktoken")
+"""All that are read."""
+
+ANY_FORMAT = (
+    "an artifact, tokenizer.json, tiktoken's or GPT-2's files, tekken.json, GGUF, or a model's folder"
+)
 
 
-ANY_FORMAT = "an artifact, .tiktoken, tokenizer.json, or a folder of GPT-2's files"
+def add_model(command: argparse.ArgumentParser) -> None:
+    """Declare the tokenizer to use, and what says more about its file."""
+    command.add_argument("--model", required=True, metavar="PATH", help=ANY_FORMAT)
+    add_what_files_lack(command)
 
 
 def add_one_of_any_format(command: argparse.ArgumentParser) -> None:
     """Declare a tokenizer of any format, and what says more about its file."""
     command.add_argument("model", metavar="MODEL", help=ANY_FORMAT)
     command.add_argument(
-        "--from", dest="model_format", choices=FORMATS, help="the format of MODEL (default: by its name)"
+        "--from", dest="model_format", choices=READ, help="the format of MODEL (default: by what it holds)"
     )
     add_what_files_lack(command)
 
@@ -38,16 +49,16 @@ def add_two_of_any_format(command: argparse.ArgumentParser, *, second_optional: 
     add = command.add_argument
     add("a", metavar="A", help=ANY_FORMAT)
     add("b", metavar="B", nargs="?" if second_optional else None, help="the same")
-    add("--format-a", choices=FORMATS, help="the format of A (default: by its name)")
-    add("--format-b", choices=FORMATS, help="the format of B (default: by its name)")
+    add("--format-a", choices=READ, help="the format of A (default: by what it holds)")
+    add("--format-b", choices=READ, help="the format of B (default: by what it holds)")
     add_what_files_lack(command)
 
 
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     """Declare the options for what some formats do not hold."""
-    lacking = command.add_argument_group("what tiktoken's and GPT-2's files do not hold")
+    lacking = command.add_argument_group("what some files of tokenizers do not hold")
     add = lacking.add_argument
-    add("--pattern", help=f"for tiktoken's: {', '.join(PATTERNS)}, or a regular expression")
+    add("--pattern", help=f"its pattern: {', '.join(PATTERNS)}, or a regular expression")
     add(
         "--special-token",
         action="append",
@@ -57,50 +68,51 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     )
 
 
-def format_of(path: str, named: str | None) -> str:
-    """Return the format that is named, or the one that the path tells."""
-    if named is not None:
-        return named
-    if path.endswith(".tiktoken"):
-        return "tiktoken"
-    if os.path.isdir(path):
-        return "gpt2"
-    if os.path.basename(path) == "tokenizer.json" or _begins_like_huggingfaces(path):
-        return "huggingface"
-    return "bpetite"
+@dataclass(frozen=True)
+class Opened:
+    """A tokenizer, and where it is from."""
+
+    tokenizer: Tokenizer
+    kind: str
+    """The format."""
+    files: tuple[str, ...]
+    """The files that were read."""
 
 
-def _begins_like_huggingfaces(path: str) -> bool:
-    """Whether a file has a key near its beginning that every `tokenizer.json` has there, and no artifact."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        return b'"truncation"' in file.read(1024)
-
-
-def read_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Tokenizer:
-    """Read a tokenizer of the format that is named, or that the path tells; say what the file does not."""
-    tokenizer = _read(path, format_of(path, named), options)
-    if not options.quiet:
-        for assumption in tokenizer.assumptions:
+def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Opened:
+    """Read a tokenizer of the format that is named, or that the path holds; say what was assumed."""
+    opened = _open_named(path, named, options) if named in FORMATS[1:] else _open(path, options)
+    if named not in (None, opened.kind):
+        raise ValueError(f"{path}: it is of the format {opened.kind}, not {named}")
+    if not getattr(options, "quiet", False):
+        for assumption in opened.tokenizer.assumptions:
             print(f"{path}: assumed: {assumption}", file=sys.stderr)
-    return tokenizer
+    return opened
 
 
-def _read(path: str, kind: str, options: argparse.Namespace) -> Tokenizer:
-    if kind == "bpetite":
-        return Tokenizer.load(path)
+def _open(path: str, options: argparse.Namespace) -> Opened:
+    specials = _with_ids(_specials(options)) or None
+    found = loading.find(path, options.pattern, specials)
+    try:
+        tokenizer = Tokenizer(found.imported.vocabulary, found.imported.assumptions)
+    except ValueError as refused:  # a pattern that the engine cannot scan
+        raise ValueError(f"{path}: {refused}") from None
+    return Opened(tokenizer, found.kind, found.files)
+
+
+def _open_named(path: str, kind: str | None, options: argparse.Namespace) -> Opened:
+    """Read a file as what it is said to be."""
     if kind == "huggingface":
-        return Tokenizer.from_huggingface(path)
+        return Opened(Tokenizer.from_huggingface(path), kind, (path,))
     if kind == "gpt2":
-        return Tokenizer.from_gpt2(*gpt2_paths(path), special_tokens=list(_specials(options)) or None)
+        vocab, merges = gpt2_paths(path)
+        read = Tokenizer.from_gpt2(vocab, merges, special_tokens=list(_specials(options)) or None)
+        return Opened(read, kind, (str(vocab), str(merges)))
     if options.pattern is None:
         raise ValueError(f"{path}: a tiktoken file does not hold its pattern; give it with --pattern")
-    return Tokenizer.from_tiktoken(
-        path,
-        pattern=options.pattern,
-        special_tokens=_with_ids(_specials(options)),
-    )
+    specials = _with_ids(_specials(options))
+    read = Tokenizer.from_tiktoken(path, pattern=options.pattern, special_tokens=specials)
+    return Opened(read, "tiktoken", (path,))
 
 
 def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:
@@ -122,8 +134,8 @@ def _difference(tokenizer: Tokenizer, path: str, options: argparse.Namespace) ->
 
 
 def read_model(options: argparse.Namespace) -> Tokenizer:
-    """Read what `add_one_of_any_format` declares; what was given and is not so in the file is refused."""
-    tokenizer = read_tokenizer(options.model, options.model_format, options)
+    """Read the one tokenizer that a command declares; what was given and is not so in it is refused."""
+    tokenizer = open_tokenizer(options.model, getattr(options, "model_format", None), options).tokenizer
     check_given(tokenizer, options.model, options)
     return tokenizer
 
@@ -138,7 +150,7 @@ def read_all(
     named: Iterable[tuple[str, str | None]], options: argparse.Namespace
 ) -> list[tuple[str, Tokenizer]]:
     """Read tokenizers from paths of known or unknown formats; what was given and is so in none is refused."""
-    read = [(path, read_tokenizer(path, kind, options)) for path, kind in named]
+    read = [(path, open_tokenizer(path, kind, options).tokenizer) for path, kind in named]
     differences = [_difference(tokenizer, path, options) for path, tokenizer in read]
     if all(differences):
         raise ValueError(differences[0])
@@ -198,12 +210,13 @@ def _write_gpt2(tokenizer: Tokenizer, folder: str, *, overwrite: bool) -> None:
             os.rmdir(folder)
 
 
-def peer_encode(tokenizer: Tokenizer, path: str, kind: str) -> tuple[str, Encodes] | None:
-    """Load the file with the library it is for: that library's name, and how it encodes."""
-    if kind == "tiktoken":
-        return "tiktoken", peers.tiktoken_encode(path, tokenizer.vocabulary)
-    if kind == "huggingface":
-        return "tokenizers", peers.huggingface_encode(path)
-    if kind == "gpt2":
-        return "tokenizers", peers.gpt2_encode(*gpt2_paths(path), tokenizer.vocabulary)
+def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:
+    """Load the files with the library that they are for: that library's name, and how it encodes."""
+    vocabulary = opened.tokenizer.vocabulary
+    if opened.kind == "tiktoken":
+        return "tiktoken", peers.tiktoken_encode(opened.files[0], vocabulary)
+    if opened.kind == "huggingface":
+        return "tokenizers", peers.huggingface_encode(opened.files[0])
+    if opened.kind == "gpt2":
+        return "tokenizers", peers.gpt2_encode(Path(opened.files[0]), Path(opened.files[1]), vocabulary)
     return None

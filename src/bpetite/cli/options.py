@@ -29,11 +29,6 @@ def add_command(
     )
 
 
-def add_model(command: argparse.ArgumentParser) -> None:
-    """Declare the tokenizer to use."""
-    command.add_argument("--model", required=True, metavar="FILE", help="an artifact")
-
-
 def add_output(command: argparse.ArgumentParser, what: str) -> None:
     """Declare where the result goes."""
     command.add_argument("--output", required=True, metavar="FILE", help=what)

@@ -18,13 +18,19 @@ from bpetite.dialect import Dialect
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.patterns import PATTERNS
+from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 _DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
 
 
-def read(vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] | None = None) -> Imported:
+def read(
+    vocab_path: Path,
+    merges_path: Path,
+    *,
+    special_tokens: Sequence[str] | None = None,
+    pattern: str | None = None,
+) -> Imported:
     """Read a `vocab.json` and a `merges.txt`; special tokens that `vocab.json` lacks follow its last id.
 
     Where none are named, `<|endoftext|>` is one if it stands in `vocab.json`.
@@ -32,7 +38,7 @@ def read(vocab_path: Path, merges_path: Path, *, special_tokens: Sequence[str] |
     with open(vocab_path, "rb") as file:
         vocab = file.read()
     with open(merges_path, "rb") as file:
-        return parse(vocab_path, vocab, merges_path, file.read(), special_tokens)
+        return parse(vocab_path, vocab, merges_path, file.read(), special_tokens, pattern)
 
 
 def parse(
@@ -41,6 +47,7 @@ def parse(
     merges_path: Path,
     merges: bytes,
     special_tokens: Sequence[str] | None = None,
+    pattern: str | None = None,
 ) -> Imported:
     """Read the content of the two files; errors name the paths."""
     ids = _ids(vocab_path, vocab)
@@ -52,7 +59,7 @@ def parse(
         {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
         lines,
         special_tokens=specials,
-        pattern=PATTERNS["gpt2"],
+        pattern=PATTERNS["gpt2"] if pattern is None else named_pattern(pattern),
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
         place=lambda rank: f"line {numbers(rank)}",
     )
@@ -60,7 +67,9 @@ def parse(
     return Imported(
         vocabulary,
         [
-            assumed_pattern(vocabulary.pattern, "GPT-2's: the files name none"),
+            assumed_pattern(
+                vocabulary.pattern, "GPT-2's: the files name none" if pattern is None else "given"
+            ),
             f"special tokens: {', '.join(map(repr, specials)) or 'none'} (the files do not tell which are)",
             UNICODE_ASSUMPTION,
         ],

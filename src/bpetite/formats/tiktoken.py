@@ -10,6 +10,7 @@ must be given.
 from __future__ import annotations
 
 import binascii
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes
+from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
@@ -45,6 +47,23 @@ def read(
     """
     with open(path, "rb") as file:
         return parse(path, file.read(), pattern, special_tokens, whole_pretoken_first)
+
+
+def parse_published(
+    path: Path, content: bytes, pattern: str | None = None, special_tokens: SpecialTokens | None = None
+) -> Imported:
+    """Read a file's content; what is not given is that of the published file that it is, if it is one."""
+    published = PUBLISHED.get(hashlib.sha256(content).hexdigest())
+    if pattern is None and published is None:
+        refuse(path, "a file of ranks does not hold its pattern; give it (pattern=, or --pattern)")
+    if special_tokens is None:
+        special_tokens = published.special_tokens if published else ()
+    given = pattern or (published.pattern if published else "")
+    imported = parse(path, content, given, special_tokens)
+    if published is None:
+        return imported
+    said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
+    return Imported(imported.vocabulary, [said, *imported.assumptions])
 
 
 def parse(
@@ -104,11 +123,24 @@ def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
         if rank in tokens:
             refuse(path, f"line {number}: rank {rank} stands twice")
         tokens[rank] = token
-    _check_distinct(path, tokens)
+    check_distinct(path, tokens)
     return dict(sorted(tokens.items()))
 
 
-def _check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
+def from_base64(spelled: str) -> bytes | None:
+    """Return the bytes that base64 spells in its one canonical way, or None.
+
+    >>> from_base64("YWI="), from_base64("YWJ=")
+    (b'ab', None)
+    """
+    try:
+        token = binascii.a2b_base64(spelled)
+    except ValueError:
+        return None
+    return token if binascii.b2a_base64(token, newline=False).decode("ascii") == spelled else None
+
+
+def check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
     """Refuse a token that stands twice, and a file without bytes."""
     rank_of = {token: rank for rank, token in tokens.items()}
     if len(rank_of) != len(tokens):

@@ -10,22 +10,25 @@ import tempfile
 from bpetite.cli.formats import (
     ANY_FORMAT,
     FORMATS,
+    READ,
+    Opened,
     add_what_files_lack,
     check_given,
-    format_of,
+    gpt2_paths,
+    open_tokenizer,
     peer_encode,
-    read_tokenizer,
     write_tokenizer,
 )
 from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
 from bpetite.formats.shared.difficult import check_same_ids
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite convert tok.json tokenizer.json
 bpetite convert tok.json tok.tiktoken --check
-bpetite convert cl100k_base.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
-bpetite convert gpt2/ tok.json
+bpetite convert cl100k_base.tiktoken tok.json
+bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
+bpetite convert Qwen2.5-7B/ tok.json
+bpetite convert model.gguf tokenizer.json
 """
 
 
@@ -39,8 +42,12 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add = command.add_argument
     add("source", metavar="IN", help=ANY_FORMAT)
-    add("target", metavar="OUT", help="the same; what it is called says what it becomes")
-    add("--from", dest="source_format", choices=FORMATS, help="the format of IN (default: by its name)")
+    add(
+        "target",
+        metavar="OUT",
+        help="an artifact, tokenizer.json, .tiktoken, or a folder of GPT-2's files: what it is called tells",
+    )
+    add("--from", dest="source_format", choices=READ, help="the format of IN (default: by what it holds)")
     add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
     add("--check", action="store_true", help="compare with the libraries that the two files are for")
@@ -51,24 +58,25 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
-    source_format = format_of(options.source, options.source_format)
     target_format = options.target_format or _target_format(options.target)
     if target_format != "gpt2":
         check_output(options.target, force=options.force)
-    tokenizer = read_tokenizer(options.source, source_format, options)
+    opened = open_tokenizer(options.source, options.source_format, options)
+    tokenizer = opened.tokenizer
     check_given(tokenizer, options.source, options)
     checked = []
     if options.check:
-        checked += _check(tokenizer, options.source, source_format)
+        checked += _check(opened)
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, os.path.basename(options.target.rstrip("/")))
             write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
-            checked += _check(tokenizer, attempt, target_format)
+            files = tuple(map(str, gpt2_paths(attempt))) if target_format == "gpt2" else (attempt,)
+            checked += _check(Opened(tokenizer, target_format, files))
     write_tokenizer(tokenizer, options.target, target_format, overwrite=options.force)
     if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens and not options.quiet:
         print(f"{options.target}: the file does not say which tokens are special", file=sys.stderr)
     summary = {
-        "from": source_format,
+        "from": opened.kind,
         "to": target_format,
         "vocab_size": tokenizer.vocab_size,
         "special_tokens": dict(tokenizer.special_tokens),
@@ -89,11 +97,12 @@ def _target_format(path: str) -> str:
     return "huggingface" if name == "tokenizer.json" else "bpetite"
 
 
-def _check(tokenizer: Tokenizer, path: str, kind: str) -> list[str]:
-    """Compare with the library that a file is for; return its name."""
-    peer = peer_encode(tokenizer, path, kind)
+def _check(opened: Opened) -> list[str]:
+    """Compare with the library that the files are for; return its name."""
+    peer = peer_encode(opened)
     if peer is None:
         return []
     name, encode = peer
-    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, f"{path}, as {name} reads it,")
+    tokenizer, where = opened.tokenizer, f"{opened.files[0]}, as {name} reads it,"
+    check_same_ids(tokenizer.vocabulary, tokenizer.encode, encode, where)
     return [name]

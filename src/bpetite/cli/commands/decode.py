@@ -6,9 +6,9 @@ import argparse
 import re
 import sys
 
-from bpetite.cli.options import Commands, add_command, add_model
+from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.options import Commands, add_command
 from bpetite.cli.text import utf8
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite decode --model tok.json --ids 104 105
@@ -31,7 +31,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the text of the ids."""
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     ids = _ids_from_stdin() if options.ids is None else options.ids
     return tokenizer.decode(ids).encode("utf-8")
 

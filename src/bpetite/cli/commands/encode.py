@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 
+from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     Commands,
     add_command,
-    add_model,
     add_no_color,
     add_special,
     colours_wanted,
 )
 from bpetite.cli.text import text_of
 from bpetite.show.display import coloured, plain
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
@@ -45,7 +44,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the ids as a compact JSON array, or the tokens to be looked at."""
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     text = text_of(options)
     if not options.show:
         ids = tokenizer.encode(text, special=options.special)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from functools import partial
 
 from bpetite import corpus
+from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     Commands,
     add_cluster,
     add_command,
-    add_model,
     add_quiet,
     add_special,
     add_threads,
@@ -22,7 +22,6 @@ from bpetite.cli.options import (
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.manifest import Manifest
 from bpetite.show.progress import BytesProgress
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
@@ -85,7 +84,7 @@ def run(options: argparse.Namespace) -> bytes:
         special=options.special,
         reading=reading_of(options),
     )
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     if options.append_special is None and tokenizer.special_tokens and not options.quiet:
         print(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "

@@ -5,18 +5,17 @@ from __future__ import annotations
 import argparse
 
 from bpetite import corpus
+from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     Commands,
     add_command,
     add_json,
-    add_model,
     add_quiet,
     add_threads,
     json_line,
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.show.progress import BytesProgress
-from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite stats --model tok.json --input english.txt code.jsonl
@@ -46,7 +45,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the table, or the JSON."""
-    tokenizer = Tokenizer.load(options.model)
+    tokenizer = read_model(options)
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         sources = corpus.stats(
             tokenizer,

@@ -1,0 +1,43 @@
+"""Tokenizers of other libraries as they are in memory, in; a vocabulary out.
+
+They are recognised by the library that their class is from; none of these libraries is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bpetite.formats import huggingface
+from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.tiktoken import vocabulary_of_ranks
+
+
+def read(tokenizer: Any) -> Imported:
+    """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
+    libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
+    if "tiktoken" in libraries:
+        return _of_tiktoken(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
+    if backend is not None and libraries & {"tokenizers", "transformers"}:
+        return huggingface.parse("the tokenizer", backend.to_str().encode("utf-8"))
+    if "transformers" in libraries:
+        raise ValueError(
+            f"{type(tokenizer).__name__} holds no tokenizer of the tokenizers library; "
+            "save it and load the folder"
+        )
+    raise TypeError(
+        f"a tokenizer is a path, or an object of tiktoken, tokenizers or transformers, not "
+        f"{type(tokenizer).__name__}"
+    )
+
+
+def _of_tiktoken(encoding: Any) -> Imported:
+    ranks: dict[bytes, int] = encoding._mergeable_ranks
+    in_order = sorted(ranks.items(), key=lambda item: item[1])
+    vocabulary = vocabulary_of_ranks(
+        f"tiktoken's {encoding.name}",
+        {rank: token for token, rank in in_order},
+        encoding._pat_str,
+        encoding._special_tokens,
+    )
+    return Imported(vocabulary, [assumed_pattern(vocabulary.pattern, "the encoding's"), UNICODE_ASSUMPTION])

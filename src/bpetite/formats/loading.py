@@ -1,0 +1,249 @@
+"""Whatever holds a tokenizer, a path or an object of another library, in; a vocabulary out: the one door.
+
+A file is recognised by what it holds, not by its name. In a folder the more specific file is read, and it is
+said which. What cannot be read is refused by its name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import NoReturn
+
+from bpetite import _persistence
+from bpetite._internal.json import Json, parse_object, refuse
+from bpetite._internal.types import Path
+from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, tekken, tiktoken
+from bpetite.formats.shared.imported import Imported
+from bpetite.patterns import named_pattern
+from bpetite.vocabulary import Vocabulary
+
+SpecialTokens = Mapping[str, int] | Sequence[str]
+
+FOLDER_FILES = (
+    ("tokenizer.json",),
+    ("tekken.json",),
+    ("vocab.json", "merges.txt"),
+    ("encoder.json", "vocab.bpe"),
+    ("tiktoken.model",),
+    ("tokenizer.model",),
+)
+"""What a folder may hold, the more specific first."""
+
+_MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
+"""How large a packed file may become: so many bytes, and so many more for each of its own."""
+
+_RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)")
+_RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
+_WORDPIECE = re.compile(rb"\[(?:PAD|UNK|unused0)\]\r?\n")
+_GPT2_LIKE = re.compile(r"(?:GPT2|Roberta|Bart|Longformer|LED|GPTNeo|CodeGen|Blenderbot)Tokenizer(?:Fast)?")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found behind a path, or in an object."""
+
+    imported: Imported
+    kind: str
+    """The format: one of `bpetite`, `huggingface`, `tiktoken`, `gpt2`, `tekken`, `gguf`, `js-tiktoken`; or
+    `object`."""
+    files: tuple[str, ...] = ()
+    """The files that were read."""
+
+
+def load(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
+    """Load a tokenizer.
+
+    A pattern and special tokens are used where the source does not hold them; where it does, they must be
+    the same.
+    """
+    found = find(source, pattern, special_tokens)
+    _check_given(source, found.imported.vocabulary, pattern, special_tokens)
+    return found
+
+
+def find(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
+    """Load a tokenizer; a pattern and special tokens are used only where the source does not hold them."""
+    if not isinstance(source, str | os.PathLike):
+        return Found(live.read(source), "object")
+    if os.path.isdir(source):
+        return _of_folder(source, pattern, special_tokens)
+    return _of_file(os.fspath(source), pattern, special_tokens)
+
+
+def _check_given(
+    source: object, vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None
+) -> None:
+    """Refuse what was given and is not so in the source."""
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
+    if pattern is not None and named_pattern(pattern) != vocabulary.pattern:
+        refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
+    for text in special_tokens or ():
+        actual = vocabulary.special_tokens.get(text)
+        wanted = special_tokens[text] if isinstance(special_tokens, Mapping) else actual
+        if actual is None:
+            refuse(name, f"{text!r} is no special token there")
+        if wanted != actual:
+            refuse(name, f"special token {text!r} has id {actual} there, not {wanted}")
+
+
+# Folders -------------------------------------------------------------------------------------------------
+
+
+def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    names = set(os.listdir(folder))
+    named = [(name,) for name in sorted(names) if name.endswith((".tiktoken", ".gguf"))]
+    there = [files for files in FOLDER_FILES if names.issuperset(files)]
+    if not there and len(named) != 1:
+        listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
+        several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
+        raise FileNotFoundError(f"{os.fspath(folder)}: none of {listed} is in this folder{several}")
+    there += named
+    files, others = there[0], [name for several in there[1:] for name in several]
+    paths = [os.path.join(folder, name) for name in files]
+    if len(paths) == 2:
+        found = _of_two_files(folder, paths[0], paths[1], pattern, special_tokens)
+    else:
+        if special_tokens is None and files[0].endswith((".model", ".tiktoken")):
+            special_tokens = _configured(folder)[0] or None
+        found = _of_file(paths[0], pattern, special_tokens)
+    said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
+    if others:
+        said += f", not {', '.join(others)}"
+    imported = Imported(found.imported.vocabulary, [said, *found.imported.assumptions])
+    return Found(imported, found.kind, found.files)
+
+
+def _of_two_files(
+    folder: Path, vocab: str, merges: str, pattern: str | None, special_tokens: SpecialTokens | None
+) -> Found:
+    """Read GPT-2's two files; another model's of the same names are refused where that is known."""
+    configured, kind = _configured(folder)
+    if kind is not None and pattern is None and not _GPT2_LIKE.fullmatch(kind):
+        refuse(
+            folder,
+            f"tokenizer_config.json says {kind}, whose pattern these files do not hold; "
+            "give the pattern, or the model's tokenizer.json",
+        )
+    named = special_tokens if special_tokens is not None else (configured or None)
+    texts = None if named is None else list(named)
+    imported = gpt2.read(FilePath(vocab), FilePath(merges), special_tokens=texts, pattern=pattern)
+    if special_tokens is None:
+        _check_given(folder, imported.vocabulary, None, configured)
+    return Found(imported, "gpt2", (vocab, merges))
+
+
+def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
+    """The special tokens, and the kind of tokenizer, that a `tokenizer_config.json` tells."""
+    path = os.path.join(folder, "tokenizer_config.json")
+    if not os.path.isfile(path):
+        return {}, None
+    with open(path, "rb") as file:
+        document = parse_object(path, file.read(), "a tokenizer_config.json")
+    listed = document.get("added_tokens_decoder", {})
+    specials: dict[str, int] = {}
+    for key, value in listed.items() if isinstance(listed, dict) else ():
+        text = value.get("content") if isinstance(value, dict) else None
+        if not isinstance(text, str) or not text or not (key.isascii() and key.isdecimal() and len(key) < 11):
+            refuse(path, f"added_tokens_decoder[{key!r:.40}] is no token with an id")
+        specials[text] = int(key)
+    kind = document.get("tokenizer_class")
+    return specials, kind if isinstance(kind, str) else None
+
+
+# Files ---------------------------------------------------------------------------------------------------
+
+
+def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    with open(path, "rb") as file:
+        beginning = file.read(1024)
+        if beginning.startswith(gguf.MAGIC):
+            return Found(gguf.read(path, pattern), "gguf", (path,))
+        content = beginning + file.read()
+    if content.startswith(b"\x1f\x8b"):
+        content = _unpacked(path, content)
+    if _RANKS.match(content):
+        imported = tiktoken.parse_published(path, content, pattern, special_tokens)
+        return Found(imported, "tiktoken", (path,))
+    if content.startswith(b"#version"):
+        return _of_merges(path, pattern, special_tokens)
+    if content.lstrip()[:1] != b"{":
+        _refuse_other(path, content)
+    return _of_json(path, content, pattern, special_tokens)
+
+
+def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    document = parse_object(path, content, "an artifact")
+    if "schema_version" in document:
+        return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
+    if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
+        return Found(huggingface.parse_document(path, document), "huggingface", (path,))
+    if {"config", "vocab"} <= document.keys():
+        return Found(tekken.parse_document(path, document), "tekken", (path,))
+    if {"bpe_ranks", "pat_str"} <= document.keys():
+        return Found(js_tiktoken.parse_document(path, document), "js-tiktoken", (path,))
+    if len(document) < 100 or set(map(type, document.values())) != {int}:
+        _refuse_document(path, document)
+    return _of_vocab(path, pattern, special_tokens)
+
+
+def _of_vocab(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    """Read a `vocab.json` with the merges beside it."""
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, "vocab.bpe" if name == "encoder.json" else "merges.txt")
+    if not os.path.isfile(beside):
+        refuse(path, f"it holds ids, but no merges, and {os.path.basename(beside)} is not beside it")
+    return _of_two_files(folder or ".", path, beside, pattern, special_tokens)
+
+
+def _of_merges(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    """Read a `merges.txt` with the ids beside it."""
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, "encoder.json" if name == "vocab.bpe" else "vocab.json")
+    if not os.path.isfile(beside):
+        refuse(path, f"it holds merges, but no ids, and {os.path.basename(beside)} is not beside it")
+    return _of_two_files(folder or ".", beside, path, pattern, special_tokens)
+
+
+def _unpacked(path: str, content: bytes) -> bytes:
+    """Unpack gzip."""
+    most = _MOST_UNPACKED + _MOST_UNPACKED_PER_BYTE * len(content)
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            unpacked = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        refuse(path, f"broken gzip: {error}")
+    if len(unpacked) > most:
+        refuse(path, f"unpacked, it is more than {most} bytes, for {len(content)} packed ones")
+    return unpacked
+
+
+# What cannot be read -------------------------------------------------------------------------------------
+
+
+def _refuse_document(path: str, document: Json) -> NoReturn:
+    if "added_tokens_decoder" in document or "tokenizer_class" in document:
+        refuse(path, "it only configures a tokenizer; give the folder that it is in")
+    if "pieces" in document or "trainer_spec" in document or "trainerSpec" in document:
+        refuse(path, "a SentencePiece model cannot be read; only byte-level BPE can")
+    raise KeyError(f"{path}: schema_version is missing, and nothing else tells what tokenizer this is")
+
+
+def _refuse_other(path: str, content: bytes) -> NoReturn:
+    """Refuse what is no JSON, by its name where it has one."""
+    if content[:1] == b"\n" and (b"<unk>" in content[:4096] or b"\xe2\x96\x81" in content[:4096]):
+        refuse(path, "a SentencePiece model cannot be read; only byte-level BPE can")
+    if _WORDPIECE.match(content):
+        refuse(path, "a WordPiece vocabulary cannot be read; only byte-level BPE can")
+    if _RWKV.match(content):
+        refuse(path, "an RWKV vocabulary cannot be read; only byte-level BPE can")
+    if content.startswith((b'"bpe_simple_vocab', b'"#version')):
+        refuse(path, "a CLIP vocabulary cannot be read; only byte-level BPE can")
+    parse_object(path, content, "an artifact")  # says what is wrong
+    refuse(path, "not an artifact, nor anything else that holds a tokenizer and can be read")

@@ -1,0 +1,67 @@
+"""The SHA-256 of a published file of ranks in, its pattern and special tokens out, which it does not hold.
+
+The hashes of OpenAI's files are those that tiktoken itself expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bpetite.patterns import PATTERNS
+
+_END = "<|endoftext|>"
+_GPT_4 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What is known of a published file."""
+
+    name: str
+    pattern: str
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
+
+
+PUBLISHED: Mapping[str, Published] = {
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Published(
+        "r50k_base", PATTERNS["gpt2"], {_END: 50256}
+    ),
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Published(
+        "p50k_base", PATTERNS["gpt2"], {_END: 50256}
+    ),
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Published(
+        "cl100k_base",
+        PATTERNS["cl100k"],
+        {
+            _END: 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            "<|endofprompt|>": 100276,
+        },
+    ),
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Published(
+        "o200k_base", PATTERNS["o200k"], {_END: 199999, "<|endofprompt|>": 200018}
+    ),
+    # The reserved tokens between these have other names in Llama 3, 3.1 and 3.2.
+    "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": Published(
+        "Llama 3",
+        _GPT_4,
+        {
+            "<|begin_of_text|>": 128000,
+            "<|end_of_text|>": 128001,
+            "<|start_header_id|>": 128006,
+            "<|end_header_id|>": 128007,
+            "<|eot_id|>": 128009,
+        },
+    ),
+    # What follows depends on how many languages a model knows.
+    "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": Published(
+        "Whisper (multilingual)", PATTERNS["gpt2"], {_END: 50257, "<|startoftranscript|>": 50258}
+    ),
+}
+"""By the SHA-256 of the file, in hexadecimal."""

@@ -1,0 +1,181 @@
+"""Real tokenizer files, of which the project ships none: the ids that their own libraries gave, and give.
+
+Run by `make test-models` where there is such a folder; `BPETITE_MODELS` names it. Files may be packed by xz.
+"""
+
+import base64
+import json
+import lzma
+import os
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+import tokenizers
+
+from bpetite import Tokenizer
+from bpetite._internal.standard_library import standard_library_files
+from bpetite._persistence import artifact_bytes, vocabulary_of
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.published import PUBLISHED
+from known_characters import is_known
+
+MODELS = Path(os.environ["BPETITE_MODELS"])
+GPT_4 = next(known.pattern for known in PUBLISHED.values() if known.name == "Llama 3")
+KIMI = (
+    r"[\p{Han}]+"
+    r"|[^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*"
+    r"(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])+"
+    r"(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+GIVEN = {"kimi-k2/tiktoken.model": KIMI}
+"""Patterns of files that hold none and are not known."""
+
+SOURCES = [
+    "llama3/tokenizer.json",
+    "llama3/tokenizer.model",
+    "qwen2.5/tokenizer.json",
+    "kimi-k2/tiktoken.model",
+    "whisper/multilingual.tiktoken",
+    "whisper/tokenizer.json",
+    "gguf/starcoder.gguf",
+    "gguf/deepseek-coder.gguf",
+    "tekken/tekken.json",
+    "cohere/tokenizer.json",
+    "tiktoken/cl100k_base.tiktoken",
+    "tiktoken/o200k_base.tiktoken",
+]
+RECORDED = {
+    "cl100k_base": "tiktoken/cl100k_base.tiktoken",
+    "o200k_base": "tiktoken/o200k_base.tiktoken",
+    "kimi_k2": "kimi-k2/tiktoken.model",
+    "llama32": "llama3/tokenizer.json",
+    "mistral2410": "tekken/tekken.json",
+}
+UNPACKED = Path(os.environ["BPETITE_UNPACKED"])
+"""An empty folder."""
+
+
+@cache
+def unpacked(name: str) -> Path:
+    """Return a file of the models, unpacked."""
+    plain = MODELS / name
+    if plain.exists():
+        return plain
+    path = UNPACKED / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lzma.decompress((MODELS / f"{name}.xz").read_bytes()))
+    return path
+
+
+@cache
+def loaded(name: str) -> Tokenizer:
+    return Tokenizer.load(unpacked(name), pattern=GIVEN.get(name))
+
+
+@cache
+def texts() -> list[str]:
+    """Difficult texts, all characters that every library knows, and real code.
+
+    Marks that combine are left out: where libraries normalize, the order of newer ones differs.
+    """
+    scalars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    characters = [one for one in scalars if is_known(one) and not unicodedata.combining(one)]
+    blocks = ["".join(characters[start : start + 997]) for start in range(0, len(characters), 997)]
+    files = [path.read_text("utf-8") for path in standard_library_files()[::60]]
+    return [*DIFFICULT_TEXTS, *blocks, *files]
+
+
+def theirs(name: str) -> Callable[[str], Sequence[int]]:
+    """The original library's encoder of a file."""
+    path = unpacked(name)
+    if name.endswith(".json") and not name.startswith("tekken"):
+        peer = tokenizers.Tokenizer.from_file(str(path))
+        return lambda text: list(peer.encode(text, add_special_tokens=False).ids)
+    if name.startswith("tekken"):
+        document = json.loads(path.read_bytes())
+        tokens = [base64.b64decode(entry["token_bytes"]) for entry in document["vocab"][: 131072 - 1000]]
+        ranks = {token: 1000 + rank for rank, token in enumerate(tokens)}
+        pattern = document["config"]["pattern"]
+    else:
+        lines = [line.split() for line in path.read_bytes().splitlines()]
+        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+        pattern = loaded(name).pattern
+    encoding = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return encoding.encode_ordinary
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_real_file_is_loaded_and_kept(name: str) -> None:
+    tok = loaded(name)
+    assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+    for text in DIFFICULT_TEXTS:
+        if tok.vocabulary.normalization is None:
+            assert tok.decode(tok.encode(text)) == text
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if not name.endswith(".gguf")])
+def test_ids_are_those_of_the_original_library(name: str) -> None:
+    tok, encode = loaded(name), theirs(name)
+    is_json = name.endswith("tokenizer.json")
+    for text in texts():
+        ours = tok.encode(text) if is_json else tok.encode_ordinary(text)
+        assert ours == list(encode(text)), text[:80]
+
+
+@pytest.mark.parametrize("kind", ["small", "mixed", "utf8"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_ids_are_those_that_were_recorded(name: str, kind: str) -> None:
+    tok = loaded(RECORDED[name])
+    content = unpacked(f"expected/{kind}_input.txt").read_text("utf-8")
+    lines = [content]
+    if kind != "utf8":
+        lines = [line.replace("\\n", "\n").replace("\\s", " ") for line in content.split("\n")]
+    recorded = unpacked(f"expected/{name}.{kind}.txt").read_text("ascii").split("\n")
+    checked = 0
+    for text, line in zip(lines, recorded, strict=False):
+        if line:
+            # mistral_common looks for no special tokens in a text.
+            ids = tok.encode_ordinary(text) if name.startswith("mistral") else tok.encode(text)
+            assert ids == json.loads(f"[{line}]"), text
+            checked += 1
+    assert checked >= 20 or kind == "utf8"
+
+
+@pytest.mark.parametrize("name", ["starcoder", "deepseek-coder"])
+def test_gguf_gives_the_ids_that_were_recorded(name: str) -> None:
+    tok = loaded(f"gguf/{name}.gguf")
+    given = unpacked(f"gguf/{name}.inp").read_text("utf-8").split("\n__ggml_vocab_test__\n")
+    recorded = unpacked(f"gguf/{name}.out").read_text("ascii").split("\n")
+    for text, line in zip(given, recorded, strict=False):
+        assert tok.encode(text) == [int(word) for word in line.split()], text
+
+
+@pytest.mark.parametrize(("name", "model"), [("llama-bpe", "llama3/tokenizer.json"), ("qwen2", "qwen2.5")])
+def test_the_same_texts_get_the_same_ids_from_other_files(name: str, model: str) -> None:
+    tok: Any = loaded(model if model.endswith("json") else f"{model}/tokenizer.json")
+    given = unpacked(f"gguf/{name}.inp").read_text("utf-8").split("\n__ggml_vocab_test__\n")
+    recorded = unpacked(f"gguf/{name}.out").read_text("ascii").split("\n")
+    for text, line in zip(given, recorded, strict=False):
+        assert tok.encode(text) == [int(word) for word in line.split()], text
+
+
+def test_both_files_of_llama_3_are_the_same_vocabulary() -> None:
+    one, other = (loaded(f"llama3/tokenizer.{kind}").vocabulary for kind in ("json", "model"))
+    assert (one.tokens, one.merges) == (other.tokens, other.merges)
+    assert one.pattern == other.pattern == GPT_4
+
+
+def test_the_more_specific_file_of_a_models_folder_is_read() -> None:
+    for name in ("vocab.json", "merges.txt", "tokenizer.json"):
+        unpacked(f"qwen2.5/{name}")
+    folder = unpacked("qwen2.5/tokenizer.json").parent
+    tok = Tokenizer.load(folder)
+    assert tok.fingerprint == loaded("qwen2.5/tokenizer.json").fingerprint
+    assert tok.assumptions[0] == "of the folder, tokenizer.json is read, not vocab.json, merges.txt"

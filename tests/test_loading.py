@@ -1,0 +1,523 @@
+"""The one door: a tokenizer is recognised by what it holds; what cannot be read is refused by its name."""
+
+import base64
+import gzip
+import hashlib
+import importlib
+import inspect
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import tiktoken
+import tokenizers
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite.formats import gguf, huggingface
+from bpetite.formats import tiktoken as ranks_files
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.printable import to_printable
+from bpetite.formats.shared.published import PUBLISHED, Published
+from bpetite.patterns import PATTERNS
+
+CORPUS = "\n".join(DIFFICULT_TEXTS) * 2
+END = "<|endoftext|>"
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", pattern="o200k")
+
+
+@pytest.fixture(scope="module")
+def gpt2_like() -> Tokenizer:
+    return Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken")
+
+
+def lines_of(tok: Tokenizer) -> bytes:
+    return ranks_files.to_bytes(tok.vocabulary)
+
+
+def check_same(loaded: Tokenizer, tok: Tokenizer) -> None:
+    assert loaded.fingerprint == tok.fingerprint
+    for text in [*DIFFICULT_TEXTS, f"a{END}b"]:
+        assert loaded.encode(text) == tok.encode(text)
+
+
+# Files of every kind ---------------------------------------------------------------------------------------
+
+
+def test_an_artifact_and_a_tokenizer_json_are_told_by_their_keys(tok: Tokenizer, tmp_path: Path) -> None:
+    tok.save(tmp_path / "a")
+    tok.to_huggingface(tmp_path / "b")
+    check_same(Tokenizer.load(tmp_path / "a"), tok)
+    check_same(Tokenizer.load(tmp_path / "b"), tok)
+    check_same(Tokenizer.load(str(tmp_path / "b"), pattern="o200k", special_tokens=[END]), tok)
+    assert Tokenizer.load(tmp_path / "a").assumptions == ()
+    with pytest.raises(ValueError, match=r"b: its pattern is .*, not cl100k"):
+        Tokenizer.load(tmp_path / "b", pattern="cl100k")
+    with pytest.raises(ValueError, match="'<x>' is no special token there"):
+        Tokenizer.load(tmp_path / "b", special_tokens=["<x>"])
+    with pytest.raises(ValueError, match="has id 399 there, not 7"):
+        Tokenizer.load(tmp_path / "b", special_tokens={END: 7})
+
+
+def test_ranks_need_what_they_do_not_hold(tok: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "ranks").write_bytes(lines_of(tok))
+    with pytest.raises(ValueError, match=r"does not hold its pattern; give it .pattern=, or --pattern."):
+        Tokenizer.load(tmp_path / "ranks")
+    loaded = Tokenizer.load(tmp_path / "ranks", pattern="o200k", special_tokens=tok.special_tokens)
+    check_same(loaded, tok)
+    (tmp_path / "ranks.gz").write_bytes(gzip.compress(lines_of(tok)))
+    check_same(Tokenizer.load(tmp_path / "ranks.gz", "o200k", [END]), tok)
+
+
+def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, tmp_path: Path) -> None:
+    content = lines_of(tok)
+    known = {hashlib.sha256(content).hexdigest(): Published("ours", PATTERNS["o200k"], tok.special_tokens)}
+    for name, written in [("ranks", content), ("packed", gzip.compress(content))]:
+        (tmp_path / name).write_bytes(written)
+        with mock.patch.object(ranks_files, "PUBLISHED", known):
+            loaded = Tokenizer.load(tmp_path / name)
+        check_same(loaded, tok)
+        assert "the file is that of ours" in loaded.assumptions[0]
+
+
+def test_hashes_are_those_that_tiktoken_expects() -> None:
+    theirs = importlib.import_module("tiktoken_ext.openai_public")
+
+    source = inspect.getsource(theirs)
+    for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base"):
+        (sha256,) = [key for key, value in PUBLISHED.items() if value.name == name]
+        assert sha256 in source
+        published = PUBLISHED[sha256]
+        with mock.patch.object(theirs, "load_tiktoken_bpe", return_value={}):
+            encoding = getattr(theirs, name)()
+        assert published.special_tokens == encoding["special_tokens"]
+        whole, part = (
+            tiktoken.Encoding(
+                "e",
+                pat_str=pattern,
+                mergeable_ranks={bytes([byte]): byte for byte in range(256)},
+                special_tokens={},
+            )._encode_only_native_bpe
+            for pattern in (encoding["pat_str"], published.pattern)
+        )
+        assert [whole(text) for text in DIFFICULT_TEXTS] == [part(text) for text in DIFFICULT_TEXTS]
+
+
+def tekken_json(tok: Tokenizer, **changes: Any) -> dict[str, Any]:
+    tokens = [*tok.vocabulary.tokens.values(), b"past the size"]
+    vocab = [
+        {"rank": rank, "token_bytes": base64.b64encode(token).decode(), "token_str": None}
+        for rank, token in enumerate(tokens)
+    ]
+    config = {
+        "pattern": PATTERNS["o200k"],
+        "num_vocab_tokens": len(vocab),
+        "default_vocab_size": len(tokens) - 1 + 30,
+        "default_num_special_tokens": 30,
+        "version": "v3",
+    }
+    return {"config": config, "vocab": vocab, **changes}
+
+
+def test_tekken_json_is_read_with_its_ids(tok: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tekken.json"
+    path.write_text(json.dumps(tekken_json(tok)))
+    loaded = Tokenizer.load(path)
+    assert loaded.vocab_size == tok.mergeable_vocab_size + 30
+    for text in DIFFICULT_TEXTS:
+        assert loaded.encode_ordinary(text) == [token_id + 30 for token_id in tok.encode_ordinary(text)]
+    assert loaded.special_tokens["<s>"] == 1
+    assert loaded.special_tokens["<SPECIAL_29>"] == 29
+    listed = [{"rank": 2, "token_str": "<new>", "is_control": True}]
+    path.write_text(json.dumps(tekken_json(tok, special_tokens=listed)))
+    named = Tokenizer.load(path).special_tokens
+    assert (named["<new>"], named["<SPECIAL_3>"]) == (2, 3)
+
+
+TEKKEN_BROKEN: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
+    ("config must be an object", lambda d: d.update(config=[])),
+    (
+        "default_num_special_tokens must be a number",
+        lambda d: d["config"].update(default_num_special_tokens=-1),
+    ),
+    ("default_vocab_size must be a number", lambda d: d["config"].update(default_vocab_size=10**40)),
+    ("asks for .* but vocab has", lambda d: d["config"].update(default_vocab_size=10**6)),
+    ("config.pattern must be a string", lambda d: d["config"].update(pattern=None)),
+    ("vocab must be a list", lambda d: d.update(vocab={})),
+    (r"vocab\[3\] must be an object with rank 3", lambda d: d["vocab"][3].update(rank=4)),
+    (r"vocab\[3\] must be an object with rank 3", lambda d: d["vocab"][3].update(rank=True)),
+    (r"vocab\[3\].token_bytes: 'A' is not", lambda d: d["vocab"][3].update(token_bytes="A")),
+    (r"vocab\[3\].token_bytes: '' is not", lambda d: d["vocab"][3].update(token_bytes="")),
+    (r"vocab\[3\].token_bytes: 5 is not", lambda d: d["vocab"][3].update(token_bytes=5)),
+    (r"vocab\[3\].token_bytes: 'é' is not", lambda d: d["vocab"][3].update(token_bytes="é")),
+    ("stands twice", lambda d: d["vocab"][3].update(token_bytes="AA==")),
+    ("special_tokens must be a list", lambda d: d.update(special_tokens={})),
+    (r"special_tokens\[0\] must have a rank", lambda d: d.update(special_tokens=[5])),
+    (r"special_tokens\[0\] must have", lambda d: d.update(special_tokens=[{"rank": 30, "token_str": "a"}])),
+    ("a text stands twice", lambda d: d.update(special_tokens=[{"rank": 1, "token_str": "<SPECIAL_2>"}])),
+]
+
+
+@pytest.mark.parametrize(("message", "change"), TEKKEN_BROKEN)
+def test_a_broken_tekken_json_is_refused(
+    tok: Tokenizer, tmp_path: Path, message: str, change: Callable[[dict[str, Any]], object]
+) -> None:
+    document = json.loads(json.dumps(tekken_json(tok)))
+    change(document)
+    (tmp_path / "tekken.json").write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=message) as refused:
+        Tokenizer.load(tmp_path / "tekken.json")
+    assert str(refused.value).startswith(str(tmp_path))
+    assert len(str(refused.value)) < 500
+
+
+def js_json(tok: Tokenizer) -> dict[str, Any]:
+    spelled = [base64.b64encode(token).decode() for token in tok.vocabulary.tokens.values()]
+    ranks = f"! 0 {' '.join(spelled[:300])}\n! 300 {' '.join(spelled[300:])}\n"
+    return {"pat_str": PATTERNS["o200k"], "special_tokens": dict(tok.special_tokens), "bpe_ranks": ranks}
+
+
+def test_js_tiktokens_json_is_read(tok: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "o.json").write_text(json.dumps(js_json(tok)))
+    check_same(Tokenizer.load(tmp_path / "o.json"), tok)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"pat_str": 5}, "must be strings"),
+        ({"special_tokens": []}, "special_tokens must be an object of ids"),
+        ({"bpe_ranks": "? 0 YQ=="}, r"line 1: '\? 0 YQ==' does not begin with !"),
+        ({"bpe_ranks": "! x YQ=="}, "does not begin with ! and a rank"),
+        ({"bpe_ranks": "! 99999999999 YQ=="}, "does not begin with ! and a rank"),
+        ({"bpe_ranks": "! 0 YQ"}, "'YQ' is not the base64 of a token"),
+        ({"bpe_ranks": "! 0 YQ==\n! 0 Yg=="}, "line 2: rank 0 stands twice"),
+        ({"bpe_ranks": "! 0 YQ== YQ=="}, "b'a' stands twice"),
+        ({"bpe_ranks": "! 0 YQ=="}, "no line holds the single byte"),
+    ],
+)
+def test_a_broken_js_tiktoken_json_is_refused(
+    tok: Tokenizer, tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "o.json").write_text(json.dumps(js_json(tok) | changed))
+    with pytest.raises(ValueError, match=message):
+        Tokenizer.load(tmp_path / "o.json")
+
+
+# GGUF ------------------------------------------------------------------------------------------------------
+
+
+def text_value(text: str | bytes) -> bytes:
+    encoded = text.encode() if isinstance(text, str) else text
+    return struct.pack("<Q", len(encoded)) + encoded
+
+
+def string_field(key: str, text: str) -> bytes:
+    return text_value(key) + struct.pack("<I", 8) + text_value(text)
+
+
+def strings_field(key: str, texts: list[str]) -> bytes:
+    return text_value(key) + struct.pack("<IIQ", 9, 8, len(texts)) + b"".join(map(text_value, texts))
+
+
+def numbers_field(key: str, numbers: list[int]) -> bytes:
+    return text_value(key) + struct.pack(f"<IIQ{len(numbers)}i", 9, 5, len(numbers), *numbers)
+
+
+def gguf_file(fields: list[bytes], version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(fields)) + b"".join(fields)
+
+
+def gguf_fields(tok: Tokenizer, pre: str = "gpt-4o") -> dict[str, bytes]:
+    vocabulary = tok.vocabulary
+    texts = [to_printable(token) for token in vocabulary.tokens.values()]
+    merges = [
+        f"{to_printable(vocabulary.tokens[left])} {to_printable(vocabulary.tokens[right])}"
+        for left, right in vocabulary.merges
+    ]
+    kinds = [1] * len(texts) + [3, 4, 5]
+    return {
+        "arch": string_field("general.architecture", "gpt"),
+        "count": text_value("gpt.block_count") + struct.pack("<II", 4, 7),
+        "model": string_field("tokenizer.ggml.model", "gpt2"),
+        "pre": string_field("tokenizer.ggml.pre", pre),
+        "tokens": strings_field("tokenizer.ggml.tokens", [*texts, END, "<word>", "[PAD1]"]),
+        "kinds": numbers_field("tokenizer.ggml.token_type", kinds),
+        "merges": strings_field("tokenizer.ggml.merges", merges),
+        "scores": text_value("other") + struct.pack("<IIQ2f", 9, 6, 2, 1.0, 2.0),
+    }
+
+
+def test_gguf_is_read_with_the_pattern_that_it_names(tok: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(gguf_file([*gguf_fields(tok).values()]) + b"\0" * 5000)
+    loaded = Tokenizer.load(path)
+    assert loaded.pattern == PATTERNS["o200k"]
+    assert loaded.special_tokens == {END: 399, "<word>": 400}
+    assert loaded.vocabulary.added_tokens == {"<word>"}
+    assert loaded.decode([401]) == "[PAD1]"
+    for text in [*DIFFICULT_TEXTS, f"a{END}b"]:
+        assert loaded.encode(text) == tok.encode(text)
+    assert "'gpt-4o'" in loaded.assumptions[0]
+    path.write_bytes(gguf_file([*gguf_fields(tok, "of tomorrow").values()]))
+    with pytest.raises(ValueError, match="the pattern called 'of tomorrow' is not known; give the pattern"):
+        Tokenizer.load(path)
+    assert Tokenizer.load(path, pattern="o200k").encode(CORPUS) == tok.encode(CORPUS)
+
+
+def test_every_pattern_of_gguf_can_be_scanned() -> None:
+    for pattern in set(gguf._PATTERNS.values()):
+        Tokenizer.train_from_iterator([CORPUS], 260, pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("llama", "SentencePiece's BPE"),
+        ("bert", "WordPiece"),
+        ("t5", "Unigram"),
+        ("rwkv", "RWKV"),
+        ("x", "'x'"),
+    ],
+)
+def test_other_tokenizers_in_gguf_are_refused_by_name(
+    tok: Tokenizer, tmp_path: Path, model: str, words: str
+) -> None:
+    fields = gguf_fields(tok) | {"model": string_field("tokenizer.ggml.model", model)}
+    (tmp_path / "model.gguf").write_bytes(gguf_file([*fields.values()]))
+    with pytest.raises(ValueError, match=words):
+        Tokenizer.load(tmp_path / "model.gguf")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"kinds": numbers_field("tokenizer.ggml.token_type", [1])}, "token_type has 1 values for"),
+        ({"kinds": b""}, "token_type must be an array of integers|cut off"),
+        ({"tokens": numbers_field("tokenizer.ggml.tokens", [1])}, "tokens must be an array of strings"),
+        ({"merges": strings_field("tokenizer.ggml.merges", ["a b c"])}, r"merges\[0\]: 'a b c' is no pair"),
+        ({"merges": strings_field("tokenizer.ggml.merges", ["a qqq"])}, "which no token is"),
+        ({"arch": string_field("tokenizer.ggml.pre", "x")}, "'tokenizer.ggml.pre' stands twice"),
+        ({"arch": text_value(b"\xff\xfe") + struct.pack("<IB", 0, 1)}, "not valid UTF-8 at byte"),
+        ({"arch": text_value("a") + struct.pack("<I", 77)}, "there is no kind of value 77"),
+        ({"arch": text_value("a") + struct.pack("<IIQ", 9, 9, 2**60)}, "an array of kind 9 cannot be read"),
+        (
+            {"arch": text_value("a") + struct.pack("<IIQ", 9, 8, 2**60)},
+            "there are no 1152921504606846976 items",
+        ),
+        ({"arch": text_value("a") + struct.pack("<IIQ", 9, 10, 2**24)}, "there are no 16777216 items"),
+        ({"arch": text_value("a") + struct.pack("<IQ", 8, 2**63)}, "a string of 9223372036854775808 bytes"),
+        ({"arch": struct.pack("<Q", 2**63)}, "a string of 9223372036854775808 bytes"),
+    ],
+)
+def test_a_broken_gguf_is_refused(
+    tok: Tokenizer, tmp_path: Path, changed: dict[str, bytes], message: str
+) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(gguf_file([*(gguf_fields(tok) | changed).values()]))
+    with pytest.raises(ValueError, match=message) as refused:
+        Tokenizer.load(path)
+    assert str(refused.value).startswith(str(path))
+
+
+def test_a_gguf_that_is_cut_off_anywhere_is_refused(tok: Tokenizer, tmp_path: Path) -> None:
+    whole = gguf_file([*gguf_fields(tok).values()])
+    path = tmp_path / "model.gguf"
+    for length in [*range(4, 120), *range(120, len(whole), 997), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="cut off"):
+            Tokenizer.load(path)
+    path.write_bytes(gguf_file([], version=1))
+    with pytest.raises(ValueError, match="version 1 cannot be read"):
+        Tokenizer.load(path)
+
+
+SMALL_GGUF = gguf_file([*gguf_fields(Tokenizer.train("ab ab", 257)).values()])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(4, len(SMALL_GGUF) - 1), st.integers(0, 255)), min_size=1, max_size=3))
+def test_a_gguf_with_changed_bytes_is_read_or_refused(changes: list[tuple[int, int]]) -> None:
+    content = bytearray(SMALL_GGUF)
+    for place, value in changes:
+        content[place] = value
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.gguf"
+        path.write_bytes(content)
+        try:
+            Tokenizer.load(path)
+        except (ValueError, KeyError) as refused:
+            assert "model.gguf" in str(refused)  # noqa: PT017  # what is wanted is a tokenizer or this
+
+
+# Folders ---------------------------------------------------------------------------------------------------
+
+
+def test_the_more_specific_file_of_a_folder_is_read_and_it_is_said(tok: Tokenizer, tmp_path: Path) -> None:
+    other = Tokenizer.train_from_iterator(["zz zz zz"], 257)
+    other.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 512}')
+    assert Tokenizer.load(tmp_path).fingerprint == other.fingerprint
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    loaded = Tokenizer.load(tmp_path)
+    check_same(loaded, tok)
+    assert loaded.assumptions[0] == "of the folder, tokenizer.json is read, not vocab.json, merges.txt"
+
+
+def test_a_folder_with_only_a_tokenizer_json_is_read(tok: Tokenizer, tmp_path: Path) -> None:
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    check_same(Tokenizer.load(str(tmp_path) + "/"), tok)
+
+
+def test_convert_checks_the_files_that_it_read(tok: Tokenizer, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    Tokenizer.train_from_iterator(["zz zz"], 257).to_gpt2(folder / "vocab.json", folder / "merges.txt")
+    tok.to_huggingface(folder / "tokenizer.json")
+    command = [sys.executable, "-m", "bpetite", "convert", str(folder), str(tmp_path / "t.json"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    summary = json.loads(done.stdout)
+    assert (summary["from"], summary["checked_with"]) == ("huggingface", ["tokenizers"])
+    assert summary["fingerprint"] == tok.fingerprint
+    assert "tokenizer.json is read, not vocab.json" in done.stderr
+
+
+def test_gpt2s_files_have_other_names_too(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+    gpt2_like.to_gpt2(tmp_path / "encoder.json", tmp_path / "vocab.bpe")
+    for path in (tmp_path, tmp_path / "encoder.json", tmp_path / "vocab.bpe"):
+        check_same(Tokenizer.load(path), gpt2_like)
+
+
+def test_files_of_another_model_are_not_taken_for_gpt2s(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+    gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    config: dict[str, Any] = {"tokenizer_class": "Qwen2Tokenizer"}
+    config["added_tokens_decoder"] = {"399": {"content": END}, "400": {"content": "<|im_start|>"}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="says Qwen2Tokenizer, whose pattern these files do not hold"):
+        Tokenizer.load(tmp_path)
+    given = Tokenizer.load(tmp_path, pattern="cl100k")
+    assert given.pattern == PATTERNS["cl100k"]
+    assert given.special_tokens == {END: 399, "<|im_start|>": 400}
+    config["tokenizer_class"] = "GPT2TokenizerFast"
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    assert Tokenizer.load(tmp_path).encode("<|im_start|>") == [400]
+    config["added_tokens_decoder"]["500"] = {"content": "<far>"}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="'<far>' has id 401 there, not 500"):
+        Tokenizer.load(tmp_path)
+
+
+def test_ranks_in_a_folder_get_the_special_tokens_of_its_configuration(
+    tok: Tokenizer, tmp_path: Path
+) -> None:
+    (tmp_path / "tiktoken.model").write_bytes(lines_of(tok))
+    config = {"added_tokens_decoder": {"399": {"content": END}, "450": {"content": "<|im_end|>"}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    loaded = Tokenizer.load(tmp_path, pattern="o200k")
+    assert loaded.special_tokens == {END: 399, "<|im_end|>": 450}
+    with pytest.raises(ValueError, match="give the folder"):
+        Tokenizer.load(tmp_path / "tokenizer_config.json")
+
+
+def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"none of tokenizer.json, .* is in this folder"):
+        Tokenizer.load(tmp_path)
+    for name in ("a.gguf", "b.gguf"):
+        (tmp_path / name).write_bytes(b"GGUF")
+    with pytest.raises(FileNotFoundError, match=r"there are 2 of \.tiktoken or \.gguf, give one"):
+        Tokenizer.load(tmp_path)
+
+
+# Live objects ----------------------------------------------------------------------------------------------
+
+
+def test_objects_of_other_libraries_are_read(tok: Tokenizer) -> None:
+    encoding = tok.to_tiktoken_encoding()
+    check_same(Tokenizer.load(encoding), tok)
+    peer = tokenizers.Tokenizer.from_str(huggingface.to_bytes(tok.vocabulary).decode())
+    check_same(Tokenizer.load(peer), tok)
+    fast: Any = transformers.PreTrainedTokenizerFast
+    check_same(Tokenizer.load(fast(tokenizer_object=peer)), tok)
+    assert Tokenizer.load(tok) is tok
+    with pytest.raises(ValueError, match="its pattern is"):
+        Tokenizer.load(peer, pattern="cl100k")
+    with pytest.raises(TypeError, match="not int"):
+        Tokenizer.load(5)
+
+
+# What cannot be read ---------------------------------------------------------------------------------------
+
+
+CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03\xe2\x96\x81", "a SentencePiece model"),
+        (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
+        (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
+        (CLIP_MERGES, "a CLIP vocabulary"),
+        (b'{"model": {"type": "Unigram", "vocab": []}}', "'Unigram'"),
+        (b'{"model": {"type": "WordPiece", "vocab": {}}}', "'WordPiece'"),
+        (b"#version: 0.2\na b\n", "it holds merges, but no ids"),
+        (json.dumps({f"t{number}": number for number in range(200)}).encode(), "it holds ids, but no merges"),
+        (b"\x1f\x8b\x08broken", "broken gzip"),
+        (b"what is this", "not an artifact"),
+        (b"\xff\xfe\0\0", "not valid UTF-8 at byte 0"),
+        (b"[1, 2]", "is one JSON object, not a list"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "file").write_bytes(content)
+    with pytest.raises(ValueError, match=words) as refused:
+        Tokenizer.load(tmp_path / "file")
+    assert str(refused.value).startswith(str(tmp_path / "file"))
+    assert "\n" not in str(refused.value)
+
+
+def test_clips_two_files_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+    gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
+    vocab.update({f"{letter}</w>": 500 + place for place, letter in enumerate("aei")})
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
+    with pytest.raises(ValueError, match="a CLIP vocabulary"):
+        Tokenizer.load(tmp_path)
+
+
+def test_gzip_that_becomes_too_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "zeros").write_bytes(gzip.compress(b"\0" * 100_000_000))
+    with pytest.raises(ValueError, match=r"unpacked, it is more than \d+ bytes, for \d+ packed ones"):
+        Tokenizer.load(tmp_path / "zeros")
+
+
+# Commands --------------------------------------------------------------------------------------------------
+
+
+def test_commands_take_any_of_these(tok: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "o.json").write_text(json.dumps(js_json(tok)))
+    (tmp_path / "ranks").write_bytes(lines_of(tok))
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    given = ("--pattern", "o200k", "--special-token", f"{END}=399")
+    for model in [("o.json",), ("ranks", *given), ("tokenizer.json",), (".",)]:
+        command = [sys.executable, "-m", "bpetite", "encode", "--model", *model, "--text", f"the cat{END}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout) == tok.encode(f"the cat{END}")
+        assert "assumed" in done.stderr
+    command = [sys.executable, "-m", "bpetite", "convert", "o.json", "out.tiktoken", "--check"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["from"] == "js-tiktoken"
+    assert (tmp_path / "out.tiktoken").read_bytes() == lines_of(tok)
