@@ -93,11 +93,7 @@ def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) ->
 def _open(path: str, options: argparse.Namespace) -> Opened:
     specials = _with_ids(_specials(options)) or None
     found = loading.find(path, options.pattern, specials)
-    try:
-        tokenizer = Tokenizer(found.imported.vocabulary, found.imported.assumptions)
-    except ValueError as refused:  # a pattern that the engine cannot scan
-        raise ValueError(f"{path}: {refused}") from None
-    return Opened(tokenizer, found.kind, found.files)
+    return Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
 
 
 def _open_named(path: str, kind: str | None, options: argparse.Namespace) -> Opened:

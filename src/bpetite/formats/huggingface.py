@@ -43,11 +43,11 @@ def read(path: Path) -> Imported:
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
-    return parse_document(path, parse_object(path, content, "a tokenizer.json"))
+    return parse_document(path, content, parse_object(path, content, "a tokenizer.json"))
 
 
-def parse_document(path: Path, document: Json) -> Imported:
-    """Read the object of a `tokenizer.json`."""
+def parse_document(path: Path, content: bytes, document: Json) -> Imported:
+    """Read the object that is the content of a `tokenizer.json`."""
     try:
         return replace(_Reader(path, document).imported(), content=content)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions

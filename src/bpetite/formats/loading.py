@@ -12,7 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import NoReturn
 
@@ -116,8 +116,8 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = Imported(found.imported.vocabulary, [said, *found.imported.assumptions])
-    return Found(imported, found.kind, found.files)
+    imported = replace(found.imported, assumptions=[said, *found.imported.assumptions])
+    return replace(found, imported=imported)
 
 
 def _of_two_files(
@@ -183,7 +183,7 @@ def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: Spe
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
-        return Found(huggingface.parse_document(path, document), "huggingface", (path,))
+        return Found(huggingface.parse_document(path, content, document), "huggingface", (path,))
     if {"config", "vocab"} <= document.keys():
         return Found(tekken.parse_document(path, document), "tekken", (path,))
     if {"bpe_ranks", "pat_str"} <= document.keys():

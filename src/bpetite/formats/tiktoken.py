@@ -12,6 +12,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,7 +64,7 @@ def parse_published(
     if published is None:
         return imported
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
-    return Imported(imported.vocabulary, [said, *imported.assumptions])
+    return replace(imported, assumptions=[said, *imported.assumptions])
 
 
 def parse(
