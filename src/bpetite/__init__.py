@@ -9,6 +9,7 @@
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
+from bpetite.interfaces.huggingface import accelerate
 from bpetite.show.compare import Comparison, compare
 from bpetite.show.difference import Difference, explain_difference
 from bpetite.tokenizer import Tokenizer
@@ -22,6 +23,7 @@ __all__ = [
     "Difference",
     "Tokenizer",
     "Vocabulary",
+    "accelerate",
     "compare",
     "explain_difference",
 ]

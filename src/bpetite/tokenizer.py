@@ -27,6 +27,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats import gpt2, huggingface, loading, tiktoken
 from bpetite.formats.shared.difficult import check_same_ids
 from bpetite.formats.shared.imported import Imported
+from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownText, ShownToken
@@ -657,6 +658,15 @@ class Tokenizer:
         [256, 257]
         """
         return Encoding(name, self)
+
+    def as_huggingface(self) -> HuggingFaceTokenizer:
+        """Return this tokenizer with the interface of `tokenizers.Tokenizer`; tokenizers must be installed.
+
+        `transformers.PreTrainedTokenizerFast(tokenizer_object=...)` takes it. What was read by
+        `from_huggingface` keeps its template, decoder, truncation and padding.
+        """
+        content = self._tokenizer_json or huggingface.to_bytes(self._vocabulary)
+        return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
     def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
         """Build a real `tiktoken.Encoding`; tiktoken must be installed."""

@@ -1,0 +1,232 @@
+"""The interface of `tokenizers.Tokenizer` against the real one, output by output, and in transformers."""
+
+import copy
+import json
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import tokenizers
+import transformers
+from tokenizers import processors
+
+from bpetite import Tokenizer, accelerate
+from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+from test_huggingface_steps import PIECES, random_file
+
+ATTRIBUTES = [
+    *("ids", "type_ids", "tokens", "offsets", "attention_mask", "special_tokens_mask"),
+    *("word_ids", "sequence_ids", "n_sequences"),
+]
+
+PROCESSORS: list[Any] = [
+    None,
+    processors.ByteLevel(trim_offsets=False),
+    processors.ByteLevel(trim_offsets=True, add_prefix_space=True),
+    processors.RobertaProcessing(("</s>", 2), ("<s>", 0)),
+    processors.RobertaProcessing(("</s>", 2), ("<s>", 0), trim_offsets=False),
+    processors.BertProcessing(("</s>", 2), ("<s>", 0)),
+    processors.TemplateProcessing("<s>:1 $A:2 </s>:3 </s>", "$A $B", [("<s>", 1), ("</s>", 2)]),
+    processors.Sequence(
+        [
+            processors.ByteLevel(trim_offsets=True),
+            processors.TemplateProcessing("<s> $A", "$A $B", [("<s>", 1)]),
+        ]
+    ),
+]
+SETTINGS: dict[str, Callable[[Any], object]] = {
+    "nothing": lambda tok: None,
+    "truncation": lambda tok: tok.enable_truncation(5),
+    "strides": lambda tok: tok.enable_truncation(6, stride=2),
+    "truncation on the left": lambda tok: tok.enable_truncation(7, stride=1, direction="left"),
+    "the second alone": lambda tok: tok.enable_truncation(7, strategy="only_second"),
+    "padding": lambda tok: tok.enable_padding(),
+    "padding on the left": lambda tok: tok.enable_padding(
+        direction="left", length=20, pad_id=3, pad_type_id=1, pad_token="<p>"
+    ),
+    "padding and truncation": lambda tok: (
+        tok.enable_truncation(8, stride=3),
+        tok.enable_padding(pad_to_multiple_of=5),
+    ),
+    "special tokens as text": lambda tok: setattr(tok, "encode_special_tokens", True),
+    "added tokens": lambda tok: (
+        tok.add_special_tokens(["<new>", tokenizers.AddedToken("<l>", lstrip=True)]),
+        tok.add_tokens(["ab", tokenizers.AddedToken("É x", normalized=True, rstrip=True)]),
+    ),
+}
+
+
+def texts(rng: random.Random, count: int) -> Iterator[str]:
+    pieces = [*PIECES, "<new>", "  <l>", "É x  ", "x <l>", "é x"]
+    return ("".join(rng.choices(pieces, k=rng.randint(0, 12))) for _ in range(count))
+
+
+def difference(ours: Any, theirs: Any) -> list[str]:
+    found = [name for name in ATTRIBUTES if getattr(ours, name) != getattr(theirs, name)]
+    methods = ["token_to_sequence", "token_to_chars", "token_to_word", "char_to_token", "char_to_word"]
+    found += [
+        f"{name}({place})"
+        for place in range(len(theirs.ids) + 2)
+        for name in [*methods, "word_to_tokens", "word_to_chars"]
+        if getattr(ours, name)(place) != getattr(theirs, name)(place)
+    ]
+    if len(ours.overflowing) != len(theirs.overflowing):
+        return [*found, "overflowing"]
+    for mine, other in zip(ours.overflowing, theirs.overflowing, strict=True):
+        found += [name for name in ATTRIBUTES if getattr(mine, name) != getattr(other, name)]
+    return found
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call gives, or that it fails; tokenizers panics for some texts and settings."""
+    try:
+        return call()
+    except BaseException as failure:
+        if isinstance(failure, KeyboardInterrupt | SystemExit):
+            raise
+        return None
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_output_is_that_of_the_real_one(setting: str, seed: int) -> None:
+    rng = random.Random(seed)
+    real = tokenizers.Tokenizer.from_str(json.dumps(random_file(rng)))
+    real.decoder = tokenizers.decoders.ByteLevel()
+    ours = HuggingFaceTokenizer(real)
+    for processor in PROCESSORS:
+        real.post_processor = processor
+        ours.post_processor = processor
+        if processor is PROCESSORS[0]:
+            SETTINGS[setting](real)
+            SETTINGS[setting](ours)
+        batch = [text for text in texts(rng, 12) if outcome(lambda text=text: real.encode(text)) is not None]  # type: ignore[misc]
+        for text in batch:
+            for add in (True, False):
+                theirs = outcome(lambda text=text, add=add: real.encode(text, add_special_tokens=add))  # type: ignore[misc]
+                if theirs is None:
+                    continue
+                assert difference(ours.encode(text, add_special_tokens=add), theirs) == [], (processor, text)
+                for skip in (True, False):
+                    assert ours.decode(theirs.ids, skip) == real.decode(theirs.ids, skip)
+        expected = outcome(lambda batch=batch: real.encode_batch(batch))  # type: ignore[misc]
+        for mine, other in zip(ours.encode_batch(batch), expected or [], strict=bool(expected)):
+            assert difference(mine, other) == []
+
+
+def a_real_one() -> Any:
+    document = random_file(random.Random(1))
+    document["pre_tokenizer"] = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": True,
+    }
+    document["normalizer"] = {"type": "NFC"}
+    real = tokenizers.Tokenizer.from_str(json.dumps(document))
+    real.decoder = tokenizers.decoders.ByteLevel()
+    real.add_special_tokens(["<pad>", "<bos>"])
+    return real
+
+
+CALLS: list[dict[str, Any]] = [
+    {},
+    {"padding": True},
+    {"padding": "max_length", "max_length": 12, "truncation": True},
+    {"truncation": True, "max_length": 8, "stride": 2, "return_overflowing_tokens": True},
+    {"return_offsets_mapping": True, "return_special_tokens_mask": True, "return_token_type_ids": True},
+    {"add_special_tokens": False, "return_length": True},
+    {"padding": True, "padding_side": "left"},
+]
+
+
+@pytest.mark.parametrize("kwargs", CALLS)
+def test_transformers_takes_it_and_gives_the_same(kwargs: dict[str, Any]) -> None:
+    load: Any = transformers.PreTrainedTokenizerFast  # its annotations are incomplete
+    real = load(tokenizer_object=a_real_one(), pad_token="<pad>", bos_token="<bos>", add_bos_token=True)
+    taken = load(
+        tokenizer_object=HuggingFaceTokenizer(a_real_one()),
+        pad_token="<pad>",
+        bos_token="<bos>",
+        add_bos_token=True,
+    )
+    given = ["a b é e\u0301!", "a <pad> longer text with <bos> in it, " * 3, "", " x"]
+    for ours in (taken, accelerate(real)):
+        assert isinstance(ours, load)
+        assert ours(given, **kwargs).data == real(given, **kwargs).data
+        assert ours(given, text_pair=given, **kwargs).data == real(given, text_pair=given, **kwargs).data
+        words = [["a", "b c"], ["<pad>"]]
+        split = ours(words, is_split_into_words=True, **kwargs)
+        assert split.data == real(words, is_split_into_words=True, **kwargs).data
+        one, other = ours(given[1], **kwargs), real(given[1], **kwargs)
+        assert one.data == other.data
+        assert (one.tokens(), one.word_ids(), one.sequence_ids()) == (
+            other.tokens(),
+            other.word_ids(),
+            other.sequence_ids(),
+        )
+        assert (one.char_to_token(3), one.token_to_chars(1)) == (
+            other.char_to_token(3),
+            other.token_to_chars(1),
+        )
+        ids = real(given[1])["input_ids"]
+        assert ours.decode(ids) == real.decode(ids)
+        assert ours.batch_decode([ids], skip_special_tokens=True) == real.batch_decode(
+            [ids], skip_special_tokens=True
+        )
+        assert ours.tokenize(given[0]) == real.tokenize(given[0])
+
+
+def test_an_accelerated_tokenizer_can_be_changed_saved_copied_and_pickled(tmp_path: Any) -> None:
+    load: Any = transformers.PreTrainedTokenizerFast
+    real = load(tokenizer_object=a_real_one(), pad_token="<pad>")
+    ours = accelerate(real)
+    assert accelerate(ours) is ours
+    before = real("a zzz")["input_ids"]
+    ours.add_tokens(["zzz"])
+    assert real("a zzz")["input_ids"] == before  # the given one is left as it is
+    changed = ours("a zzz")["input_ids"]
+    assert changed != before
+    ours.save_pretrained(tmp_path)
+    for again in (load.from_pretrained(tmp_path), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert again("a zzz")["input_ids"] == changed
+
+
+def test_a_token_that_merges_make_may_be_added() -> None:
+    real = a_real_one()
+    real.add_special_tokens([merged := "".join(json.loads(real.to_str())["model"]["merges"][0])])
+    ours = HuggingFaceTokenizer(real)
+    for text in (merged, f"a{merged}b", merged * 3):
+        assert ours.encode(text).ids == real.encode(text).ids
+
+
+def test_everything_else_is_the_real_ones() -> None:
+    real = a_real_one()
+    ours = HuggingFaceTokenizer(real)
+    assert ours.get_vocab() == real.get_vocab()
+    assert ours.token_to_id("a") == real.token_to_id("a")
+    assert ours.to_str() == real.to_str()
+    assert ours.padding is None
+    ours.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [tokenizers.pre_tokenizers.Digits(True), tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)]
+    )
+    real.pre_tokenizer = ours.pre_tokenizer
+    assert ours.encode("ab 12 é").ids == real.encode("ab 12 é").ids
+    ours.pre_tokenizer = real.pre_tokenizer = (
+        tokenizers.pre_tokenizers.WhitespaceSplit()
+    )  # only theirs from here on
+    assert ours.encode("ab 12").ids == real.encode("ab 12").ids
+
+
+def test_what_is_no_byte_level_bpe_is_refused_with_its_reason() -> None:
+    with pytest.raises(ValueError, match="only BPE can be read"):
+        accelerate(tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="a")))
+
+
+def test_a_tokenizer_of_ours_has_that_interface() -> None:
+    tok = Tokenizer.train_from_iterator(["ab ab abc"], 260, special_tokens=["<|x|>"], dialect="huggingface")
+    there = tok.as_huggingface()
+    assert there.encode("ab<|x|> abc").ids == tok.encode("ab<|x|> abc")
+    assert there.decode(tok.encode("é ab")) == "é ab"
