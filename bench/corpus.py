@@ -30,7 +30,7 @@ import pyarrow.parquet
 from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._constants import END_OF_TEXT_TOKEN as SEPARATOR
-from bpetite.corpus.documents import Reading
+from bpetite.reading.options import Reading
 
 ROUNDS = 7
 VOCAB_SIZE = 32_000
@@ -76,11 +76,11 @@ def count_file(task: Task) -> Callable[[], Counts]:
 
 def count_source(task: Task) -> Callable[[], Counts]:
     """Count documents that Python finds."""
-    return lambda: corpus.count(
+    return lambda: Counts.from_files(
         [task.path],
         dialect="tiktoken",
         special_tokens=[SEPARATOR],
-        reading=READING,
+        separator=SEPARATOR,
         num_threads=task.threads,
     )
 

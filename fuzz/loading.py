@@ -14,8 +14,11 @@ from typing import Any
 from unittest import mock
 
 from bpetite import Counts, Dialect, Tokenizer, corpus, cs336
-from bpetite.corpus import Reading, documents
-from bpetite.corpus.sources import Input
+from bpetite.corpus import Reading
+from bpetite.reading import batches
+from bpetite.reading.batches import decoded
+from bpetite.reading.documents import read_batches
+from bpetite.reading.sources import Input
 from fuzz import texts
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
@@ -174,13 +177,13 @@ def lines_are_read_as_json_loads_reads_them(rng: Random) -> None:
     found: list[str] | None
     with (
         tempfile.TemporaryDirectory() as folder,
-        mock.patch.object(documents, "BLOCK", rng.choice((1, 7, 64, documents.BLOCK))),
+        mock.patch.object(batches, "BLOCK", rng.choice((1, 7, 64, batches.BLOCK))),
     ):
         path = Path(folder, "in.jsonl")
         path.write_bytes(content)
         try:
-            batches = documents.read_batches(Input(str(path)), Reading())
-            found = [text for batch in batches for text in documents.decoded(str(path), batch)]
+            read = read_batches(Input(str(path)), Reading())
+            found = [text for batch in read for text in decoded(str(path), batch)]
         except ValueError as refused:
             assert str(path) in str(refused), f"the refusal names no file: {refused!r}"
             found = None

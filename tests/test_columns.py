@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts, column_chunks
-from bpetite.corpus import columns
-from bpetite.corpus.content import Raw
-from bpetite.corpus.sources import Input
+from bpetite.reading import parquet as columns
+from bpetite.reading import parquet_pages
+from bpetite.reading.raw import Raw
+from bpetite.reading.sources import Input
 
 Row = bytes | None
 
@@ -87,7 +88,7 @@ def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str,
         path.write_bytes(written(rows, required=required, compression=codec, **options))
         with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
             assert rows_of(path) == rows
-            with mock.patch.object(columns, "_USUAL", 500):
+            with mock.patch.object(parquet_pages, "_USUAL", 500):
                 assert rows_of(path) == rows
 
 

@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ray.cluster_utils import Cluster
 
-from bpetite import Tokenizer, corpus
+from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.types import Progress
-from bpetite.corpus import Options, Reading, cluster, documents
-from bpetite.corpus.cuts import Cut, cutter
-from bpetite.corpus.division import divide
-from bpetite.corpus.sources import Input
+from bpetite.corpus import Options, Reading, cluster
+from bpetite.reading import batches
+from bpetite.reading.cuts import Cut, cutter
+from bpetite.reading.division import divide
+from bpetite.reading.documents import read_batches
+from bpetite.reading.sources import Input
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
 
@@ -34,14 +36,14 @@ def test_parts_of_an_input_hold_its_documents(
     path = tmp_path_factory.getbasetemp() / "divided.txt"
     path.write_text(content)
     reading = Reading(separator=separator)
-    before = documents.BLOCK
-    documents.BLOCK = 5
+    before = batches.BLOCK
+    batches.BLOCK = 5
     try:
-        whole = [text for batch in documents.read_batches(Input(str(path)), reading) for text in batch.texts]
+        whole = [text for batch in read_batches(Input(str(path)), reading) for text in batch.texts]
         parts = divide(Input(str(path)), reading, size)
-        apart = [text for part in parts for batch in documents.read_batches(*part) for text in batch.texts]
+        apart = [text for part in parts for batch in read_batches(*part) for text in batch.texts]
     finally:
-        documents.BLOCK = before
+        batches.BLOCK = before
     assert apart == whole
     if separator == "aa":
         assert len(parts) == 1
@@ -91,7 +93,7 @@ def test_counts_are_those_of_one_machine(
     nodes: Cluster, folder: Path, tmp_path: Path, task_bytes: int
 ) -> None:
     for paths in ([f"{folder}/in"], [f"{folder}/in/a.jsonl:1.5", f"{folder}/in/b.txt"]):
-        local = corpus.count(paths, reading=READING, dialect="tiktoken")
+        local = Counts.from_files(paths, separator="\x00", dialect="tiktoken")
         told, progress = percentages()
         spread = cluster.count(
             paths,
@@ -151,7 +153,7 @@ def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return cut_or_die
 
     monkeypatch.setattr("bpetite.corpus.cluster.cutter", deadly)
-    monkeypatch.setattr("bpetite.corpus.encoding.cutter", deadly)
+    monkeypatch.setattr("bpetite.corpus.job.cutter", deadly)
 
 
 def test_a_worker_that_dies_half_way_changes_nothing(
@@ -166,7 +168,7 @@ def test_a_worker_that_dies_half_way_changes_nothing(
         (source / f"{number}.gz").write_bytes(gzip.compress(text.encode(), 1))
     tokenizer = Tokenizer.load(folder / "tok.json")
     options = Options(shard_size=100_000)
-    local = corpus.count(source)
+    local = Counts.from_files(source)
     corpus.encode(tokenizer, source, tmp_path / "local", options=options)
     for work in ("count", "encode"):
         (tmp_path / work).mkdir()
@@ -209,7 +211,7 @@ def test_a_stopped_run_goes_on_with_the_parts_that_are_there(
 
 def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
     node = nodes.add_node(num_cpus=1)
-    local = corpus.count(folder / "in", reading=READING)
+    local = Counts.from_files(folder / "in", separator="\x00")
 
     def kill_it(stage: str, done: int, total: int) -> None:
         if nodes.worker_nodes and node in nodes.worker_nodes:

@@ -24,12 +24,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
-from bpetite.corpus import documents
-from bpetite.corpus.ahead import read_ahead
-from bpetite.corpus.content import Raw
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, batches_of, decoded, read_batches
-from bpetite.corpus.sources import Input, find_inputs
+from bpetite.reading import batches, json_lines
+from bpetite.reading.ahead import read_ahead
+from bpetite.reading.batches import batches_of, decoded
+from bpetite.reading.cuts import cutter
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.raw import Raw
+from bpetite.reading.sources import Input, find_inputs
 
 T = TypeVar("T")
 
@@ -130,7 +132,7 @@ def test_parquet_holds_what_a_list_holds(
         compression=compression,
         data_page_size=page,
     )
-    with mock.patch.object(documents, "BLOCK", block):
+    with mock.patch.object(batches, "BLOCK", block):
         skipped = list(read_batches(Input(str(path)), Reading(invalid="skip")))
         strict = outcome(lambda: texts_of(path))
     given_rows = [row for row in rows if row is not None]
@@ -176,7 +178,7 @@ JSON_PIECES = [
 @given(st.lists(st.sampled_from(JSON_PIECES), max_size=9).map("".join), st.booleans())
 def test_a_line_is_parsed_as_json_loads_does(pieces: str, whole: bool) -> None:
     line = '{"text": "naïve"}' + pieces if whole else pieces
-    assert repr(outcome(lambda: documents._record(line))) == repr(outcome(lambda: json.loads(line)))
+    assert repr(outcome(lambda: json_lines._record(line))) == repr(outcome(lambda: json.loads(line)))
 
 
 def test_of_two_broken_documents_the_first_is_told(tmp_path: Path) -> None:
@@ -336,12 +338,12 @@ def test_where_blocks_end_makes_no_difference(
     path = tmp_path_factory.getbasetemp() / "blocks"
     path.write_bytes(whole.encode())
     expected = whole.split(separator)
-    before = documents.BLOCK
-    documents.BLOCK = block
+    before = batches.BLOCK
+    batches.BLOCK = block
     try:
         found = texts_of(path, Reading(separator=separator, cut=cutter("x", [])))
     finally:
-        documents.BLOCK = before
+        batches.BLOCK = before
     assert found == (expected[:-1] if expected[-1] == "" else expected)
 
 
@@ -351,16 +353,16 @@ def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
     from bpetite._engine import pretokenize
     from bpetite.patterns import PATTERNS
 
-    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    monkeypatch.setattr(batches, "BLOCK", 1 << 15)
     text = "It's 東京, naïve <|end of text|> cafés\n\n 12345 x" * 9000
     (tmp_path / "long.txt").write_text(text)
     for name in ("gpt2", "cl100k", "o200k", "whitespace"):
         pattern = PATTERNS[name]
         reading = Reading(cut=cutter(pattern, ["<|end of text|>"]))
-        batches = list(read_batches(Input(str(tmp_path / "long.txt")), reading))
-        pieces = [piece for batch in batches for piece in decoded("long.txt", batch)]
+        found = list(read_batches(Input(str(tmp_path / "long.txt")), reading))
+        pieces = [piece for batch in found for piece in decoded("long.txt", batch)]
         assert len(pieces) > 5
-        assert [batch.goes_on for batch in batches] == [True] * (len(batches) - 1) + [False]
+        assert [batch.goes_on for batch in found] == [True] * (len(found) - 1) + [False]
         assert [t for piece in pieces for t in pretokenize(piece, pattern)] == pretokenize(text, pattern)
         assert all(
             piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>") for piece in pieces
@@ -374,12 +376,12 @@ def test_a_long_document_holds_as_many_documents_in_pieces_as_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cut beside a special token would make one document of the two that it keeps apart."""
-    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    monkeypatch.setattr(batches, "BLOCK", 1 << 15)
     content = b"the cat<|endoftext|> sat" * 20_000
     (tmp_path / "plain.txt").write_bytes(content)
     (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(content))
     plain, packed = (
-        corpus.count(path, dialect="tiktoken") for path in sorted(tmp_path.iterdir(), reverse=True)
+        Counts.from_files(path, dialect="tiktoken") for path in sorted(tmp_path.iterdir(), reverse=True)
     )
     assert list(plain.items()) == list(packed.items())
     assert plain.documents == packed.documents == 20_001
@@ -511,7 +513,7 @@ def test_empty_documents_have_a_place_among_ids_and_none_in_counts(tmp_path: Pat
     tokenizer = Tokenizer.train("the cat", 260)
     assert corpus.encode(tokenizer, tmp_path / "in.jsonl", tmp_path / "ids").documents == 4
     assert corpus.stats(tokenizer, tmp_path / "in.jsonl")[-1].documents == 4
-    counted = corpus.count(tmp_path / "in.jsonl", dialect="tiktoken")
+    counted = Counts.from_files(tmp_path / "in.jsonl", dialect="tiktoken")
     assert counted.documents == 3
     joined = Counts.from_iterator(["a<|endoftext|><|endoftext|>b<|endoftext|>c"], dialect="tiktoken")
     assert (joined.documents, list(joined.items())) == (3, list(counted.items()))

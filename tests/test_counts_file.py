@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal import counts_file
-from bpetite.corpus import Reading, documents
+from bpetite.corpus import Reading
 from bpetite.counts import memory_bytes
+from bpetite.reading import batches
 
 CORPUS = ["the cat sat on the mat", "naïve café 東京 東京", "the <|endoftext|> cat's 123"] * 3
 
@@ -311,7 +312,7 @@ def test_every_source_gives_the_same_counts(tmp_path: Path) -> None:
     for number, text in enumerate(CORPUS):
         (tmp_path / "c" / f"{number}.txt").write_text(text)
     for name in ("c.jsonl", "c.parquet", "c.txt", "c"):
-        counts = corpus.count(tmp_path / name, reading=Reading(separator="\x00") if name == "c.txt" else None)
+        counts = Counts.from_files(tmp_path / name, separator="\x00" if name == "c.txt" else None)
         assert list(counts.items()) == list(whole.items())
         assert (counts.documents, counts.bytes) == (whole.documents, whole.bytes)
 
@@ -319,13 +320,11 @@ def test_every_source_gives_the_same_counts(tmp_path: Path) -> None:
 def test_a_long_document_in_pieces_is_counted_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 
-    from bpetite.corpus import documents
-
-    monkeypatch.setattr(documents, "BLOCK", 1 << 15)
+    monkeypatch.setattr(batches, "BLOCK", 1 << 15)
     text = "It's 東京, naïve <|endoftext|> cafés\n\n 12345 x" * 9000
     (tmp_path / "long.gz").write_bytes(gzip.compress(text.encode()))
     for dialect in ("bpetite", "tiktoken"):
-        counts = corpus.count(tmp_path / "long.gz", dialect=dialect)
+        counts = Counts.from_files(tmp_path / "long.gz", dialect=dialect)
         whole = Counts.from_iterator([text], dialect=dialect)
         assert list(counts.items()) == list(whole.items())
         assert (counts.documents, counts.bytes) == (whole.documents, whole.bytes)
@@ -334,7 +333,7 @@ def test_a_long_document_in_pieces_is_counted_as_one(tmp_path: Path, monkeypatch
 def test_weights_of_sources_are_applied_and_recorded(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x y")
     (tmp_path / "b.txt").write_text("x")
-    counts = corpus.count([f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"])
+    counts = Counts.from_files([f"{tmp_path}/a.txt:2.0", f"{tmp_path}/b.txt:1.5", tmp_path / "b.txt"])
     assert (dict(counts.items()), counts.scale) == ({b"x": 9, b" y": 4}, 2)
     assert counts.weights == {f"{tmp_path}/a.txt": "2", f"{tmp_path}/b.txt": "3/2"}
 
@@ -348,9 +347,9 @@ def test_a_bad_byte_is_named_by_its_place_in_the_document_however_often_that_was
     tokenizer = Tokenizer.train("some words and more", 260)
     reading = Reading(separator="|")
     options = corpus.Options(reading=reading)
-    with mock.patch.object(documents, "BLOCK", 24):
+    with mock.patch.object(batches, "BLOCK", 24):
         for read in (
-            lambda: corpus.count(tmp_path / "c.txt", reading=reading),
+            lambda: Counts.from_files(tmp_path / "c.txt", **reading.to_dict()),
             lambda: corpus.encode(tokenizer, tmp_path, tmp_path / "o", options=options),
         ):
             with pytest.raises(ValueError, match=rf"c\.txt: document 1: not valid UTF-8 at byte {bad}$"):
@@ -361,10 +360,10 @@ def test_an_invalid_document_is_named_wherever_it_is(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.txt").write_bytes(b"good|good|" + (b"b\xff" if number == 23 else b"good"))
     with pytest.raises(ValueError, match=r"23\.txt: document 2: not valid UTF-8 at byte 1"):
-        corpus.count(tmp_path, reading=Reading(separator="|"))
-    replaced = corpus.count(tmp_path, reading=Reading(separator="|", invalid="replace"))
+        Counts.from_files(tmp_path, separator="|")
+    replaced = Counts.from_files(tmp_path, separator="|", invalid="replace")
     assert replaced.beside.replaced == 1
-    skipped = corpus.count(tmp_path, reading=Reading(separator="|", invalid="skip"))
+    skipped = Counts.from_files(tmp_path, separator="|", invalid="skip")
     assert (skipped.beside.skipped, skipped.documents) == (1, replaced.documents - 1)
     skipped.save(tmp_path / "c.parquet")
     assert Counts.load(tmp_path / "c.parquet").beside.skipped == 1
@@ -374,7 +373,7 @@ def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a " * 50_000)
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n' * 5000)
     told: list[tuple[str, int, int]] = []
-    corpus.count([tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step))
+    Counts.from_files([tmp_path / "a.txt", tmp_path / "b.jsonl"], progress=lambda *step: told.append(step))
     assert {(stage, total) for stage, _, total in told} == {("counting", 170_000), ("documents", 0)}
     for counted, last in (("counting", 170_000), ("documents", 5001)):
         done = [done for stage, done, _ in told if stage == counted]
@@ -388,13 +387,15 @@ def test_counting_within_a_memory_limit_gives_the_same_file(tmp_path: Path) -> N
         words = " ".join(f"w{number * 7919 % 60_013}x" for number in range(first, first + 30_000))
         (tmp_path / f"{part}.txt").write_text(words)
     paths = sorted(tmp_path.glob("*.txt"))
-    corpus.count(paths).save(tmp_path / "whole.parquet")
-    for reading in (Reading(), Reading(separator=" w1")):
-        corpus.count(paths, reading=reading).save(tmp_path / "free", overwrite=True)
-        corpus.count(paths, reading=reading, memory_limit="300KB").save(tmp_path / "limited", overwrite=True)
+    Counts.from_files(paths).save(tmp_path / "whole.parquet")
+    for separator in (None, " w1"):
+        Counts.from_files(paths, separator=separator).save(tmp_path / "free", overwrite=True)
+        Counts.from_files(paths, separator=separator, memory_limit="300KB").save(
+            tmp_path / "limited", overwrite=True
+        )
         assert (tmp_path / "limited").read_bytes() == (tmp_path / "free").read_bytes()
     for path in paths:
-        corpus.count(path).save(path.with_suffix(".parquet"))
+        Counts.from_files(path).save(path.with_suffix(".parquet"))
     parts = [Counts.load(path.with_suffix(".parquet"), memory_limit="300KB") for path in paths]
     Counts.merge(parts, memory_limit="300KB").save(tmp_path / "merged")
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole.parquet").read_bytes()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bpetite import Counts, Dialect, Tokenizer, Vocabulary, corpus, cs336, symbols
-from bpetite.corpus.documents import Reading
+from bpetite.reading.options import Reading
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
 TOKENIZER = Tokenizer.train(TEXT, 270)

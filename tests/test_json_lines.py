@@ -10,9 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite._engine import Buffers, FieldTexts
-from bpetite.corpus import documents
-from bpetite.corpus.documents import Invalid, Reading, decoded, read_batches
-from bpetite.corpus.sources import Input
+from bpetite.reading import batches, json_lines
+from bpetite.reading.batches import decoded
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Invalid, Reading
+from bpetite.reading.sources import Input
 
 INVALID: tuple[Invalid, ...] = ("error", "replace", "skip")
 FIELDS = ("text", "", "naïve", "a b", "\udcff")
@@ -49,7 +51,7 @@ class LeavesAll:
         return texts
 
 
-def read(content: bytes, reading: Reading, block: int = documents.BLOCK) -> object:
+def read(content: bytes, reading: Reading, block: int = batches.BLOCK) -> object:
     """Return the documents of JSON lines and how many are affected; or what is wrong with them."""
     texts: list[str] = []
     affected = before = 0
@@ -57,7 +59,7 @@ def read(content: bytes, reading: Reading, block: int = documents.BLOCK) -> obje
         with (
             mock.patch.object(Input, "open", return_value=io.BytesIO(content)),
             mock.patch.object(Input, "size", return_value=None),
-            mock.patch.object(documents, "BLOCK", block),
+            mock.patch.object(batches, "BLOCK", block),
         ):
             for batch in read_batches(Input("memory://c.jsonl"), reading):
                 assert batch.first == before
@@ -71,7 +73,7 @@ def read(content: bytes, reading: Reading, block: int = documents.BLOCK) -> obje
 
 def read_by_python(content: bytes, reading: Reading) -> object:
     """Return the same, of which the engine has no part."""
-    with mock.patch.object(documents, "FieldTexts", LeavesAll):
+    with mock.patch.object(json_lines, "FieldTexts", LeavesAll):
         return read(content, reading)
 
 
@@ -83,7 +85,7 @@ def taken(line: bytes, field: str = "text") -> str | None:
     if left is not None:
         assert (left, len(texts)) == (line, 0)
         return None
-    return "".join(decoded("", documents.Batch(texts.take())))
+    return "".join(decoded("", batches.Batch(texts.take())))
 
 
 strings = st.text(max_size=12) | st.text(
@@ -156,7 +158,7 @@ lines = st.lists(
 def test_lines_are_read_as_by_python_alone(lines: list[bytes], end: bytes, field: str, block: int) -> None:
     content = b"\n".join(lines) + end
     for invalid in INVALID:
-        reading = Reading(text_field=field, invalid=invalid, format="jsonl")
+        reading = Reading(text_field=field, invalid=invalid, input_format="jsonl")
         by_python = read_by_python(content, reading)
         assert read(content, reading) == by_python
         assert read(content, reading, block) == by_python
@@ -278,9 +280,9 @@ HOSTILE = [
 def test_hostile_lines_are_read_as_by_python_alone(line: bytes) -> None:
     content = b'{"text": "before"}\n' + line + b'\n{"text": "behind"}'
     for invalid in INVALID:
-        reading = Reading(invalid=invalid, format="jsonl")
+        reading = Reading(invalid=invalid, input_format="jsonl")
         by_python = read_by_python(content, reading)
-        for block in (3, documents.BLOCK):
+        for block in (3, batches.BLOCK):
             assert read(content, reading, block) == by_python
 
 

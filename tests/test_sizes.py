@@ -26,10 +26,11 @@ import zstandard
 
 import thrift_trees as thrift
 from bpetite import Counts, Tokenizer, corpus
-from bpetite.corpus.documents import Reading, read_batches
 from bpetite.corpus.manifest import _dumped
 from bpetite.corpus.shards import ShardFormat, names_of, read_ids, read_offsets
-from bpetite.corpus.sources import Input
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input
 
 TEXTS = ["the cat sat on the mat", "", "naïve 東京", "the cat", "a" * 300] * 3
 

@@ -29,6 +29,7 @@ LAYERS = [
     },
     {"counts"},
     {"_internal.counts_file"},
+    {"reading"},
     {"vocabulary"},
     {
         "_engine",
@@ -57,7 +58,7 @@ ENGINE_USERS = {
     "formats",
     "interfaces",
     "_internal.fitting",
-    "_internal.counts_file",
+    "reading",
     "_internal.preparation",
     "corpus",
 }

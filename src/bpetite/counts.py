@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,16 @@ import numpy as np
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal import counts_file
-from bpetite._internal.integers import integer
+from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.types import Path, Progress
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
+from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
+from bpetite.reading.cuts import cutter
+from bpetite.reading.options import Invalid, Reading
+from bpetite.reading.recognition import Format
+from bpetite.reading.sources import find_inputs, weight_of
 from bpetite.vocabulary import listed_special_tokens
-
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
 def memory_bytes(size: int | str | None) -> int | None:
@@ -34,33 +36,8 @@ def memory_bytes(size: int | str | None) -> int | None:
     >>> memory_bytes("2GB"), memory_bytes("1.5 GiB"), memory_bytes(4096)
     (2000000000, 1610612736, 4096)
     """
-    if isinstance(size, str):
-        match = _SIZE.fullmatch(size.strip())
-        if match is None or (match[3] and not match[2]):
-            raise ValueError(f"memory_limit: {size!r} is no size such as 4096, 500MB, 2GB or 1.5GiB")
-        unit = 1024 if match[3] else 1000
-        size = int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))
+    size = number_with_unit("memory_limit", size)
     return None if size is None else min(integer("memory_limit", size, least=1), LARGEST_COUNT)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What was read."""
-
-    documents: int = 0
-    bytes: int = 0
-    replaced: int = 0
-    """Documents that were not text and had what is wrong in them replaced, as was asked for."""
-    skipped: int = 0
-    """Documents that were not text and were left out, as was asked for."""
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.documents + other.documents,
-            self.bytes + other.bytes,
-            self.replaced + other.replaced,
-            self.skipped + other.skipped,
-        )
 
 
 class Counts:
@@ -101,20 +78,47 @@ class Counts:
         pattern: str = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
+        separator: str | None = None,
+        text_field: str = "text",
+        text_column: str = "text",
+        invalid: Invalid = "error",
+        input_format: Format = "auto",
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Counts:
-        """Count UTF-8 text files, each of which is a document."""
+        """Count the texts in files, folders, globs and URLs.
+
+        A path means what it means on the command line: text, JSON lines or Parquet, plain or packed, told by
+        name and content unless `input_format` says what all of them are. A document is a text file, or what
+        `separator` ends in it; the field `text_field` of a JSON line; the column `text_column` of a row.
+        `invalid` says what becomes of a document that is no text: an `"error"`, or `"replace"` or `"skip"`.
+        A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice.
+
+        `progress` is called with `("counting", bytes, of how many)` and `("documents", how many, 0)`.
+
+        >>> import json, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "corpus.jsonl")
+        ...     _ = path.write_text(json.dumps({"body": "ab ab"}))
+        ...     Counts.from_files(path, text_field="body")
+        Counts(2 distinct pretokens, 2 in all, 1 documents)
+        """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-        names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        counts._table.add_files(
-            [os.fspath(name) for name in names],
-            num_threads=num_threads,
-            memory_limit=memory_bytes(memory_limit),
-            progress=progress,
-        )
-        return counts
+        cut = cutter(counts.pattern, counts.boundaries)
+        reading = Reading(separator, text_field, text_column, invalid, input_format, cut)
+        inputs = find_inputs(paths)
+        limit = memory_bytes(memory_limit)
+        counts._table.add_documents([], num_threads=num_threads, memory_limit=limit)
+        total = sum(found.size() or 0 for found in inputs)
+        told = None if progress is None else ProgressOfAll(progress, total)
+        weighted: list[Counts] = []
+        for (weight, source), group in groupby(inputs, key=weight_of):
+            part = counts if weight == 1 else counts.empty()
+            part.beside += count_inputs(part._table, group, reading, num_threads, limit, told)
+            if weight != 1:
+                weighted.append(part.weighted(weight, source))
+        return cls.merge([counts, *weighted]) if weighted else counts
 
     @classmethod
     def from_iterator(

@@ -30,6 +30,8 @@ from bpetite.formats.shared.imported import Imported
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from bpetite.interfaces.tiktoken import Encoding
 from bpetite.patterns import pattern_name
+from bpetite.reading.options import Invalid
+from bpetite.reading.recognition import Format
 from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused
@@ -84,11 +86,24 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
+        separator: str | None = None,
+        text_field: str = "text",
+        text_column: str = "text",
+        invalid: Invalid = "error",
+        input_format: Format = "auto",
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Tokenizer:
-        """Train on UTF-8 text files, each of which is a document."""
+        """Train on the texts in files, folders, globs and URLs; `Counts.from_files` says what a path means.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "corpus.jsonl")
+        ...     _ = path.write_text('{"text": "low lower"}')
+        ...     Tokenizer.train_from_files(path, 258).merges
+        ((108, 111), (256, 119))
+        """
         special_tokens = default_specials(special_tokens)
         planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
         with _shown(progress) as told:
@@ -97,6 +112,11 @@ class Tokenizer:
                 pattern=pattern,
                 dialect=dialect,
                 special_tokens=special_tokens,
+                separator=separator,
+                text_field=text_field,
+                text_column=text_column,
+                invalid=invalid,
+                input_format=input_format,
                 num_threads=num_threads,
                 memory_limit=memory_limit,
                 progress=told,

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::texts::{Buffers, JoinedTexts};
 use crate::parquet::{self, Chunk, Header, Packing};
 
-/// Gathers the texts of a Parquet column, page by page.
+/// Gathers the texts of a Parquet column, page by page, as far as pages are plainly well-formed.
 #[pyclass(name = "PageTexts", module = "bpetite._engine")]
 pub struct PyPageTexts {
     texts: parquet::PageTexts,

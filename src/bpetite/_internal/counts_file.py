@@ -15,16 +15,16 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._constants import UNICODE_VERSION
-from bpetite._engine import column_chunks
 from bpetite._internal.files import write_whole
 from bpetite._internal.types import Path
 from bpetite.dialect import UnmatchedText
+from bpetite.reading.parquet_pages import chunks_of
 
 Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
 """Joined pretokens, the end of each, and the count of each."""
@@ -85,7 +85,7 @@ class Rules:
 def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[CountsWriter]:
     """Open a file for sorted rows; it is there when the block ends without an error."""
     arrow, parquet = _arrow()
-    metadata = {METADATA_KEY: json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True).encode("utf-8")}
+    metadata = {METADATA_KEY: _dumped(rules)}
     schema = arrow.schema(
         [
             arrow.field("pretoken", arrow.binary(), nullable=False),
@@ -107,6 +107,12 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
         writer = CountsWriter(arrow, parquet_writer, schema)
         yield writer
         writer.finish()
+
+
+def _dumped(rules: Rules) -> bytes:
+    """Return the rules as JSON; a byte of a source's name that is no UTF-8 becomes an escape of JSON."""
+    content = json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True)
+    return content.encode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager
@@ -194,14 +200,6 @@ def _open(path: Path) -> Any:
         return parquet.ParquetFile(path, pre_buffer=False)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         _refuse(path, f"no whole Parquet file: {error}")
-
-
-def parquet_metadata(file: BinaryIO) -> bytes:
-    """Return the metadata of a Parquet file, which ends in their size and a mark."""
-    file.seek(-8, os.SEEK_END)
-    size = int.from_bytes(file.read(4), "little")
-    file.seek(-8 - size, os.SEEK_END)
-    return file.read(size)
 
 
 def _rules(path: Path, file: Any) -> Rules:
@@ -298,10 +296,9 @@ def _bounded(path: Path, file: Any) -> Any:
     The engine reads what it says: pyarrow ends the process where that is damaged.
     """
     dictionary = False
-    with open(path, "rb") as content:
-        metadata = parquet_metadata(content)
     for number, name in enumerate(file.schema_arrow.names):
-        chunks = column_chunks(metadata, number)
+        with open(path, "rb") as content:
+            chunks = chunks_of(content, number)
         if chunks is None or len(chunks) != file.num_row_groups:
             _refuse(path, "broken Parquet: the metadata do not tell where the columns are")
         for numbers, _, _, unpacked, *_ in chunks:
@@ -352,5 +349,10 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ImportError(NEEDS_PYARROW) from error
-    np.empty(ROOM_FOR_ARROW, np.uint8)
+    try:
+        np.empty(ROOM_FOR_ARROW, np.uint8)
+    except MemoryError:
+        raise MemoryError(
+            f"not enough memory for files of counts: {ROOM_FOR_ARROW >> 20} MiB more are needed"
+        ) from None
     return pyarrow, pyarrow.parquet

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import operator
+import re
+from fractions import Fraction
 from typing import Any
+
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
@@ -25,3 +29,18 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
             bounds = f" from {least} to {most}"
         raise ValueError(f"{name} must be an integer{bounds}, not {value!r:.100}")
     return number
+
+
+def number_with_unit(name: str, value: Any) -> Any:
+    """Return the number that a text such as `2GB`, `1.5 GiB` or `20M` says; what is no text, as it is.
+
+    >>> number_with_unit("shard_size", "20M"), number_with_unit("memory_limit", "1.5 GiB")
+    (20000000, 1610612736)
+    """
+    if not isinstance(value, str):
+        return value
+    match = _NUMBER.fullmatch(value.strip())
+    if match is None or (match[3] and not match[2]):
+        raise ValueError(f"{name}: {value!r} is no size such as 4096, 500MB, 2GB or 1.5GiB")
+    unit = 1024 if match[3] else 1000
+    return int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpetite.cli.options import json_line
-from bpetite.corpus.sources import Input, find_inputs
 from bpetite.counts import Counts
+from bpetite.reading.sources import Input, find_inputs
 
 
 def load_counts(arguments: Sequence[str], memory_limit: str | None) -> Counts:

@@ -104,7 +104,10 @@ def add_threads(command: argparse.ArgumentParser) -> None:
 def add_memory_limit(command: argparse.ArgumentParser) -> None:
     """Declare what counting may use."""
     command.add_argument(
-        "--memory-limit", metavar="SIZE", help="memory for counting, such as 2GB (default: no limit)"
+        "--memory-limit",
+        metavar="SIZE",
+        help="memory for the table of counts, such as 2GB; what goes beyond it is kept in temporary files, "
+        "and reading needs some 150 to 300 MB besides (default: no limit)",
     )
 
 
@@ -142,4 +145,4 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def json_line(value: Any) -> bytes:
     """Return a value as one line of JSON."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8") + b"\n"
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"

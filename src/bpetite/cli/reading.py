@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bpetite.corpus.documents import Reading
+from bpetite.reading.options import Reading
 
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
@@ -37,5 +37,5 @@ def reading_of(options: argparse.Namespace) -> Reading:
         text_field=options.text_field,
         text_column=options.text_column,
         invalid=options.invalid,
-        format=options.input_format,
+        input_format=options.input_format,
     )

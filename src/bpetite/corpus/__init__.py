@@ -1,9 +1,9 @@
-"""Whole corpora: any input, bounded memory, resumable, on one machine or a cluster."""
+"""Whole corpora: into shards of ids, in bounded memory, resumable, on one machine or a cluster."""
 
-from bpetite.corpus.counting import count
-from bpetite.corpus.documents import Reading
-from bpetite.corpus.encoding import Documents, Options, encode
+from bpetite.corpus.job import Documents, Options
+from bpetite.corpus.run import encode
 from bpetite.corpus.statistics import compare, stats
 from bpetite.corpus.verification import verify
+from bpetite.reading.options import Reading
 
-__all__ = ["Documents", "Options", "Reading", "compare", "count", "encode", "stats", "verify"]
+__all__ = ["Documents", "Options", "Reading", "compare", "encode", "stats", "verify"]

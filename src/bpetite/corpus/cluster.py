@@ -25,17 +25,19 @@ from numpy.typing import NDArray
 from bpetite._internal.files import write_whole
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress as Told
-from bpetite.corpus.content import hash_input
-from bpetite.corpus.counting import count_inputs, weight_of
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.division import divide
-from bpetite.corpus.documents import Reading, read_batches
-from bpetite.corpus.encoding import Job, Options, check_same_job, finished
+from bpetite.corpus.job import Job, Options
 from bpetite.corpus.manifest import TOKENIZER, Manifest, Progress, ReadInput
+from bpetite.corpus.resume import check_same_job, finished
 from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
-from bpetite.corpus.sources import Input, find_inputs
-from bpetite.counts import Counts, Tally, memory_bytes
+from bpetite.counts import Counts, memory_bytes
 from bpetite.dialect import Dialect
+from bpetite.reading.counting import Tally, count_inputs
+from bpetite.reading.cuts import cutter
+from bpetite.reading.division import divide
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.raw import hash_input
+from bpetite.reading.sources import Input, find_inputs, weight_of
 from bpetite.tokenizer import Tokenizer
 
 TASK_BYTES = 1 << 28
@@ -59,7 +61,7 @@ def count(
     task_bytes: int = TASK_BYTES,
     progress: Told | None = None,
 ) -> Counts:
-    """Count as `bpetite.corpus.count` does, on the cluster at this address (`local` starts one here).
+    """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
     `memory_limit` is that of each task. The sum of all counts must fit into this process.
     """
@@ -189,7 +191,9 @@ def _count_part(
     """Count a group of parts: the sorted rows of each range of pretokens, and what was read."""
     counts = empty.empty()
     for source, reading in group:
-        count_inputs(counts, [source], reading, num_threads=1, memory_limit=memory_limit)
+        counts.beside += count_inputs(
+            counts._table, [source], reading, num_threads=1, memory_limit=memory_limit
+        )
     joined, ends, numbers = counts._table.sorted()
     bounds = [0, *(bisect_left(_Sorted(joined, ends), splitter) for splitter in splitters), len(ends)]
     ranges: list[Rows | Tally] = []
@@ -268,7 +272,7 @@ def _begin(folder: Path, job: Job, task_bytes: int) -> None:
     remove_parts(folder)
     if record.exists():
         begun = json.loads(record.read_bytes())
-        check_same_job(folder, begun, job, [])
+        check_same_job(folder, begun, job)
         if begun["task_bytes"] != task_bytes:
             raise ValueError(f"{folder}: begun with tasks of {begun['task_bytes']} bytes, not {task_bytes}")
         return

@@ -230,4 +230,5 @@ class Manifest:
 
 
 def _dumped(content: Json) -> bytes:
-    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8") + b"\n"
+    # What no UTF-8 has in it, a byte of a file's name, becomes the escape that JSON knows it by.
+    return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"

@@ -12,6 +12,7 @@ import hashlib
 import os
 import secrets
 import struct
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,17 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
     return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
 
 
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have an error of the system name a file where it names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        raise
+
+
 class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them."""
 
@@ -94,7 +106,8 @@ class ShardWriter:
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; documents end where `ends` says, counted from the first of these ids."""
-        self._opened().write(np.ascontiguousarray(ids, self._dtype).data)
+        with naming(self._folder / self._ids_name):
+            self._opened().write(np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
             self._ends.append(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
@@ -108,6 +121,10 @@ class ShardWriter:
 
     def complete(self) -> Shard:
         """Complete the files, which have no names yet, and hash them."""
+        with naming(self._folder / self._ids_name):
+            return self._complete()
+
+    def _complete(self) -> Shard:
         ids = self._opened()
         if self._format == "npy":
             ids.seek(0)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.types import Path, Progress
-from bpetite.corpus.ahead import read_ahead
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, decoded, read_batches, refusing_invalid
-from bpetite.corpus.sources import Input, find_inputs
+from bpetite.reading.ahead import read_ahead
+from bpetite.reading.batches import decoded, refusing_invalid
+from bpetite.reading.cuts import cutter
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input, find_inputs
 from bpetite.show.display import bytes_per_token
 from bpetite.tokenizer import Tokenizer
 

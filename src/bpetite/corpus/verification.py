@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
-from bpetite.corpus.content import hash_input
 from bpetite.corpus.manifest import FORMER_TOKENIZER, TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
+from bpetite.reading.raw import hash_input
 from bpetite.tokenizer import Tokenizer
 
 

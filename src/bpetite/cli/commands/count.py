@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from bpetite import corpus
 from bpetite._internal.counts_file import check_available
 from bpetite.cli.counts import summary_of
 from bpetite.cli.options import (
@@ -62,7 +61,6 @@ def run(options: argparse.Namespace) -> bytes:
             pattern=options.pattern or "gpt2",
             dialect=options.dialect,
             special_tokens=options.special_token,
-            reading=reading_of(options),
             memory_limit=options.memory_limit,
             progress=progress,
         )
@@ -74,7 +72,7 @@ def run(options: argparse.Namespace) -> bytes:
 def _count_with(options: argparse.Namespace) -> Callable[..., Counts]:
     """Return what counts: this machine, or a cluster."""
     if options.cluster is None:
-        return partial(corpus.count, num_threads=options.num_threads)
+        return partial(Counts.from_files, num_threads=options.num_threads, **reading_of(options).to_dict())
     from bpetite.corpus import cluster
 
-    return partial(cluster.count, address=options.cluster)
+    return partial(cluster.count, address=options.cluster, reading=reading_of(options))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from bpetite import corpus
+from bpetite._internal.integers import number_with_unit
 from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import (
     Commands,
@@ -60,8 +61,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add(
         "--shard-size",
-        type=int,
-        default=100_000_000,
+        default="100M",
         metavar="TOKENS",
         help="a shard ends with the document that brings it to this many tokens (default: %(default)s)",
     )
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> bytes:
     layout = corpus.Options(
         format=options.format,
         dtype=options.dtype,
-        shard_size=options.shard_size,
+        shard_size=number_with_unit("--shard-size", options.shard_size),
         append_special=options.append_special,
         special=options.special,
         reading=reading_of(options),

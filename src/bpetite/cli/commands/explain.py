@@ -7,10 +7,10 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from bpetite import corpus
 from bpetite.cli.options import Commands, add_command, add_json, add_quiet, add_rules, add_threads, json_line
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import utf8
+from bpetite.counts import Counts
 from bpetite.show.difference import Merge, explain_difference
 from bpetite.show.progress import BytesProgress
 
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> bytes:
     """Return the explanation, for people or as JSON."""
     merges = _merges(options.merges)
     with BytesProgress("counting", quiet=options.quiet) as progress:
-        counts = corpus.count(
+        counts = Counts.from_files(
             options.input,
             pattern=options.pattern or "gpt2",
             dialect=options.dialect,
             special_tokens=options.special_token,
-            reading=reading_of(options),
+            **reading_of(options).to_dict(),
             num_threads=options.num_threads,
             progress=progress,
         )

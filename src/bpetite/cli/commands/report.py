@@ -19,9 +19,11 @@ from bpetite.cli.options import (
     json_line,
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Reading, decoded, read_batches
-from bpetite.corpus.sources import Input, find_inputs
+from bpetite.reading.batches import decoded
+from bpetite.reading.cuts import cutter
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input, find_inputs
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """

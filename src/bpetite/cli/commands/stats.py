@@ -77,4 +77,4 @@ def run(options: argparse.Namespace) -> bytes:
         )
         for row in rows
     ]
-    return "\n".join(lines).encode("utf-8") + b"\n"
+    return "\n".join(lines).encode("utf-8", "backslashreplace") + b"\n"

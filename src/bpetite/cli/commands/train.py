@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from bpetite import corpus
 from bpetite.cli.counts import load_counts
 from bpetite.cli.options import (
     Commands,
@@ -93,12 +92,12 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _counts(options: argparse.Namespace, rules: Dialect, progress: TrainingProgress) -> Counts:
     if options.counts is None:
-        return corpus.count(
+        return Counts.from_files(
             options.input,
             pattern=options.pattern or "gpt2",
             dialect=rules,
             special_tokens=options.special_token,
-            reading=reading_of(options),
+            **reading_of(options).to_dict(),
             num_threads=options.num_threads,
             memory_limit=options.memory_limit,
             progress=progress,

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from bpetite.corpus.documents import BLOCK, Reading, format_of
-from bpetite.corpus.sources import Input
+from bpetite.reading import batches
+from bpetite.reading.documents import format_of
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input
 
 
 def divide(source: Input, reading: Reading, size: int) -> list[tuple[Input, Reading]]:
@@ -20,7 +22,7 @@ def divide(source: Input, reading: Reading, size: int) -> list[tuple[Input, Read
     total = source.size()
     if separator is None or total is None or total <= size:
         return [(source, reading)]
-    reading = replace(reading, format="jsonl" if form == ("jsonl", None) else "text")
+    reading = replace(reading, input_format="jsonl" if form == ("jsonl", None) else "text")
     bounds = [0]
     for wanted in range(size, total, size):
         if wanted > bounds[-1]:
@@ -46,7 +48,7 @@ def _next_record(source: Input, wanted: int, total: int, separator: bytes) -> in
         place = max(0, wanted - len(separator))
         file.seek(place)
         rest = b""
-        while block := file.read(BLOCK):
+        while block := file.read(batches.BLOCK):
             rest += block
             found = rest.find(separator)
             if found >= 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,9 @@ from typing import Any, BinaryIO
 from bpetite._internal.types import Path
 
 STDIN = "-"
+
+_NAMED = 5
+"""How many entries that cannot be read an error names."""
 
 _WEIGHTED = re.compile(r"(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)", re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
@@ -84,9 +88,9 @@ def find_inputs(arguments: Path | Iterable[Path]) -> list[Input]:
     return found
 
 
-def weights_of(inputs: Iterable[Input]) -> dict[str, str]:
-    """Return the weights that differ from 1, by source, for the record."""
-    return {found.source: str(found.weight) for found in inputs if found.weight != 1}
+def weight_of(found: Input) -> tuple[Fraction, str]:
+    """Return the weight of an input, and under which name it is recorded."""
+    return found.weight, "" if found.weight == 1 else found.source
 
 
 def _weighted(argument: str) -> tuple[str, Fraction]:
@@ -112,12 +116,14 @@ def _names(path: str) -> list[str]:
         names = _sorted(_files_below(path, ()))
         if not names:
             raise FileNotFoundError(f"{path}: the folder holds no files")
+        _check_readable(path, names)
         return names
     if not os.path.lexists(path) and _GLOB.search(path):
         matches = glob.glob(path, recursive=True)
         names = _sorted({name for match in matches if not _loops(match) for name in _files_at(match)})
         if not names:
             raise FileNotFoundError(f"{path}: no file matches")
+        _check_readable(path, names)
         return names
     os.stat(path)
     return [path]
@@ -153,6 +159,27 @@ def _files_below(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[st
                 yield from _files_below(entry.path, (*above, here))
             else:
                 yield entry.path
+
+
+def _check_readable(folder: str, names: list[str]) -> None:
+    """Refuse a folder with entries that hold no text: links that lead nowhere, pipes, sockets, devices."""
+    wrong = [f"{name} ({why})" for name in names if (why := _unreadable(name)) is not None]
+    if wrong:
+        more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        raise ValueError(
+            f"{folder}: {len(wrong)} of its {len(names)} entries are no files that can be read: "
+            f"{', '.join(wrong[:_NAMED])}{more}"
+        )
+
+
+def _unreadable(name: str) -> str | None:
+    try:
+        mode = os.stat(name).st_mode
+    except OSError as error:
+        return "a link that leads nowhere" if os.path.islink(name) else str(error.strerror)
+    if stat.S_ISREG(mode):
+        return None
+    return "a pipe" if stat.S_ISFIFO(mode) else "no ordinary file"
 
 
 def _remote_names(url: str) -> list[str]:

@@ -9,95 +9,54 @@ rows that ids are put in are used again.
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import errno
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
-from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress as Told
-from bpetite._internal.types import Special
-from bpetite._persistence import artifact_bytes
-from bpetite.corpus.content import Raw, hash_input
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import Batch, Reading, batches_of, new_buffers, read_batches, refusing_invalid
+from bpetite.corpus.job import Documents, Encoded, Job, Options, stamp_of
 from bpetite.corpus.manifest import (
-    FORMER_TOKENIZER,
-    JOURNAL,
-    MANIFEST,
-    TOKENIZER,
     Journal,
-    Json,
     Manifest,
     Position,
     Progress,
     ReadInput,
 )
+from bpetite.corpus.resume import begin_run, finished
 from bpetite.corpus.shards import (
-    FORMATS,
     Ids,
-    ShardFormat,
     ShardWriter,
-    choose_dtype,
-    remove_parts,
 )
-from bpetite.corpus.sources import Input, find_inputs
+from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.documents import read_batches
+from bpetite.reading.raw import Raw
+from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
-Width = Literal["uint16", "uint32"]
-Encoded = tuple[Ids, NDArray[np.uint64]]
-"""Ids, and where each whole document ends in them."""
-
-SHARD_SIZE = 100_000_000
 _MOST_THREADS = 64
 """More are not used: one thread reads for all of them."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says of a disk that is full, or of a share of it that is used up."""
 
 _WAITING = 1
 """How many batches of ids may wait to be written."""
 
 _FINISHERS = 2
 """How many shards are completed at a time: the last one need not wait for the one before it."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How ids are to be laid out."""
-
-    format: ShardFormat = "npy"
-    dtype: str = "auto"
-    shard_size: int = SHARD_SIZE
-    append_special: str | None = None
-    special: Special = "parse"
-    reading: Reading = field(default_factory=Reading)
-
-    def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
-        shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
-        object.__setattr__(self, "shard_size", shard_size)
-
-    def to_dict(self, dtype: str) -> Json:
-        """Return the choices, as manifests record them."""
-        return {
-            "format": self.format,
-            "dtype": dtype,
-            "shard_size": self.shard_size,
-            "append_special": self.append_special,
-            "special": self.special,
-            **self.reading.to_dict(),
-        }
 
 
 def encode(
@@ -123,111 +82,16 @@ def encode(
         return done
     journal = Journal(folder)
     try:
-        reached, begin = _begin(folder, journal, job, resume)
+        reached, begin = begin_run(folder, journal, job, resume)
         with _Run(folder, journal, job, reached, begin, num_threads, progress) as run:
             return run.finish()
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        why = f"{error.strerror}; the same command with --resume goes on after the last whole shard"
+        raise OSError(error.errno, why, error.filename or str(folder)) from error
     finally:
         journal.close()
-
-
-class Documents:
-    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise."""
-
-    def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
-        self.name = name
-        self._documents = documents
-
-    weight = 1
-    is_local = False
-
-    def size(self) -> int | None:
-        """Return None: nobody knows."""
-        return None
-
-    def batches(self, reading: Reading) -> Generator[Batch, None, None]:
-        """Yield the documents."""
-        return batches_of(self._documents, reading.invalid)
-
-
-@dataclass(frozen=True)
-class Job:
-    """Everything that decides the bytes of the shards."""
-
-    tokenizer: Tokenizer
-    inputs: list[Input | Documents]
-    options: Options
-    dtype: str
-    appended: int | None
-
-    @staticmethod
-    def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
-        """Check that everything fits together."""
-        found: list[Input | Documents] = [corpus] if isinstance(corpus, Documents) else [*find_inputs(corpus)]
-        for source in found:
-            if source.weight != 1:
-                raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
-        vocabulary = tokenizer.vocabulary
-        largest = max([int(vocabulary.arrays.ids.max()), *vocabulary.special_tokens.values()])
-        dtype = choose_dtype(options.dtype, largest, options.format)
-        appended = None
-        if options.append_special is not None:
-            if options.append_special not in tokenizer.special_tokens:
-                known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-                raise ValueError(f"append_special: {options.append_special!r} is no special token ({known})")
-            appended = tokenizer.special_tokens[options.append_special]
-        specials = tokenizer.special_tokens if options.special != "text" else ()
-        reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
-        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
-
-    @cached_property
-    def artifact(self) -> bytes:
-        """The tokenizer, as it is written beside the shards."""
-        return artifact_bytes(self.tokenizer.vocabulary)
-
-    def save_tokenizer(self, folder: Path) -> None:
-        """Write the tokenizer beside the shards."""
-        with write_whole(folder / TOKENIZER, overwrite=True) as file:
-            file.write(self.artifact)
-
-    def stamps(self) -> list[list[Any]]:
-        """Return what inputs are told from changed ones by before they are read."""
-        return [[source.name, source.size(), stamp_of(source)] for source in self.inputs]
-
-    def identity(self, stamps: list[list[Any]] | None = None) -> Json:
-        """Return what a run that goes on must have in common with the one that was stopped."""
-        return {
-            "fingerprint": self.tokenizer.fingerprint,
-            "options": self.options.to_dict(self.dtype),
-            "inputs": self.stamps() if stamps is None else stamps,
-        }
-
-    def manifest(self, progress: Progress) -> Manifest:
-        """Return the manifest of what was made."""
-        return Manifest(
-            tokenizer={
-                "fingerprint": self.tokenizer.fingerprint,
-                "vocab_size": self.tokenizer.vocab_size,
-                "file": TOKENIZER,
-                "sha256": hashlib.sha256(self.artifact).hexdigest(),
-            },
-            options=self.options.to_dict(self.dtype),
-            inputs=tuple(progress.inputs),
-            shards=tuple(progress.shards),
-        )
-
-    def ids_of(
-        self, name: str, batch: Batch, row: Ids | None = None, progress: Told | None = None
-    ) -> Encoded:
-        """Encode a batch on this thread; the ids are the first of `row` if they have room there."""
-        width: Width = "uint16" if self.dtype == "uint16" else "uint32"
-        with refusing_invalid(name, batch):
-            row, offsets = self.tokenizer._encoder.encode_into(
-                batch.texts, row, self.options.special, width, self.appended, progress
-            )
-        ids = row[: int(offsets[-1])]
-        if not batch.goes_on:
-            return ids, offsets[1:]
-        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
 
 
 def threads_of(num_threads: int | None) -> int:
@@ -235,113 +99,6 @@ def threads_of(num_threads: int | None) -> int:
     if num_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(integer("num_threads", num_threads, least=1), _MOST_THREADS)
-
-
-def stamp_of(source: Input | Documents) -> list[int] | None:
-    """Return what changes when a local file is written to; None for other inputs."""
-    if not source.is_local or source.size() is None:
-        return None
-    status = os.stat(source.name)
-    return [status.st_mtime_ns, status.st_ctime_ns]
-
-
-_BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
-"""What may be in a folder in which no shard was begun."""
-
-
-# Going on --------------------------------------------------------------------------------------------------
-
-
-def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
-    """Return the manifest of a folder in which everything is done; refuse one that may not be written to."""
-    folder.mkdir(exist_ok=True)
-    if not resume and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; --resume goes on with a stopped run")
-    if not (folder / MANIFEST).exists():
-        return None
-    manifest = Manifest.load(folder)
-    _check_same(folder, "model", manifest.tokenizer["fingerprint"], job.tokenizer.fingerprint)
-    _check_same_options(folder, dict(manifest.options), job.options.to_dict(job.dtype))
-    _check_same(
-        folder, "inputs", [read.name for read in manifest.inputs], [source.name for source in job.inputs]
-    )
-    for read, source in zip(manifest.inputs, job.inputs, strict=True):
-        _check_unchanged(read, source)
-    return manifest
-
-
-def _begin(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], bool]]:
-    """Return how far a stopped run came, having made sure that this is the same one.
-
-    What is called besides writes down what must be there before any shard is.
-    """
-    remove_parts(folder)
-    was, reached = journal.read()
-    if was is None:
-        if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
-        stamps = job.stamps()
-
-        def begin() -> bool:
-            job.save_tokenizer(folder)
-            journal.begin(job.identity(stamps))
-            return True
-
-        return reached, begin
-    check_same_job(folder, was, job, reached.inputs)
-    if not (folder / TOKENIZER).exists():
-        job.save_tokenizer(folder)
-    for shard in reached.shards:
-        for file in shard.files:
-            path = folder / file.name
-            if not path.is_file() or path.stat().st_size != file.bytes:
-                raise ValueError(
-                    f"{path}: gone or changed since it was written; remove the folder and start again"
-                )
-    return reached, lambda: True
-
-
-def check_same_job(folder: Path, was: Json, job: Job, read: Sequence[ReadInput]) -> None:
-    """Refuse a job that differs from the one that was begun; `read` are the first inputs, read by then."""
-    now = job.identity()
-    _check_same(folder, "model", was["fingerprint"], now["fingerprint"])
-    _check_same_options(folder, was["options"], now["options"])
-    names = [name for name, *_ in was["inputs"]]
-    _check_same(folder, "inputs", names, [source.name for source in job.inputs])
-    for number, source in enumerate(job.inputs):
-        known = read[number] if number < len(read) else None
-        _check_input(source, was["inputs"][number], now["inputs"][number], known)
-
-
-def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
-    if was != now:
-        raise ValueError(f"{folder}: the {what} changed: begun with {was!r:.300}, now {now!r:.300}")
-
-
-def _check_same_options(folder: Path, was: Json, now: Json) -> None:
-    for name in sorted({*was, *now}):
-        _check_same(folder, f"option {name}", was.get(name), now.get(name))
-
-
-def _check_input(source: Input | Documents, then: list[Any], now: list[Any], read: ReadInput | None) -> None:
-    """Refuse an input that is another than when the run began; where the hash is known, by the hash."""
-    if then == now:
-        return
-    if read is not None:
-        _check_unchanged(read, source)
-    elif then[1] != now[1] or (then[2] and then[2][0] != now[2][0]):
-        raise ValueError(f"{source.name}: changed since the run began ({then[1]} bytes then, {now[1]} now)")
-
-
-def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
-    if isinstance(source, Input) and source.is_local:
-        if hash_input(source.name) != (read.bytes, read.xxh3_128):
-            raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
-    elif source.size() not in (None, read.bytes):
-        raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
-
-
-# The run ---------------------------------------------------------------------------------------------------
 
 
 class _Stopped(Exception):

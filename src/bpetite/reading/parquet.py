@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bpetite._engine import Buffers, JoinedTexts, PageTexts, column_chunks
-from bpetite._internal.counts_file import parquet_metadata
-from bpetite.corpus.content import Raw, needed_pyarrow
+from bpetite._engine import Buffers, JoinedTexts, PageTexts
+from bpetite.reading import batches
+from bpetite.reading.batches import Batch, Gathered
+from bpetite.reading.options import Reading
+from bpetite.reading.parquet_pages import CODECS, Chunk, Pages, chunks_of
+from bpetite.reading.raw import Raw
+from bpetite.reading.unpacking import needed_pyarrow
 
 Texts = JoinedTexts | list[bytes | None]
 """Texts that nobody has checked yet; None is a null."""
@@ -44,6 +47,17 @@ def column_texts(raw: Raw, name: str, size: int, buffers: Buffers) -> Iterator[t
         yield column.found.take(), raw.expected
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+
+
+def read_rows(raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
+    """Yield the text column of every row."""
+    gathered = Gathered(raw.name, reading.invalid)
+    for texts, read in column_texts(raw, reading.text_column, batches.BLOCK, buffers):
+        if isinstance(texts, JoinedTexts):
+            gathered.add_joined(texts)
+        else:
+            gathered.add_rows(texts, reading.text_column)
+        yield gathered.take(read)
 
 
 def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
@@ -69,10 +83,10 @@ class _Column:
         places = [place for place, leaf in enumerate(leaves) if leaf.path == name]
         self._is_optional = any(leaves[place].max_definition_level > 0 for place in places)
         self._size = raw.seek(0, os.SEEK_END)
-        self._chunks: list[_Chunk] = []
+        self._chunks: list[Chunk] = []
         if [leaves[place].physical_type for place in places] == ["BYTE_ARRAY"]:
-            self._chunks = [_Chunk(*told) for told in column_chunks(parquet_metadata(raw), places[0]) or []]
-        self.pages = _Pages(arrow, raw, found)
+            self._chunks = chunks_of(raw, places[0]) or []
+        self.pages = Pages(arrow, raw, found)
 
     def texts(self, number: int, size: int) -> Iterator[Texts]:
         """Yield the texts of a row group; the last of them may be left in `found`."""
@@ -92,7 +106,7 @@ class _Column:
     def _has_pages(self, number: int, rows: int) -> bool:
         """Whether there is no doubt where the pages of a row group are, and how they are packed."""
         chunk = self._chunks[number] if number < len(self._chunks) else None
-        if chunk is None or chunk.codec not in _CODECS or chunk.values != rows:
+        if chunk is None or chunk.codec not in CODECS or chunk.values != rows:
             return False
         return 0 < chunk.start <= self._size and 0 <= chunk.packed <= self._size - chunk.start
 
@@ -115,97 +129,6 @@ class _Column:
 
 _ROWS = 1 << 16
 """How many rows pyarrow reads at a time at most; it should be about a quarter of a batch."""
-
-
-# Pages, as the engine takes them -------------------------------------------------------------------------
-
-_HEADERS = (1 << 8, 1 << 16, 1 << 22)
-"""How much is read to find what stands before a page: its least and its greatest text may be there."""
-
-_USUAL = 1 << 24
-"""Packed pages of more bytes get memory of their own, which is given back at once."""
-
-_FROM_SYSTEM = 1 << 26
-"""An array of so many bytes is memory of the system: what is not used of it costs nothing."""
-
-_SNAPPY = 1
-_CODECS = {0: None, _SNAPPY: None, 2: "gzip", 6: "zstd"}
-"""The names by which pyarrow unpacks what the engine does not."""
-
-_MOST = {0: 1, _SNAPPY: 22, 2: 1032, 6: 1 << 15}
-"""How many bytes each packed byte can hold at most: a copy of 64 bytes takes 3 in Snappy, one of 258 takes 2
-bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
-
-
-class _Chunk(NamedTuple):
-    """A column in a row group."""
-
-    encodings: list[int]
-    codec: int
-    values: int
-    unpacked: int
-    packed: int
-    start: int
-
-
-class _Pages:
-    """The pages of a column in a row group, one after the other."""
-
-    def __init__(self, arrow: Any, raw: Any, found: PageTexts) -> None:
-        self._arrow = arrow
-        self._raw = raw
-        self._found = found
-        self._room = np.empty(0, np.uint8)
-        self.place = self._end = self._most = self._ratio = 0
-        self._is_snappy = False
-        self._codec: Any = None
-
-    def begin_chunk(self, chunk: _Chunk) -> None:
-        """Go to the first page of a row group."""
-        self.place, self._end, self._most = chunk.start, chunk.start + chunk.packed, chunk.unpacked
-        self._is_snappy, self._ratio = chunk.codec == _SNAPPY, _MOST[chunk.codec]
-        codec = _CODECS[chunk.codec]
-        self._codec = self._arrow.Codec(codec) if codec else None
-
-    def take_next(self, most: int) -> int | None:
-        """Have the engine take a page of so many rows at most; return how many it has, None if it is left."""
-        header = self._header()
-        if header is None:
-            return None
-        length, packed, unpacked = header
-        self.place += length
-        if packed > self._end - self.place or unpacked > min(self._most, self._ratio * packed):
-            return None
-        page = self._page(packed)
-        self.place += packed
-        if self._codec is not None:
-            try:
-                page = np.frombuffer(self._codec.decompress(page, unpacked, asbytes=True), np.uint8)
-            except (self._arrow.ArrowException, OSError):
-                return None
-        return self._found.take_page(page, self._is_snappy, most)
-
-    def _header(self) -> tuple[int, int, int] | None:
-        for size in _HEADERS:
-            header = self._found.take_header(self._read(min(size, self._end - self.place)))
-            if header is not None:
-                return header
-        return None
-
-    def _page(self, size: int) -> NDArray[np.uint8]:
-        if size > _USUAL:
-            page = np.empty(max(size, _FROM_SYSTEM), np.uint8)[:size]
-        else:
-            if len(self._room) < size:
-                self._room = np.empty(2 * size, np.uint8)
-            page = self._room[:size]
-        self._raw.seek(self.place)
-        return page[: self._raw.readinto(page) or 0]
-
-    def _read(self, size: int) -> bytes:
-        self._raw.seek(self.place)
-        read: bytes = self._raw.read(max(size, 0))
-        return read
 
 
 # Arrays, as pyarrow reads them ---------------------------------------------------------------------------

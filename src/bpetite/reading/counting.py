@@ -3,62 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import dataclass
 from itertools import groupby
 
-from bpetite._internal.types import Path, Progress
-from bpetite.corpus.cuts import cutter
-from bpetite.corpus.documents import (
-    Batch,
-    Reading,
-    is_plain_text,
-    new_buffers,
-    read_batches,
-)
-from bpetite.corpus.sources import Input, find_inputs
-from bpetite.counts import Counts, Tally, memory_bytes
-from bpetite.dialect import Dialect
+from bpetite._engine import CountTable
+from bpetite._internal.types import Progress
+from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.documents import is_plain_text, read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input
 
 
-def count(
-    paths: Path | Iterable[Path],
-    *,
-    pattern: str = "gpt2",
-    dialect: str | Dialect = "bpetite",
-    special_tokens: Sequence[str] | None = None,
-    reading: Reading | None = None,
-    num_threads: int | None = None,
-    memory_limit: int | str | None = None,
-    progress: Progress | None = None,
-) -> Counts:
-    """Count files, folders, globs and URLs, each with its weight if it has one (`wiki/*.jsonl.zst:2`).
+@dataclass(frozen=True)
+class Tally:
+    """What was read."""
 
-    `progress` is called with `("counting", bytes, of how many)` and `("documents", how many, 0)`.
-    """
-    counts = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-    inputs = find_inputs(paths)
-    total = sum(found.size() or 0 for found in inputs)
-    reading = replace(reading or Reading(), cut=cutter(counts.pattern, counts.boundaries))
-    summed = None if progress is None else _Sum(progress, total)
-    limit = memory_bytes(memory_limit)
-    weighted: list[Counts] = []
-    for (weight, source), group in groupby(inputs, key=weight_of):
-        if weight == 1:
-            count_inputs(counts, list(group), reading, num_threads, limit, summed)
-        else:
-            part = counts.empty()
-            count_inputs(part, list(group), reading, num_threads, limit, summed)
-            weighted.append(part.weighted(weight, source))
-    return Counts.merge([counts, *weighted]) if weighted else counts
+    documents: int = 0
+    bytes: int = 0
+    replaced: int = 0
+    """Documents that were not text and had what is wrong in them replaced, as was asked for."""
+    skipped: int = 0
+    """Documents that were not text and were left out, as was asked for."""
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.documents + other.documents,
+            self.bytes + other.bytes,
+            self.replaced + other.replaced,
+            self.skipped + other.skipped,
+        )
 
 
-def weight_of(found: Input) -> tuple[Fraction, str]:
-    """Return the weight of an input, and under which name it is recorded."""
-    return found.weight, "" if found.weight == 1 else found.source
-
-
-class _Sum:
+class ProgressOfAll:
     """Progress over all inputs, told by calls that each know of their own."""
 
     def __init__(self, progress: Progress, total: int) -> None:
@@ -84,18 +60,24 @@ class _Sum:
         self._now = self._documents = 0
 
 
+def printable(name: str) -> str:
+    """Return a file's name as errors show it: bytes that are no UTF-8 as escapes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def count_inputs(
-    counts: Counts,
-    inputs: Sequence[Input],
+    table: CountTable,
+    inputs: Iterable[Input],
     reading: Reading,
     num_threads: int | None = None,
     memory_limit: int | None = None,
-    progress: _Sum | None = None,
-) -> None:
-    """Add what inputs hold to counts."""
+    progress: ProgressOfAll | None = None,
+) -> Tally:
+    """Add what inputs hold to a table; return what is to be added to what it says it has read."""
+    beside = Tally()
     for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
         if plain:
-            counts._table.add_files(
+            table.add_files(
                 [found.name for found in group],
                 num_threads=num_threads,
                 memory_limit=memory_limit,
@@ -103,38 +85,39 @@ def count_inputs(
                 on_documents=None if progress is None else progress.tell_documents,
             )
         else:
-            _count_documents(counts, list(group), reading, num_threads, memory_limit, progress)
+            beside += _count_documents(table, list(group), reading, num_threads, memory_limit, progress)
         if progress is not None:
             progress.next()
+    return beside
 
 
 def _count_documents(
-    counts: Counts,
+    table: CountTable,
     inputs: Sequence[Input],
     reading: Reading,
     num_threads: int | None,
     memory_limit: int | None,
-    progress: _Sum | None,
-) -> None:
+    progress: ProgressOfAll | None,
+) -> Tally:
     """Have the engine count batches while more of them are read."""
-    pieces = 0
+    pieces = affected = 0
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
-        nonlocal pieces
+        nonlocal pieces, affected
         for name, batch, read in _batches(inputs, reading):
             pieces += batch.goes_on
-            affected = {"replaced" if reading.invalid == "replace" else "skipped": batch.affected}
-            counts.beside += Tally(documents=-batch.goes_on, **affected)
-            yield name, batch.first, batch.begun, batch.texts
+            affected += batch.affected
+            yield printable(name), batch.first, batch.begun, batch.texts
             if progress is not None:
                 progress.tell("counting", read, 0)
 
-    counts._table.add_batches(
+    table.add_batches(
         batches(),
         num_threads=num_threads,
         memory_limit=memory_limit,
         on_documents=None if progress is None else lambda done: progress.tell_documents(done - pieces),
     )
+    return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))
 
 
 def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:

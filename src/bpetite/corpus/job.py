@@ -1,0 +1,180 @@
+"""A tokenizer, inputs and options in; out comes a job: everything that decides the bytes of the shards."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._internal.files import write_whole
+from bpetite._internal.integers import integer
+from bpetite._internal.types import Progress as Told
+from bpetite._internal.types import Special
+from bpetite._persistence import artifact_bytes
+from bpetite.corpus.manifest import (
+    TOKENIZER,
+    Json,
+    Manifest,
+    Progress,
+)
+from bpetite.corpus.shards import (
+    FORMATS,
+    Ids,
+    ShardFormat,
+    choose_dtype,
+)
+from bpetite.reading.batches import Batch, batches_of, refusing_invalid
+from bpetite.reading.cuts import cutter
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input, find_inputs
+from bpetite.tokenizer import Tokenizer
+
+Width = Literal["uint16", "uint32"]
+Encoded = tuple[Ids, NDArray[np.uint64]]
+"""Ids, and where each whole document ends in them."""
+
+SHARD_SIZE = 100_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How ids are to be laid out."""
+
+    format: ShardFormat = "npy"
+    dtype: str = "auto"
+    shard_size: int = SHARD_SIZE
+    append_special: str | None = None
+    special: Special = "parse"
+    reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise ValueError(f"format must be {', '.join(FORMATS)}, not {self.format!r}")
+        shard_size = integer("shard_size", self.shard_size, least=1, most=2**63 - 1)
+        object.__setattr__(self, "shard_size", shard_size)
+
+    def to_dict(self, dtype: str) -> Json:
+        """Return the choices, as manifests record them."""
+        return {
+            "format": self.format,
+            "dtype": dtype,
+            "shard_size": self.shard_size,
+            "append_special": self.append_special,
+            "special": self.special,
+            **self.reading.to_dict(),
+        }
+
+
+class Documents:
+    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise."""
+
+    def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
+        self.name = name
+        self._documents = documents
+
+    weight = 1
+    is_local = False
+
+    def size(self) -> int | None:
+        """Return None: nobody knows."""
+        return None
+
+    def batches(self, reading: Reading) -> Generator[Batch, None, None]:
+        """Yield the documents."""
+        return batches_of(self._documents, reading.invalid)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides the bytes of the shards."""
+
+    tokenizer: Tokenizer
+    inputs: list[Input | Documents]
+    options: Options
+    dtype: str
+    appended: int | None
+
+    @staticmethod
+    def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
+        """Check that everything fits together."""
+        found: list[Input | Documents] = [corpus] if isinstance(corpus, Documents) else [*find_inputs(corpus)]
+        for source in found:
+            if source.weight != 1:
+                raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
+        vocabulary = tokenizer.vocabulary
+        largest = max([int(vocabulary.arrays.ids.max()), *vocabulary.special_tokens.values()])
+        dtype = choose_dtype(options.dtype, largest, options.format)
+        appended = None
+        if options.append_special is not None:
+            if options.append_special not in tokenizer.special_tokens:
+                known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+                raise ValueError(f"append_special: {options.append_special!r} is no special token ({known})")
+            appended = tokenizer.special_tokens[options.append_special]
+        specials = tokenizer.special_tokens if options.special != "text" else ()
+        reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
+        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
+
+    @cached_property
+    def artifact(self) -> bytes:
+        """The tokenizer, as it is written beside the shards."""
+        return artifact_bytes(self.tokenizer.vocabulary)
+
+    def save_tokenizer(self, folder: Path) -> None:
+        """Write the tokenizer beside the shards."""
+        with write_whole(folder / TOKENIZER, overwrite=True) as file:
+            file.write(self.artifact)
+
+    def stamps(self) -> list[list[Any]]:
+        """Return what inputs are told from changed ones by before they are read."""
+        return [[source.name, source.size(), stamp_of(source)] for source in self.inputs]
+
+    def identity(self, stamps: list[list[Any]] | None = None) -> Json:
+        """Return what a run that goes on must have in common with the one that was stopped."""
+        return {
+            "fingerprint": self.tokenizer.fingerprint,
+            "options": self.options.to_dict(self.dtype),
+            "inputs": self.stamps() if stamps is None else stamps,
+        }
+
+    def manifest(self, progress: Progress) -> Manifest:
+        """Return the manifest of what was made."""
+        return Manifest(
+            tokenizer={
+                "fingerprint": self.tokenizer.fingerprint,
+                "vocab_size": self.tokenizer.vocab_size,
+                "file": TOKENIZER,
+                "sha256": hashlib.sha256(self.artifact).hexdigest(),
+            },
+            options=self.options.to_dict(self.dtype),
+            inputs=tuple(progress.inputs),
+            shards=tuple(progress.shards),
+        )
+
+    def ids_of(
+        self, name: str, batch: Batch, row: Ids | None = None, progress: Told | None = None
+    ) -> Encoded:
+        """Encode a batch on this thread; the ids are the first of `row` if they have room there."""
+        width: Width = "uint16" if self.dtype == "uint16" else "uint32"
+        with refusing_invalid(name, batch):
+            row, offsets = self.tokenizer._encoder.encode_into(
+                batch.texts, row, self.options.special, width, self.appended, progress
+            )
+        ids = row[: int(offsets[-1])]
+        if not batch.goes_on:
+            return ids, offsets[1:]
+        return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
+
+
+def stamp_of(source: Input | Documents) -> list[int] | None:
+    """Return what changes when a local file is written to; None for other inputs."""
+    if not source.is_local or source.size() is None:
+        return None
+    status = os.stat(source.name)
+    return [status.st_mtime_ns, status.st_ctime_ns]

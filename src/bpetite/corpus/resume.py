@@ -1,0 +1,150 @@
+"""A folder and a job in; out comes how far an earlier run of the same job is, or why it is not the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bpetite.corpus.job import Documents, Job
+from bpetite.corpus.manifest import (
+    FORMER_TOKENIZER,
+    JOURNAL,
+    MANIFEST,
+    TOKENIZER,
+    Journal,
+    Json,
+    Manifest,
+    Progress,
+    ReadInput,
+)
+from bpetite.corpus.shards import (
+    remove_parts,
+)
+from bpetite.reading.raw import hash_input
+from bpetite.reading.sources import Input
+
+_NAMED = 5
+"""How many missing or new inputs an error names."""
+
+_BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
+"""What may be in a folder in which no shard was begun."""
+
+
+def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
+    """Return the manifest of a folder in which everything is done; refuse one that may not be written to."""
+    folder.mkdir(exist_ok=True)
+    if not resume and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; --resume goes on with a stopped run")
+    if not (folder / MANIFEST).exists():
+        return None
+    manifest = Manifest.load(folder)
+    _check_same(folder, "model", manifest.tokenizer["fingerprint"], job.tokenizer.fingerprint)
+    _check_same_options(folder, dict(manifest.options), job.options.to_dict(job.dtype))
+    _check_same_inputs(folder, [read.name for read in manifest.inputs], job)
+    for read, source in zip(manifest.inputs, job.inputs, strict=True):
+        _check_unchanged(read, source)
+    return manifest
+
+
+def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], bool]]:
+    """Return how far a stopped run came, having made sure that this is the same one.
+
+    What is called besides writes down what must be there before any shard is.
+    """
+    remove_parts(folder)
+    was, reached = journal.read()
+    if was is None:
+        if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
+            raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
+        stamps = job.stamps()
+
+        def begin() -> bool:
+            job.save_tokenizer(folder)
+            journal.begin(job.identity(stamps))
+            return True
+
+        return reached, begin
+    check_same_job(folder, was, job, reached)
+    if not (folder / TOKENIZER).exists():
+        job.save_tokenizer(folder)
+    for shard in reached.shards:
+        for file in shard.files:
+            path = folder / file.name
+            if not path.is_file() or path.stat().st_size != file.bytes:
+                raise ValueError(
+                    f"{path}: gone or changed since it was written; remove the folder and start again"
+                )
+    return reached, lambda: True
+
+
+def check_same_job(folder: Path, was: Json, job: Job, reached: Progress | None = None) -> None:
+    """Refuse a job that differs from the one that was begun.
+
+    What was read of the inputs must be as it was then. What nobody has read is read as it is when its turn
+    comes; where it is not known how far the run came (`reached`), anything may have been read.
+    """
+    now = job.identity()
+    _check_same(folder, "model", was["fingerprint"], now["fingerprint"])
+    _check_same_options(folder, was["options"], now["options"])
+    names = [name for name, *_ in was["inputs"]]
+    _check_same_inputs(folder, names, job)
+    read = [] if reached is None else reached.inputs
+    begun = len(job.inputs)
+    if reached is not None:
+        begun = reached.position.input + (reached.position.documents > 0)
+    for number, source in enumerate(job.inputs[:begun]):
+        known = read[number] if number < len(read) else None
+        _check_input(source, was["inputs"][number], now["inputs"][number], known)
+
+
+def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
+    if was != now:
+        raise ValueError(f"{folder}: the {what} changed: begun with {was!r:.300}, now {now!r:.300}")
+
+
+def _check_same_inputs(folder: Path, was: Sequence[str], job: Job) -> None:
+    """Refuse other inputs than those that a run was begun with, by what is missing and what is new."""
+    now = [source.name for source in job.inputs]
+    if list(was) == now:
+        return
+    kept, given = set(was), set(now)
+    missing, new = [name for name in was if name not in given], [name for name in now if name not in kept]
+    changes = [_named(names, what) for names, what in ((missing, "missing"), (new, "new")) if names]
+    if not changes:
+        pairs = enumerate(zip(was, now, strict=False))
+        place = next((place for place, names in pairs if names[0] != names[1]), -1)
+        changes = [f"they come in another order, or another number of times, from {now[place]} on"]
+    raise ValueError(f"{folder}: the inputs changed since the run began: {'; '.join(changes)}")
+
+
+def _named(names: Sequence[str], what: str) -> str:
+    """Say how many names are missing or new, and the first few of them."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{len(names)} {'is' if len(names) == 1 else 'are'} {what} ({', '.join(names[:_NAMED])}{more})"
+
+
+def _check_same_options(folder: Path, was: Json, now: Json) -> None:
+    for name in sorted({*was, *now}):
+        _check_same(folder, f"option {name}", was.get(name), now.get(name))
+
+
+def _check_input(source: Input | Documents, then: list[Any], now: list[Any], read: ReadInput | None) -> None:
+    """Refuse an input that is another than when the run began; where the hash is known, by the hash."""
+    if then == now:
+        return
+    if read is not None:
+        _check_unchanged(read, source)
+    elif then[1] != now[1] or (then[2] and then[2][0] != now[2][0]):
+        raise ValueError(
+            f"{source.name}: changed since the run read a part of it "
+            f"({then[1]} bytes then, {now[1]} now, or written to again)"
+        )
+
+
+def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:
+    if isinstance(source, Input) and source.is_local:
+        if hash_input(source.name) != (read.bytes, read.xxh3_128):
+            raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")
+    elif source.size() not in (None, read.bytes):
+        raise ValueError(f"{source.name}: changed since it was encoded ({read.bytes} bytes then)")

@@ -1,0 +1,1 @@
+"""Inputs in, documents out: what a path of texts means, wherever one is given."""

@@ -1,0 +1,200 @@
+"""Documents in, batches of a few megabytes out; what is no text is refused, mended or left out here."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bpetite._engine import Buffers, JoinedTexts
+from bpetite.reading.options import Invalid
+
+BLOCK = 1 << 22
+"""How much text makes a batch."""
+
+PIECE = 1 << 18
+"""How many bytes are read at a time: they should still be in the cache when they are looked at."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some documents of one input, in order."""
+
+    texts: Sequence[str | bytes]
+    """Text that has yet to be checked: bytes may not be UTF-8, and a `str` may have lone surrogates."""
+
+    first: int = 0
+    """How many documents of the input stand before these."""
+
+    begun: int = 0
+    """How many bytes of the first text's document stand before it, in earlier batches."""
+
+    goes_on: bool = False
+    """Whether the last text is only the beginning of a document, which the next batch goes on with."""
+
+    affected: int = 0
+    """How many documents were replaced or skipped on the way to this batch, since the last one."""
+
+    read: int = 0
+    """How many bytes of the input have been read so far."""
+
+
+def new_buffers() -> Buffers:
+    """Return buffers that batches of several inputs may share."""
+    return Buffers(2 * BLOCK)
+
+
+def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Generator[Batch, None, None]:
+    """Yield the documents of an iterable."""
+    if isinstance(documents, str | bytes):
+        raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
+    gathered = Gathered("documents", invalid)
+    read = 0
+    for document in documents:
+        if not isinstance(document, str | bytes):
+            raise ValueError(f"a document must be str or bytes, not {type(document).__name__}")
+        gathered.add(document)
+        read += len(document)
+        if gathered.full:
+            yield gathered.take(read)
+    yield gathered.take(read)
+
+
+def decoded(name: str, batch: Batch) -> list[str]:
+    """Return the texts of a batch, of which one that is none is an error."""
+    with refusing_invalid(name, batch):
+        return list(map(_text, batch.texts))
+
+
+@contextlib.contextmanager
+def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
+    """Have a document that is no text refused by the name of its input, and its number there."""
+    try:
+        yield
+    except ValueError:
+        for place, text in enumerate(batch.texts):
+            _check(name, batch.first + place, text, 0 if place else batch.begun)
+        raise
+
+
+class Gathered:
+    """Documents on their way into a batch."""
+
+    def __init__(self, name: str, invalid: Invalid) -> None:
+        self._name = name
+        self._invalid = invalid
+        self._texts: list[Any] = []
+        self._joined: JoinedTexts | None = None
+        self._size = 0
+        self._first = 0
+        self._begun = 0
+        self._affected = 0
+        self.number = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough for a batch."""
+        return self._joined is not None or self._size >= BLOCK
+
+    def add(self, text: str | bytes, *, checked: bool = False) -> None:
+        """Take the next document. Bytes that must be UTF-8 are left for whoever uses them to check."""
+        self.number += 1
+        self._size += len(text)
+        if not checked and (self._invalid != "error" or isinstance(text, str)):
+            whole = _text_or_none(text)
+            if whole is None:
+                if self._invalid == "error":
+                    _check(self._name, self.number - 1, text)
+                self._affected += 1
+                if self._invalid == "skip":
+                    return
+                whole = replaced(text)
+            text = whole
+        self._keep(text)
+
+    def _keep(self, text: str | bytes) -> None:
+        self._texts.append(text)
+
+    def add_joined(self, texts: JoinedTexts) -> None:
+        """Take the next documents, which are all of a batch."""
+        if self._invalid == "error":
+            self.number += len(texts)
+            self._joined = texts
+        else:
+            for text in texts:
+                self.add(text)
+
+    def addreplaced(self, text: str) -> None:
+        """Take a document that has been mended already."""
+        self._affected += 1
+        self.add(text, checked=True)
+
+    def lack(self, why: str) -> None:
+        """Take note of a record without any text, which can only be an error or be left out."""
+        self.number += 1
+        if self._invalid != "skip":
+            for place, text in enumerate(self._texts):  # What is wrong first is told first.
+                _check(self._name, self._first + place, text)
+            raise ValueError(f"{self._name}: {why}")
+        self._affected += 1
+
+    def add_rows(self, texts: Iterable[bytes | None], column: str) -> None:
+        """Take the next rows of a column, of which a null has no text."""
+        for text in texts:
+            if text is None:
+                self.lack(f"row {self.number + 1}: column {column!r} is null")
+            else:
+                self.add(text)
+
+    def take(self, read: int, *, goes_on: bool = False) -> Batch:
+        """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
+        self.number -= goes_on
+        texts = self._texts if self._joined is None else self._joined
+        batch = Batch(texts, self._first, self._begun, goes_on, self._affected, read)
+        self._begun = (len(texts) == 1) * self._begun + len(texts[-1]) if goes_on else 0
+        self._first = self.number
+        self._texts, self._joined, self._size, self._affected = [], None, 0, 0
+        return batch
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _text(text: str | bytes) -> str:
+    """Return a document's text, or raise why it has none."""
+    if isinstance(text, bytes):
+        return text.decode("utf-8")
+    if not text.isascii():
+        text.encode("utf-8")
+    return text
+
+
+def _text_or_none(text: str | bytes) -> str | None:
+    """Return a document's text, None if it has none: bytes that are not UTF-8, or lone surrogates."""
+    try:
+        return _text(text)
+    except UnicodeError:
+        return None
+
+
+def replaced(text: str | bytes) -> str:
+    """Put U+FFFD in the place of what is not text."""
+    if isinstance(text, bytes):
+        return text.decode("utf-8", "replace")
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
+    """Refuse a document that is not text, by file, document and place; bytes may be `begun` before."""
+    try:
+        _text(text)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}: document {number}: not valid UTF-8 at byte {begun + error.start}"
+        ) from None
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{name}: document {number}: lone surrogate {text[error.start]!r} at character {error.start}"
+        ) from None

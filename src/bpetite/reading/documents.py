@@ -1,0 +1,59 @@
+"""An input in, its documents out, in order and in batches of a few megabytes.
+
+An input is plain text, JSON lines or Parquet, each but the last also in gzip or zstd; which of them it is,
+its name and its first bytes must agree on. A document is a whole text file, what stands between separators in
+one, the text field of a line, or the text column of a row. Memory is bounded by the largest document, or by a
+few megabytes where the pattern lets documents be cut (`Reading.cut`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+from bpetite._engine import Buffers
+from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.json_lines import read_json_lines, text_or_lines
+from bpetite.reading.options import Reading
+from bpetite.reading.parquet import read_rows
+from bpetite.reading.raw import Raw
+from bpetite.reading.recognition import recognise
+from bpetite.reading.sources import Input
+from bpetite.reading.text import read_text
+from bpetite.reading.unpacking import unpacked
+
+
+def read_batches(
+    source: Input, reading: Reading, raw: Raw | None = None, buffers: Buffers | None = None
+) -> Generator[Batch, None, None]:
+    """Yield the documents of an input; give `raw` to have its bytes hashed."""
+    raw = Raw(source) if raw is None else raw
+    buffers = buffers or new_buffers()
+    try:
+        form, compression = recognise(source.name, raw, reading.input_format)
+        if form == "parquet":
+            yield from read_rows(raw, reading, buffers)
+            return
+        read = unpacked(raw, compression)
+        if form == "json":
+            form, read = text_or_lines(raw.name, read)
+        documents_of = read_json_lines if form == "jsonl" else read_text
+        yield from documents_of(read, raw, reading, buffers)
+    finally:
+        raw.close()
+
+
+def is_plain_text(source: Input, reading: Reading) -> bool:
+    """Whether an input is a local file that is, as it stands, a document of text."""
+    whole = source.is_local and source.span is None and os.path.isfile(source.name)
+    as_it_is = reading.separator is None and reading.invalid == "error"
+    return whole and as_it_is and format_of(source, reading) == ("text", None)
+
+
+def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
+    """Return what an input is (text, jsonl, parquet, or json, which may be either) and how compressed."""
+    raw = Raw(source)
+    try:
+        return recognise(source.name, raw, reading.input_format)
+    finally:
+        raw.close()

@@ -1,0 +1,111 @@
+"""A column of a Parquet file in, its texts out, page by page, as the engine takes them.
+
+The engine also reads what the file tells of its columns: pyarrow ends the process where that is damaged.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import PageTexts, column_chunks
+
+_HEADERS = (1 << 8, 1 << 16, 1 << 22)
+"""How much is read to find what stands before a page: its least and its greatest text may be there."""
+
+_USUAL = 1 << 24
+"""Packed pages of more bytes get memory of their own, which is given back at once."""
+
+_FROM_SYSTEM = 1 << 26
+"""An array of so many bytes is memory of the system: what is not used of it costs nothing."""
+
+_SNAPPY = 1
+CODECS = {0: None, _SNAPPY: None, 2: "gzip", 6: "zstd"}
+"""The names by which pyarrow unpacks what the engine does not."""
+
+_MOST = {0: 1, _SNAPPY: 22, 2: 1032, 6: 1 << 15}
+"""How many bytes each packed byte can hold at most: a copy of 64 bytes takes 3 in Snappy, one of 258 takes 2
+bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
+
+
+class Chunk(NamedTuple):
+    """A column in a row group."""
+
+    encodings: list[int]
+    codec: int
+    values: int
+    unpacked: int
+    packed: int
+    start: int
+
+
+def chunks_of(file: BinaryIO, column: int) -> list[Chunk] | None:
+    """Return where a column is in each row group; None if the metadata may say anything."""
+    file.seek(-8, os.SEEK_END)
+    size = int.from_bytes(file.read(4), "little")
+    file.seek(-8 - size, os.SEEK_END)
+    chunks = column_chunks(file.read(size), column)
+    return None if chunks is None else [Chunk(*told) for told in chunks]
+
+
+class Pages:
+    """The pages of a column in a row group, one after the other."""
+
+    def __init__(self, arrow: Any, raw: Any, found: PageTexts) -> None:
+        self._arrow = arrow
+        self._raw = raw
+        self._found = found
+        self._room = np.empty(0, np.uint8)
+        self.place = self._end = self._most = self._ratio = 0
+        self._is_snappy = False
+        self._codec: Any = None
+
+    def begin_chunk(self, chunk: Chunk) -> None:
+        """Go to the first page of a row group."""
+        self.place, self._end, self._most = chunk.start, chunk.start + chunk.packed, chunk.unpacked
+        self._is_snappy, self._ratio = chunk.codec == _SNAPPY, _MOST[chunk.codec]
+        codec = CODECS[chunk.codec]
+        self._codec = self._arrow.Codec(codec) if codec else None
+
+    def take_next(self, most: int) -> int | None:
+        """Have the engine take a page of so many rows at most; return how many it has, None if it is left."""
+        header = self._header()
+        if header is None:
+            return None
+        length, packed, unpacked = header
+        self.place += length
+        if packed > self._end - self.place or unpacked > min(self._most, self._ratio * packed):
+            return None
+        page = self._page(packed)
+        self.place += packed
+        if self._codec is not None:
+            try:
+                page = np.frombuffer(self._codec.decompress(page, unpacked, asbytes=True), np.uint8)
+            except (self._arrow.ArrowException, OSError):
+                return None
+        return self._found.take_page(page, self._is_snappy, most)
+
+    def _header(self) -> tuple[int, int, int] | None:
+        for size in _HEADERS:
+            header = self._found.take_header(self._read(min(size, self._end - self.place)))
+            if header is not None:
+                return header
+        return None
+
+    def _page(self, size: int) -> NDArray[np.uint8]:
+        if size > _USUAL:
+            page = np.empty(max(size, _FROM_SYSTEM), np.uint8)[:size]
+        else:
+            if len(self._room) < size:
+                self._room = np.empty(2 * size, np.uint8)
+            page = self._room[:size]
+        self._raw.seek(self.place)
+        return page[: self._raw.readinto(page) or 0]
+
+    def _read(self, size: int) -> bytes:
+        self._raw.seek(self.place)
+        read: bytes = self._raw.read(max(size, 0))
+        return read

@@ -1,0 +1,110 @@
+"""An input in, its bytes out as they are, counted and hashed as they are read."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO
+
+from bpetite._engine import Xxh3128
+from bpetite.reading.sources import Input
+
+_HASHED = 1 << 20
+
+
+class Raw:
+    """The bytes of an input, counted and (if asked) hashed as they are read."""
+
+    def __init__(self, source: Input, hashed: bool = False) -> None:
+        self.name = source.name
+        self._file = source.open()
+        self._is_local = source.is_local
+        self._expected = source.size()
+        self._left: int | None = None
+        if source.span is not None:
+            self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
+            self._file.seek(source.span[0])
+            self._left = source.span[1] - source.span[0]
+        self._digest = Xxh3128() if hashed else None
+        self._head = b""
+        self.size = 0
+
+    def head(self) -> bytes:
+        """Return the first bytes without taking them."""
+        while len(self._head) < 512 and (more := self._next(4096)):
+            self._head += more
+        return self._head
+
+    def read(self, size: int) -> bytes:
+        """Return at least one byte unless the input is at its end, which must be where it was at first."""
+        block, self._head = self._head or self._next(size), b""
+        self.size += len(block)
+        if self._digest is not None:
+            self._digest.update(block)
+        if not block and self._expected not in (None, self.size):
+            raise ValueError(
+                f"{self.name}: changed while it was read ({self._expected} to {self.size} bytes)"
+            )
+        return block
+
+    def _next(self, size: int) -> bytes:
+        block = self._file.read(size if self._left is None else min(size, self._left)) or b""
+        if self._left is not None:
+            self._left -= len(block)
+        return block
+
+    def ends_with(self, mark: bytes) -> bool:
+        """Whether the last bytes are these, where that can be seen without reading all."""
+        if not self._file.seekable():
+            return False
+        here = self._file.tell()
+        self._file.seek(-len(mark), os.SEEK_END)
+        tail = self._file.read(len(mark))
+        self._file.seek(here)
+        return tail == mark
+
+    @property
+    def digest(self) -> str:
+        """The hash of what was read, in hexadecimal."""
+        return "" if self._digest is None else self._digest.hexdigest()
+
+    def file(self) -> BinaryIO:
+        """Return the file, for a reader that goes its own ways in it."""
+        self._head = b""
+        self._file.seek(0)
+        return self._file
+
+    def file_for(self, arrow: Any) -> Any:
+        """Return the file as pyarrow reads it best: by itself, where it can open the very same file again."""
+        file = self.file()
+        if not self._is_local:
+            return file
+        again = f"/dev/fd/{file.fileno()}"
+        return arrow.OSFile(again) if os.path.exists(again) else file
+
+    @property
+    def expected(self) -> int:
+        """How many bytes there should be; 0 where nobody knows."""
+        return self._expected or 0
+
+    def hash_all(self) -> None:
+        """Read to the end for the sake of the hash, if there is to be one."""
+        if self._digest is None:
+            return
+        self.file()
+        self.size = 0
+        while self.read(_HASHED):
+            pass
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def hash_input(path: str) -> tuple[int, str]:
+    """Return the size of a file and the hash that inputs are recognised by."""
+    digest, size = Xxh3128(), 0
+    with open(path, "rb", buffering=0) as file:
+        while block := file.read(_HASHED):
+            digest.update(block)
+            size += len(block)
+    return size, digest.hexdigest()

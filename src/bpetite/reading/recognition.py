@@ -1,0 +1,69 @@
+"""An input in, its format and compression out, by its name and its first bytes, which must agree."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Literal
+
+from bpetite.reading.raw import Raw
+from bpetite.reading.sources import chain_of
+
+Format = Literal["auto", "text", "jsonl", "parquet"]
+
+_COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+_FORMATS = {
+    ".json": "json",
+    ".txt": "text",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_UNREADABLE = {
+    ".bz2": "bzip2",
+    ".xz": "xz",
+    ".zip": "zip",
+    ".tar": "tar",
+    ".tgz": "tar",
+    ".lz4": "lz4",
+    ".7z": "7-Zip",
+    ".br": "brotli",
+}
+_MAGIC = (
+    ("gzip", re.compile(rb"\x1f\x8b\x08")),
+    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
+    ("bzip2", re.compile(rb"BZh[1-9]1AY&SY")),
+    ("xz", re.compile(rb"\xfd7zXZ\x00")),
+    ("zip", re.compile(rb"PK\x03\x04")),
+    ("tar", re.compile(rb"(?s:.{257})ustar[\0 ]")),
+)
+_PARQUET = b"PAR1"
+
+
+def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
+    """Return an input's format and compression; a name that says other than the content is refused."""
+    head = raw.head()
+    stem, suffix = os.path.splitext(chain_of(name)[1].lower())
+    named_compression = _COMPRESSED.get(suffix)
+    if named_compression is not None:
+        suffix = os.path.splitext(stem)[1]
+    held = next((kind for kind, magic in _MAGIC if magic.match(head)), None)
+    unreadable = held if held in ("bzip2", "xz", "zip", "tar") else _UNREADABLE.get(suffix)
+    if unreadable is not None:
+        raise ValueError(f"{name}: {unreadable} is not read; unpack it, or pack it with gzip or zstd")
+    named = _FORMATS.get(suffix)
+    if named_compression != held and (named_compression or named):
+        claim = named_compression or suffix
+        raise ValueError(f"{name}: named as {claim}, but it holds {held or f'no {named_compression}'}")
+    if held is not None:
+        if named == "parquet" or asked == "parquet":
+            raise ValueError(f"{name}: Parquet inside {held} is not read; unpack it")
+        return (named or "text" if asked == "auto" else asked), held
+    is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
+    form = named if asked == "auto" else asked
+    if form == "parquet" and not is_parquet:
+        raise ValueError(f"{name}: not a whole Parquet file (no {_PARQUET.decode()} at both ends)")
+    if form in ("text", "jsonl") and is_parquet:
+        raise ValueError(f"{name}: taken for {form}, but it holds Parquet")
+    return form or ("parquet" if is_parquet else "text"), None

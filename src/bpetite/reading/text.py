@@ -1,0 +1,48 @@
+"""Text in, documents out: the whole of it, or what separators end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bpetite._engine import Buffers, SplitTexts
+from bpetite.reading import batches
+from bpetite.reading.batches import PIECE, Batch, Gathered
+from bpetite.reading.options import Reading
+from bpetite.reading.raw import Raw
+
+
+def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
+    """Yield the whole, or what separators end; nothing after the last of them is no document."""
+    cut = None if reading.invalid == "skip" else reading.cut
+    gathered = Gathered(raw.name, reading.invalid)
+    found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
+    goes_on, longest = False, 2 * batches.BLOCK
+    while block := read(min(PIECE, batches.BLOCK)):
+        found.take_block(block)
+        if found.size < batches.BLOCK:
+            continue
+        if len(found):
+            goes_on, longest = False, 2 * batches.BLOCK
+            gathered.add_joined(found.take())
+            if gathered.full:
+                yield gathered.take(raw.size)
+        elif cut is not None and found.size >= longest:
+            rest = found.take_rest()
+            place = cut(rest)
+            if place is None:
+                found.take_block(rest)
+                longest = 2 * len(rest)
+                continue
+            goes_on, longest = True, 2 * batches.BLOCK
+            found.take_block(rest[place:])
+            gathered.add(rest[:place])
+            yield gathered.take(raw.size, goes_on=True)
+    if len(found):
+        goes_on = False
+        gathered.add_joined(found.take())
+        if gathered.full:
+            yield gathered.take(raw.size)
+    rest = found.take_rest()
+    if rest or goes_on or reading.separator is None:
+        gathered.add(rest)
+    yield gathered.take(raw.size)
