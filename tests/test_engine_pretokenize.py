@@ -117,16 +117,6 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
     assert [piece for piece in found if one.fullmatch(piece)] == [m for m in members for _ in range(2)]
 
 
-def test_the_class_table_is_that_of_the_regex_module() -> None:
-    table = _engine.character_classes()
-    everything = "".join(CODE_POINTS)
-    upper, lower = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-    other = r"[^\s\p{L}\p{N}]"
-    for bit, members in enumerate([r"\p{L}", r"\p{N}", r"\s", other, upper, lower, r"[\r\n]"]):
-        marked = [character for character in CODE_POINTS if table[ord(character)] >> bit & 1]
-        assert marked == regex.findall(members, everything)
-
-
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
@@ -158,6 +148,12 @@ def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, r
 def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:
     with pytest.raises(ValueError, match="could not be matched"):
         _engine.pretokenize("a" * 60, r"(?:a|a|(?=bc)b)+\d")
+
+
+def test_trying_one_way_after_the_other_is_left_to_patterns_that_need_it() -> None:
+    assert _engine.pretokenize("a" * 60 + "1", r"(?:a|a|(?=b)b)+\d") == [b"a" * 60 + b"1"]
+    assert _engine.pattern_way(r"(?:a|a|(?=b)b)+\d") == "automaton"
+    assert _engine.pattern_way(r"(?:a|a|(?=bc)b)+\d") == "machine"
 
 
 def test_a_mark_whose_large_form_is_a_letter_is_no_letter() -> None:

@@ -21,10 +21,10 @@ __all__ = [
     "PageTexts",
     "SplitTexts",
     "Xxh3128",
-    "character_classes",
     "check_pattern",
     "column_chunks",
     "happening_merges",
+    "pattern_way",
     "pretokenize",
     "read_pattern",
     "recover_merges",
@@ -49,7 +49,7 @@ def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) 
 def same_pattern(one: str, other: str) -> bool: ...
 def check_pattern(pattern: str) -> None: ...
 def safe_cut(text: bytes, pattern: str) -> int | None: ...
-def character_classes() -> bytes: ...
+def pattern_way(pattern: str) -> str: ...
 
 @final
 class CountTable:

@@ -14,7 +14,7 @@ mod spill;
 mod table;
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
@@ -47,7 +47,7 @@ type MakeCounter<'a, 's> = dyn Fn() -> Counter<'a, 's> + Sync + 'a;
 
 /// Pretokens and their counts.
 pub struct CountTable {
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
     shards: Box<[Shard; SHARDS]>,

@@ -1,6 +1,7 @@
 //! Text in, ids out: special tokens are set apart, the rest is cut into pretokens, and each is merged.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::memory::{boxed_array, ensure, reserve};
@@ -49,7 +50,7 @@ pub struct Definition<'a> {
 
 /// A vocabulary, ready to encode; it is never changed, and any number of threads may use it at once.
 pub struct Encoder {
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     merges: Merges,
     tokens: TokenBytes,
     special_tokens: SpecialTokens,

@@ -1,35 +1,49 @@
 //! Text in, the ends of its pieces out: the first step of counting and of encoding.
 //!
 //! A piece is what the pattern matches, or a gap: the text between two matches. Pieces tile the text in order.
-//! The named patterns are scanned by hand and leave no gaps; any other is run by a regex machine. A sequence of
-//! patterns cuts what the one before left.
+//!
+//! A pattern is [parsed](syntax) to an [expression], and compiled to the fastest of three ways that can run it:
+//!
+//! 1. [Masks](masks): what three neighbouring characters tell of where pieces begin, for hundreds of bytes at a time.
+//!    The [local] rules for that are derived from the automaton, which is asked wherever they are unsure.
+//! 2. The [automaton]: one step for each character, for patterns whose matches show by reading on, one character ahead.
+//! 3. A [regex machine](machine) that tries one way after the other, for back-references and the like.
+//!
+//! No spelling is known to any of them. A [sequence] of patterns cuts what the one before left.
 
 use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::unicode::class_table;
 
-mod classify;
-mod custom;
-mod ends;
+mod alphabet;
+mod automaton;
+mod compiled;
 mod expression;
-mod gpt2_blocks;
-mod named;
+mod local;
+mod machine;
+mod masks;
 mod reader;
 mod sequence;
 mod set;
 mod syntax;
+#[cfg(test)]
+mod tests;
+mod vectors;
 
-use custom::{Custom, Gaps};
-use named::Named;
+pub use compiled::Way;
+use compiled::{Compiled, Scan};
 pub use reader::{Syntax, alike, read};
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
 
 /// How many pieces a [`Batch`] holds.
 pub const BATCH: usize = 512;
+
+/// How many patterns are kept for their next use.
+const MOST_KEPT: usize = 8;
 
 /// Enough for the compilers of regular expressions.
 const LARGE_STACK: usize = 8 << 20;
@@ -41,39 +55,36 @@ pub struct Pattern {
 }
 
 enum Cut {
-    Once(Kind),
+    Once(Compiled),
     InSteps(Sequence),
-}
-
-/// How a single regular expression is run.
-enum Kind {
-    Named(Named),
-    Custom(Custom),
-}
-
-impl Kind {
-    fn new(source: &str) -> Result<Self> {
-        Ok(match Named::from_source(source) {
-            Some(named) => Self::Named(named),
-            None => Self::Custom(on_large_stack(|| Custom::new(source))?),
-        })
-    }
-
-    fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
-        let state = match self {
-            Self::Named(named) => State::Named(*named),
-            Self::Custom(custom) => State::Custom(custom.gaps(text)),
-        };
-        Scanner { text, position: 0, state }
-    }
 }
 
 impl Pattern {
     /// Understand a regular expression, or several in a sequence. One that cannot be run is an error that says why.
-    pub fn new(source: &str) -> Result<Self> {
+    ///
+    /// The patterns used last are kept: whoever counts, trains and encodes by one pattern, or cuts many short texts,
+    /// waits a millisecond once.
+    pub fn new(source: &str) -> Result<Arc<Self>> {
+        static LAST: Mutex<Vec<Arc<Pattern>>> = Mutex::new(Vec::new());
+        // Where another thread is at it (or was when this process was forked), the pattern is compiled anew.
+        if let Ok(mut last) = LAST.try_lock()
+            && let Some(place) = last.iter().position(|pattern| pattern.source == source)
+        {
+            last[..=place].rotate_right(1);
+            return Ok(Arc::clone(&last[0]));
+        }
+        let pattern = Arc::new(Self::compile(source)?);
+        if let Ok(mut last) = LAST.try_lock() {
+            last.truncate(MOST_KEPT - 1);
+            last.insert(0, Arc::clone(&pattern));
+        }
+        Ok(pattern)
+    }
+
+    fn compile(source: &str) -> Result<Self> {
         let cut = match Sequence::new(source)? {
             Some(sequence) => Cut::InSteps(sequence),
-            None => Cut::Once(Kind::new(source)?),
+            None => Cut::Once(Compiled::new(source)?),
         };
         Ok(Self { source: source.to_owned(), cut })
     }
@@ -85,7 +96,15 @@ impl Pattern {
 
     /// Whether no text can lie between two matches.
     pub fn matches_all_text(&self) -> bool {
-        matches!(self.cut, Cut::Once(Kind::Named(_)))
+        matches!(&self.cut, Cut::Once(compiled) if compiled.matches_all_text())
+    }
+
+    /// How text is cut: of a sequence, how its slowest pattern cuts.
+    pub fn way(&self) -> Way {
+        match &self.cut {
+            Cut::Once(compiled) => compiled.way(),
+            Cut::InSteps(sequence) => sequence.way(),
+        }
     }
 
     /// Make a text ready to be cut: some patterns put spaces into it.
@@ -107,7 +126,7 @@ impl Pattern {
     /// Begin to cut a text.
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         match &self.cut {
-            Cut::Once(kind) => kind.scan(text.text()),
+            Cut::Once(compiled) => compiled.scan(text.text()),
             Cut::InSteps(sequence) => {
                 let state = State::Steps(Box::new(sequence.scan(text)));
                 Scanner { text: text.text(), position: 0, state }
@@ -125,14 +144,14 @@ impl Pattern {
     /// The same for a part of a text, of which the first and the last character need not be whole.
     pub fn safe_cut_of_bytes(&self, text: &[u8], from: usize) -> Option<usize> {
         match &self.cut {
-            Cut::Once(Kind::Named(named)) => named.safe_cut(text, from),
-            Cut::Once(Kind::Custom(_)) | Cut::InSteps(_) => None,
+            Cut::Once(compiled) => compiled.safe_cut(text, from),
+            Cut::InSteps(_) => None,
         }
     }
 
     /// Whether there is any proof that a text may be cut.
     pub fn can_cut(&self) -> bool {
-        matches!(self.cut, Cut::Once(Kind::Named(named)) if named != Named::Whole)
+        matches!(&self.cut, Cut::Once(compiled) if compiled.can_cut())
     }
 }
 
@@ -184,6 +203,12 @@ impl Batch {
         self.len += 1;
     }
 
+    /// Add an end, and return it.
+    fn push_to(&mut self, end: usize) -> usize {
+        self.push(end);
+        end
+    }
+
     /// How many more pieces fit.
     fn room(&self) -> usize {
         BATCH - self.len
@@ -220,8 +245,7 @@ pub struct Scanner<'a> {
 }
 
 enum State<'a> {
-    Named(Named),
-    Custom(Gaps<'a>),
+    Once(Scan<'a>),
     Steps(Box<Steps<'a>>),
 }
 
@@ -235,8 +259,7 @@ impl Scanner<'_> {
     pub fn fill(&mut self, batch: &mut Batch) -> Result<usize> {
         batch.clear();
         match &mut self.state {
-            State::Named(named) => named.fill(self.text, self.position, class_table(), batch),
-            State::Custom(gaps) => gaps.fill(self.text, self.position, batch)?,
+            State::Once(scan) => scan.fill(self.text, self.position, batch)?,
             State::Steps(steps) => steps.fill(batch)?,
         }
         if let Some(&end) = batch.ends().last() {

@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use super::{Batch, Kind, Scanner};
+use super::compiled::{Compiled, Way};
+use super::{Batch, Scanner};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -23,13 +24,13 @@ pub struct Sequence {
     /// Up to the last step that puts in spaces: done with a text before it is scanned.
     first: Vec<Step>,
     /// The first pattern after these, whose pieces are made a batch at a time.
-    scanned: Option<Kind>,
+    scanned: Option<Compiled>,
     /// What is done with each of its pieces.
     last: Vec<Step>,
 }
 
 enum Step {
-    Cut(Kind),
+    Cut(Compiled),
     Space,
     Bytes,
 }
@@ -88,6 +89,15 @@ impl Sequence {
         !self.first.is_empty()
     }
 
+    /// How the slowest of the patterns cuts.
+    pub fn way(&self) -> Way {
+        let steps = self.first.iter().chain(&self.last).filter_map(|step| match step {
+            Step::Cut(pattern) => Some(pattern.way()),
+            Step::Space | Step::Bytes => None,
+        });
+        steps.chain(self.scanned.as_ref().map(Compiled::way)).max().unwrap_or(Way::Masks)
+    }
+
     /// Put in spaces.
     pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
         let mut prepared = Prepared::plain(text);
@@ -130,7 +140,7 @@ impl Step {
             SPACE => Ok(Self::Space),
             BYTES => Ok(Self::Bytes),
             "" => Err(Error::Value("a step of the pattern is empty".to_owned())),
-            _ => Ok(Self::Cut(Kind::new(source)?)),
+            _ => Ok(Self::Cut(Compiled::new(source)?)),
         }
     }
 }
@@ -183,7 +193,7 @@ fn cut_each(
     text: &str,
     mut start: usize,
     ends: &[usize],
-    pattern: &Kind,
+    pattern: &Compiled,
     cut: &mut Vec<usize>,
 ) -> Result<()> {
     let mut batch = Batch::default();
@@ -203,7 +213,7 @@ fn cut_each_of_bytes(
     text: &[u8],
     mut start: usize,
     ends: &[usize],
-    pattern: &Kind,
+    pattern: &Compiled,
     cut: &mut Vec<usize>,
 ) -> Result<()> {
     let mut batch = Batch::default();
@@ -340,7 +350,7 @@ mod tests {
             pieces.iter().map(<[u8]>::len).collect()
         };
         assert_eq!(cut("a²b", r"(?bytes)(?then)\p{N}"), [2, 1, 1]);
-        assert_eq!(cut("a b\u{AD}", r"(?bytes)(?then)[\x{120}\x{143}]"), [1, 1, 2, 1]);
+        assert_eq!(cut("a b\u{AD}", r"(?bytes)(?then)[\u0120\u0143]"), [1, 1, 2, 1]);
         let all: Vec<char> = (0..=255).map(printable).collect();
         assert!(all.iter().all(|character| !character.is_whitespace() && !character.is_control()));
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), 256);

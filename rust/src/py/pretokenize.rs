@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use crate::error::Error;
 use crate::memory;
 use crate::pretokenize as scan;
-use crate::unicode::{UNICODE_VERSION, class_table};
+use crate::unicode::UNICODE_VERSION;
 
 /// What a piece takes besides its bytes: an object, and references to it.
 const FOR_EACH_PIECE: usize = 72;
@@ -17,14 +17,14 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(read_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(same_pattern, module)?)?;
-    module.add_function(wrap_pyfunction!(safe_cut, module)?)?;
-    module.add_function(wrap_pyfunction!(character_classes, module)?)
+    module.add_function(wrap_pyfunction!(pattern_way, module)?)?;
+    module.add_function(wrap_pyfunction!(safe_cut, module)?)
 }
 
 /// Every piece of the text, in order.
 #[pyfunction]
 fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let pieces = py.detach(|| scan::pretokenize(text, &scan::Pattern::new(pattern)?))?;
+    let pieces = py.detach(|| scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref()))?;
     memory::ensure(text.len() + pieces.iter().len() * FOR_EACH_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
 }
@@ -63,8 +63,12 @@ fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>>
     Ok(scan::Pattern::new(pattern)?.safe_cut(text, 1))
 }
 
-/// One byte for each code point: the classes that the named patterns tell apart.
+/// How text is cut by a pattern: "masks", "automaton" or "machine", from the fastest way to the slowest.
 #[pyfunction]
-fn character_classes(py: Python<'_>) -> Bound<'_, PyBytes> {
-    PyBytes::new(py, class_table())
+fn pattern_way(pattern: &str) -> PyResult<&'static str> {
+    Ok(match scan::Pattern::new(pattern)?.way() {
+        scan::Way::Masks => "masks",
+        scan::Way::Automaton => "automaton",
+        scan::Way::Machine => "machine",
+    })
 }

@@ -5,7 +5,8 @@
 use fancy_regex::{CompileError, Matches, Regex, RegexBuilder};
 
 use super::Batch;
-use super::syntax::{parse, refusal, spell};
+use super::expression::Expression;
+use super::syntax::{refusal, spell};
 use crate::error::{Error, Result};
 use crate::memory;
 
@@ -16,12 +17,12 @@ const BACKTRACK_LIMIT: usize = 10_000_000;
 const MOST_EXPLICIT_BYTES: usize = 1 << 20;
 
 /// A compiled regular expression; `None` is one that can only match nothing, so that all text is a gap.
-pub struct Custom(Option<Regex>);
+pub struct RegexMachine(Option<Regex>);
 
-impl Custom {
-    pub fn new(source: &str) -> Result<Self> {
+impl RegexMachine {
+    pub fn new(source: &str, expression: &Expression) -> Result<Self> {
         memory::ensure_spare()?;
-        let explicit = spell(&parse(source)?);
+        let explicit = spell(expression);
         if explicit.len() > MOST_EXPLICIT_BYTES {
             return Err(refusal(source, "it names too many classes"));
         }

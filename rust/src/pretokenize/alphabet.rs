@@ -1,0 +1,210 @@
+//! The characters as a pattern sees them: all that no set of the pattern tells apart are one atom.
+
+use std::collections::HashMap;
+
+use super::set::CharSet;
+
+/// Bits of a code point that choose within a page; a page is what shares all bytes of UTF-8 but the last.
+const PAGE_BITS: u32 = 6;
+const PAGE: usize = 1 << PAGE_BITS;
+const PAGES: usize = 0x11_0000 >> PAGE_BITS;
+
+/// The most atoms that a pattern may have; with the two places of no character, masks of them fit into 128 bits.
+const MOST_ATOMS: usize = 120;
+
+/// The most different sets that a pattern may have.
+const MOST_SETS: usize = 128;
+
+/// A set of atoms, one bit for each.
+pub type Atoms = u128;
+
+/// Which atom each character is.
+pub struct Alphabet {
+    /// The atom of each character below 128.
+    pub ascii: [u8; 128],
+    /// The page of each block of code points.
+    pages: Box<[u16]>,
+    atoms: Vec<u8>,
+    /// How many atoms there are, the two below included.
+    pub count: usize,
+    /// What stands behind the last character.
+    pub end: u8,
+    /// A line feed that is the last character of the text.
+    pub final_line_feed: u8,
+    members: HashMap<CharSet, Atoms>,
+}
+
+impl Alphabet {
+    /// The coarsest atoms of which each of the sets is a union; `None` where there are too many.
+    pub fn new(sets: &[CharSet]) -> Option<Self> {
+        let mut distinct: Vec<&CharSet> = sets.iter().collect();
+        distinct.sort_unstable_by(|a, b| a.ranges().cmp(b.ranges()));
+        distinct.dedup();
+        if distinct.len() > MOST_SETS {
+            return None;
+        }
+        // Between two changes of membership, all code points are the same atom.
+        let mut changes: Vec<(u32, u128)> = vec![(0, 0)];
+        for (index, set) in distinct.iter().enumerate() {
+            for &(first, last) in set.ranges() {
+                changes.extend([(first, 1 << index), (last + 1, 1 << index)]);
+            }
+        }
+        changes.sort_unstable();
+        let mut atom_of: HashMap<u128, u8> = HashMap::new();
+        let mut signatures = Vec::new();
+        let mut stretches: Vec<(usize, u8)> = Vec::new();
+        let mut signature = 0;
+        for (index, &(place, change)) in changes.iter().enumerate() {
+            signature ^= change;
+            if place >= 0x11_0000 || changes.get(index + 1).is_some_and(|next| next.0 == place) {
+                continue;
+            }
+            if signatures.len() == MOST_ATOMS && !atom_of.contains_key(&signature) {
+                return None;
+            }
+            let atom = *atom_of.entry(signature).or_insert_with(|| {
+                signatures.push(signature);
+                (signatures.len() - 1) as u8
+            });
+            stretches.push((place as usize, atom));
+        }
+        let (end, final_line_feed) = (signatures.len() as u8, signatures.len() as u8 + 1);
+        let (pages, atoms) = make_pages(&stretches);
+        let ascii =
+            std::array::from_fn(|byte| atoms[usize::from(pages[byte >> PAGE_BITS]) * PAGE + byte % PAGE]);
+        let line_feed = ascii[usize::from(b'\n')];
+        let members = distinct.iter().enumerate().map(|(index, set)| {
+            let mut members: Atoms = 0;
+            for (atom, signature) in signatures.iter().enumerate() {
+                members |= (signature >> index & 1) << atom;
+            }
+            members |= (members >> line_feed & 1) << final_line_feed;
+            ((*set).clone(), members)
+        });
+        Some(Self {
+            ascii,
+            pages,
+            atoms,
+            count: signatures.len() + 2,
+            end,
+            final_line_feed,
+            members: members.collect(),
+        })
+    }
+
+    /// The atoms of one of the sets that the alphabet was made for.
+    pub fn members(&self, set: &CharSet) -> Atoms {
+        self.members.get(set).copied().unwrap_or(0)
+    }
+
+    /// Every atom, the end of the text included.
+    pub fn everything(&self) -> Atoms {
+        (1 << self.count) - 1
+    }
+
+    /// The atom of a code point.
+    #[inline(always)]
+    pub fn of(&self, code_point: usize) -> u8 {
+        let page = self.pages.get(code_point >> PAGE_BITS).copied().unwrap_or(0);
+        self.atoms[usize::from(page) * PAGE + code_point % PAGE]
+    }
+
+    /// The atom of the character that begins at `position`, and where it ends.
+    #[inline(always)]
+    pub fn at(&self, text: &[u8], position: usize) -> (u8, usize) {
+        match text.get(position) {
+            Some(&byte) if byte < 0x80 => (self.ascii[usize::from(byte)], position + 1),
+            Some(&lead) => self.wide_at(text, position, lead),
+            None => (self.end, position),
+        }
+    }
+
+    #[inline(always)]
+    fn wide_at(&self, text: &[u8], position: usize, lead: u8) -> (u8, usize) {
+        let tail = |offset| usize::from(text.get(position + offset).copied().unwrap_or(0) & 0x3F);
+        let lead = usize::from(lead);
+        let (code_point, length) = match lead {
+            ..0xE0 => ((lead & 0x1F) << 6 | tail(1), 2),
+            0xE0..0xF0 => ((lead & 0x0F) << 12 | tail(1) << 6 | tail(2), 3),
+            _ => ((lead & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3), 4),
+        };
+        (self.of(code_point), position + length)
+    }
+
+    /// The atom of the character that ends at `position`, if there is a whole one.
+    pub fn before(&self, text: &[u8], position: usize) -> Option<u8> {
+        let longest = position.saturating_sub(4);
+        let start = longest + text[longest..position].iter().rposition(|byte| byte & 0xC0 != 0x80)?;
+        let (atom, end) = self.at(text, start);
+        (end == position).then_some(atom)
+    }
+}
+
+/// The pages of stretches of atoms, each from its place to the next; pages that are alike are stored once.
+fn make_pages(stretches: &[(usize, u8)]) -> (Box<[u16]>, Vec<u8>) {
+    let mut pages = vec![0_u16; PAGES].into_boxed_slice();
+    let mut atoms: Vec<u8> = Vec::new();
+    let mut uniform: HashMap<u8, u16> = HashMap::new();
+    let mut next = 0;
+    let mut current = 0;
+    for (index, page) in pages.iter_mut().enumerate() {
+        let (first, last) = (index * PAGE, (index + 1) * PAGE);
+        while next < stretches.len() && stretches[next].0 <= first {
+            current = stretches[next].1;
+            next += 1;
+        }
+        let new = (atoms.len() >> PAGE_BITS) as u16;
+        if stretches.get(next).is_none_or(|stretch| stretch.0 >= last) {
+            *page = *uniform.entry(current).or_insert_with(|| {
+                atoms.extend([current; PAGE]);
+                new
+            });
+            continue;
+        }
+        let mut place = first;
+        while let Some(&(from, atom)) = stretches.get(next).filter(|stretch| stretch.0 < last) {
+            atoms.extend(std::iter::repeat_n(current, from - place));
+            (place, current) = (from, atom);
+            next += 1;
+        }
+        atoms.extend(std::iter::repeat_n(current, last - place));
+        *page = new;
+    }
+    (pages, atoms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_is_the_union_of_its_atoms() {
+        let sets = [
+            CharSet::new([(97, 122), (0xE0, 0xFF), (0x4E00, 0x9FFF), (0x1_F600, 0x1_F64F)]),
+            CharSet::new([(100, 110), (0xF0, 0x101), (0x5000, 0x5001)]),
+            CharSet::of('\n'),
+            CharSet::all(),
+            CharSet::default(),
+        ];
+        let alphabet = Alphabet::new(&sets).unwrap();
+        for code_point in 0..0x11_0000 {
+            let Some(character) = char::from_u32(code_point) else { continue };
+            let text = character.to_string();
+            let (atom, end) = alphabet.at(text.as_bytes(), 0);
+            assert_eq!((alphabet.of(code_point as usize), text.len()), (atom, end));
+            assert_eq!(alphabet.before(text.as_bytes(), end), Some(atom));
+            for set in &sets {
+                assert_eq!(alphabet.members(set) >> atom & 1 != 0, set.contains(character), "{character:?}");
+            }
+        }
+        assert_eq!(alphabet.members(&sets[2]) >> alphabet.final_line_feed & 1, 1);
+        assert_eq!(alphabet.members(&sets[3]) >> alphabet.end & 1, 0);
+    }
+
+    #[test]
+    fn a_pattern_of_too_many_atoms_has_no_alphabet() {
+        let sets: Vec<CharSet> = (0..125).map(|index| CharSet::new([(index, index)])).collect();
+        assert!(Alphabet::new(&sets).is_none());
+    }
+}

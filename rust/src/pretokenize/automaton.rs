@@ -1,0 +1,533 @@
+//! A pattern's tree in, a table that finds its matches out: one step for each character, never back.
+//!
+//! The tree becomes a net of nodes, and each state of the automaton is a list of the nodes that a match may have
+//! come to, the preferred one first. A node `Match` ends the list: what stands behind it would only be tried if it
+//! failed, and it cannot. So the last place at which some list held a match is the end that the pattern prefers, as
+//! in a machine that tries one way after the other. A look ahead is settled by the next character, which is read
+//! anyway: all that a state says of its own place is said in the column of the character that follows.
+//!
+//! What cannot be told so (back-references, looking behind or further ahead than one character) has no automaton.
+
+use std::collections::HashMap;
+
+use super::Batch;
+use super::alphabet::{Alphabet, Atoms};
+use super::expression::{Expression, Greed};
+use super::set::CharSet;
+
+/// The state from which no match can come any more.
+pub const DEAD: u16 = 0;
+/// The state before the first character.
+pub const START: u16 = 1;
+
+/// How many nodes and states an automaton may have.
+const MOST_NODES: usize = 1 << 12;
+const MOST_STATES: usize = 1 << 11;
+
+/// Finds the matches of a pattern.
+pub struct Automaton {
+    pub alphabet: Alphabet,
+    /// For each state and atom, the next state, and in the highest bit whether a match may end before the atom.
+    table: Vec<u16>,
+    shift: u32,
+    pub states: usize,
+    looks_for_final_line_feed: bool,
+    /// For each state, whether it can come to nothing before there was a match.
+    may_fail: Vec<bool>,
+}
+
+const MATCHED: u16 = 1 << 15;
+
+/// What a state does at an atom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Move {
+    /// Whether a match may end before the atom.
+    pub matched: bool,
+    /// The state behind it.
+    pub next: u16,
+}
+
+impl Automaton {
+    /// The automaton of a pattern, if it has one.
+    pub fn new(expression: &Expression) -> Option<Self> {
+        let alphabet = Alphabet::new(&sets(expression))?;
+        let net = Net::new(expression, &alphabet)?;
+        let looks_for_final_line_feed = has_final_line_feed(expression);
+        let (moves, states) = smallest(net.states()?, alphabet.count);
+        let shift = alphabet.count.next_power_of_two().trailing_zeros();
+        let mut table = vec![DEAD; states << shift];
+        for (state, moves) in moves.iter().enumerate() {
+            for (atom, to) in moves.iter().enumerate() {
+                table[state << shift | atom] = to.next | if to.matched { MATCHED } else { 0 };
+            }
+        }
+        let may_fail = may_fail(&moves);
+        Some(Self { alphabet, table, shift, states, looks_for_final_line_feed, may_fail })
+    }
+
+    /// What a state does at an atom.
+    #[inline(always)]
+    pub fn step(&self, state: u16, atom: u8) -> Move {
+        let entry = self.table[usize::from(state) << self.shift | usize::from(atom)];
+        Move { matched: entry & MATCHED != 0, next: entry & !MATCHED }
+    }
+
+    /// The atom of the character that begins at `position`, and where it ends.
+    #[inline(always)]
+    pub fn atom_at(&self, text: &[u8], position: usize) -> (u8, usize) {
+        if self.looks_for_final_line_feed && text.get(position..) == Some(b"\n") {
+            return (self.alphabet.final_line_feed, position + 1);
+        }
+        self.alphabet.at(text, position)
+    }
+
+    /// Where the match that begins at `start` ends, if one does.
+    pub fn match_end(&self, text: &[u8], start: usize) -> Option<usize> {
+        let (mut state, mut position, mut end) = (START, start, None);
+        loop {
+            let (atom, next) = self.atom_at(text, position);
+            let to = self.step(state, atom);
+            if to.matched {
+                end = Some(position);
+            }
+            if to.next == DEAD {
+                return end;
+            }
+            (state, position) = (to.next, next);
+        }
+    }
+
+    /// Add the piece that begins at `start` to the batch, which has room; where it ends.
+    pub fn fill_one(&self, text: &[u8], start: usize, batch: &mut Batch) -> usize {
+        if let Some(end) = self.match_end(text, start) {
+            return batch.push_to(end);
+        }
+        let mut end = start;
+        while end < text.len() && self.match_end(text, end).is_none() {
+            end = self.alphabet.at(text, end).1;
+        }
+        batch.push_gap(end);
+        end
+    }
+
+    /// Whether the last line feed of a text is another atom than those before it.
+    pub fn tells_final_line_feed(&self) -> bool {
+        self.looks_for_final_line_feed
+    }
+
+    /// Whether, wherever a match ends, another one begins: no text can lie between two.
+    pub fn matches_all_text(&self) -> bool {
+        let last = self.looks_for_final_line_feed.then_some(self.alphabet.final_line_feed);
+        (0..self.characters()).chain(last).all(|atom| self.surely_begins(atom))
+    }
+
+    /// Whether a match begins at each character of an atom, whatever follows.
+    fn surely_begins(&self, atom: u8) -> bool {
+        !self.may_fail[usize::from(self.step(START, atom).next)]
+    }
+
+    /// How many atoms are characters.
+    fn characters(&self) -> u8 {
+        self.alphabet.end
+    }
+
+    /// For each atom, after which ones a text may be cut before it.
+    ///
+    /// Let `a` and `b` stand side by side. If no state lives through both, no match holds both, so that a match (or,
+    /// with `b` sure to begin one, a gap) ends between them wherever they stand; and nothing before `b` looks back, so
+    /// that what begins there is found as if the text began there. What is before is found as if the text ended there
+    /// if each state that `a` leads to says the same of a match that ends at `b` and at the end of the text.
+    pub fn safe_cuts(&self) -> Vec<Atoms> {
+        let line_feed = self.alphabet.ascii[usize::from(b'\n')];
+        let covers = self.matches_all_text();
+        let mut cuts = vec![0; self.alphabet.count];
+        for (b, cuts) in cuts.iter_mut().enumerate().take(self.characters().into()) {
+            let b = b as u8;
+            if !covers && !self.surely_begins(b) || self.looks_for_final_line_feed && b == line_feed {
+                continue;
+            }
+            for a in 0..self.characters() {
+                if self.looks_for_final_line_feed && a == line_feed {
+                    continue;
+                }
+                let ends = (START..self.states as u16).map(|state| self.step(state, a).next).all(|state| {
+                    let (to, end) = (self.step(state, b), self.step(state, self.alphabet.end));
+                    to.next == DEAD && to.matched == end.matched
+                });
+                *cuts |= Atoms::from(ends) << a;
+            }
+        }
+        cuts
+    }
+}
+
+/// For each state, whether there is text at which it dies without a match.
+fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
+    let mut may_fail = vec![false; moves.len()];
+    may_fail[usize::from(DEAD)] = true;
+    loop {
+        let fails = |to: &Move| !to.matched && may_fail[usize::from(to.next)];
+        let found: Vec<bool> = moves.iter().map(|row| row.iter().any(fails)).collect();
+        if found == may_fail {
+            return found;
+        }
+        may_fail = found;
+    }
+}
+
+/// Every set of a tree; of one that tells whether a line feed is the last character, that, too.
+fn sets(expression: &Expression) -> Vec<CharSet> {
+    let mut found = Vec::new();
+    visit(expression, &mut |part| match part {
+        Expression::Set(set) => found.push(set.clone()),
+        Expression::End { before_line_feed: true } => found.push(CharSet::of('\n')),
+        _ => {}
+    });
+    found
+}
+
+fn has_final_line_feed(expression: &Expression) -> bool {
+    let mut found = false;
+    visit(expression, &mut |part| found |= matches!(part, Expression::End { before_line_feed: true }));
+    found
+}
+
+fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
+    see(expression);
+    match expression {
+        Expression::Sequence(parts) | Expression::Choice(parts) => {
+            parts.iter().for_each(|part| visit(part, see));
+        }
+        Expression::Repeat { part, .. } | Expression::Ahead { part, .. } | Expression::Atomic(part) => {
+            visit(part, see)
+        }
+        Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => {}
+    }
+}
+
+/// Whether a part can match the empty text.
+fn can_be_empty(expression: &Expression) -> bool {
+    match expression {
+        Expression::Set(_) => false,
+        Expression::Sequence(parts) => parts.iter().all(can_be_empty),
+        Expression::Choice(parts) => parts.iter().any(can_be_empty),
+        Expression::Repeat { part, least, .. } => *least == 0 || can_be_empty(part),
+        Expression::Atomic(part) => can_be_empty(part),
+        Expression::Ahead { .. } | Expression::End { .. } | Expression::Machine(_) => true,
+    }
+}
+
+/// A place that a match may have come to.
+enum Node {
+    /// Take one character of these atoms.
+    Take(Atoms, usize),
+    /// Go on if one of these atoms follows.
+    Look(Atoms, usize),
+    /// Go on in each of these ways, the preferred one first.
+    Split(Vec<usize>),
+    /// The pattern has matched.
+    Match,
+}
+
+/// The nodes of a pattern.
+struct Net<'a> {
+    nodes: Vec<Node>,
+    entry: usize,
+    alphabet: &'a Alphabet,
+}
+
+impl<'a> Net<'a> {
+    fn new(expression: &Expression, alphabet: &'a Alphabet) -> Option<Self> {
+        let mut net = Self { nodes: vec![Node::Match], entry: 0, alphabet };
+        net.entry = net.add(expression, 0, true)?;
+        Some(net)
+    }
+
+    fn push(&mut self, node: Node) -> Option<usize> {
+        self.nodes.push(node);
+        (self.nodes.len() <= MOST_NODES).then_some(self.nodes.len() - 1)
+    }
+
+    /// Add the nodes of a part that is followed by `next`; the first of them. Nothing but the match follows a part
+    /// that is `last`, so that it will never be tried in another way.
+    fn add(&mut self, expression: &Expression, next: usize, last: bool) -> Option<usize> {
+        match expression {
+            Expression::Set(set) => self.push(Node::Take(self.alphabet.members(set), next)),
+            Expression::Sequence(parts) => {
+                let mut next = next;
+                let mut last = last;
+                for part in parts.iter().rev() {
+                    next = self.add(part, next, last)?;
+                    last = false;
+                }
+                Some(next)
+            }
+            Expression::Choice(parts) => {
+                let ways = parts.iter().map(|part| self.add(part, next, last)).collect::<Option<_>>()?;
+                self.push(Node::Split(ways))
+            }
+            Expression::Repeat { part, least, most, greed: Greed::Possessive } => {
+                self.add_possessive(part, *least, *most, next, last)
+            }
+            Expression::Repeat { part, least, most, greed } => {
+                self.add_repeat(part, *least, *most, *greed == Greed::Lazy, next)
+            }
+            Expression::Ahead { part, negated } => {
+                let follows = self.first_atoms(part)?;
+                let allowed = if *negated { self.alphabet.everything() & !follows } else { follows };
+                self.push(Node::Look(allowed, next))
+            }
+            Expression::End { .. } => {
+                let allowed = self.first_atoms(expression)?;
+                self.push(Node::Look(allowed, next))
+            }
+            Expression::Atomic(part) if last => self.add(part, next, true),
+            Expression::Atomic(part) => match &**part {
+                Expression::Set(_) => self.add(part, next, false),
+                Expression::Repeat { part, least, most, greed: Greed::Greedy | Greed::Possessive } => {
+                    self.add_possessive(part, *least, *most, next, false)
+                }
+                _ => None,
+            },
+            Expression::Machine(_) => None,
+        }
+    }
+
+    /// `X{least,most}`, and lazily `X{least,most}?`.
+    fn add_repeat(
+        &mut self,
+        part: &Expression,
+        least: u32,
+        most: Option<u32>,
+        lazy: bool,
+        next: usize,
+    ) -> Option<usize> {
+        let ways = |again, next| if lazy { vec![next, again] } else { vec![again, next] };
+        let mut entry = next;
+        let mut copies = least;
+        if let Some(most) = most {
+            for _ in least..most {
+                let again = self.add(part, entry, false)?;
+                entry = self.push(Node::Split(ways(again, next)))?;
+            }
+        } else {
+            // Round and round through nothing has no counterpart in machines that try one way after the other.
+            if can_be_empty(part) {
+                return None;
+            }
+            let split = self.push(Node::Split(Vec::new()))?;
+            let again = self.add(part, split, false)?;
+            self.nodes[split] = Node::Split(ways(again, next));
+            entry = if least == 0 { split } else { again };
+            copies = copies.saturating_sub(1);
+        }
+        for _ in 0..copies {
+            entry = self.add(part, entry, false)?;
+        }
+        Some(entry)
+    }
+
+    /// `X{least,most}+` of a set: as many as there are, so either `most` of them or up to something else.
+    fn add_possessive(
+        &mut self,
+        part: &Expression,
+        least: u32,
+        most: Option<u32>,
+        next: usize,
+        last: bool,
+    ) -> Option<usize> {
+        if last {
+            return self.add_repeat(part, least, most, false, next);
+        }
+        let Expression::Set(set) = part else { return None };
+        let others = self.alphabet.everything() & !self.alphabet.members(set);
+        let ended = self.push(Node::Look(others, next))?;
+        match most {
+            None => self.add_repeat(part, least, None, false, ended),
+            Some(0) => Some(next),
+            Some(most) if most <= least => self.add_repeat(part, most, Some(most), false, next),
+            Some(most) => {
+                let all = self.add_repeat(part, most, Some(most), false, next)?;
+                let fewer = self.add_repeat(part, least, Some(most - 1), false, ended)?;
+                self.push(Node::Split(vec![all, fewer]))
+            }
+        }
+    }
+
+    /// The atoms at which a look ahead succeeds, if the next one decides.
+    fn first_atoms(&self, expression: &Expression) -> Option<Atoms> {
+        match expression {
+            Expression::Set(set) => Some(self.alphabet.members(set)),
+            Expression::Choice(parts) => {
+                parts.iter().try_fold(0, |atoms, part| Some(atoms | self.first_atoms(part)?))
+            }
+            Expression::Repeat { least: 0, .. } => Some(self.alphabet.everything()),
+            Expression::Repeat { part, least: 1, .. } | Expression::Atomic(part) => self.first_atoms(part),
+            Expression::Ahead { part, negated } => {
+                let follows = self.first_atoms(part)?;
+                Some(if *negated { self.alphabet.everything() & !follows } else { follows })
+            }
+            Expression::End { before_line_feed } => {
+                let line_feed = Atoms::from(*before_line_feed) << self.alphabet.final_line_feed;
+                Some(1 << self.alphabet.end | line_feed)
+            }
+            Expression::Sequence(parts) => {
+                let mut atoms = self.alphabet.everything();
+                for part in parts {
+                    atoms &= self.first_atoms(part)?;
+                    let takes = !matches!(part, Expression::Ahead { .. } | Expression::End { .. });
+                    if takes {
+                        // What comes behind must not matter.
+                        let rest = &parts[1 + parts.iter().position(|other| std::ptr::eq(other, part))?..];
+                        let free = |part: &Expression| matches!(part, Expression::Repeat { least: 0, .. });
+                        return (!can_be_empty(part) && rest.iter().all(free)).then_some(atoms);
+                    }
+                }
+                Some(atoms)
+            }
+            _ => None,
+        }
+    }
+
+    /// Add to `list` the nodes that are not splits to which a node leads, the preferred one first, and none behind
+    /// a match.
+    fn close(&self, node: usize, list: &mut Vec<usize>, seen: &mut [bool]) -> bool {
+        if std::mem::replace(&mut seen[node], true) {
+            return false;
+        }
+        match &self.nodes[node] {
+            Node::Split(ways) => ways.iter().any(|&way| self.close(way, list, seen)),
+            kind => {
+                list.push(node);
+                matches!(kind, Node::Match)
+            }
+        }
+    }
+
+    /// The moves of every state.
+    fn states(&self) -> Option<Vec<Vec<Move>>> {
+        let mut number: HashMap<Vec<usize>, u16> = HashMap::from([(Vec::new(), DEAD)]);
+        let dead = Move { matched: false, next: DEAD };
+        let mut moves = vec![vec![dead; self.alphabet.count]];
+        let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.start()];
+        while let Some(list) = lists.get(moves.len()).cloned() {
+            let at_start = moves.len() == usize::from(START);
+            let mut row = Vec::with_capacity(self.alphabet.count);
+            for atom in 0..self.alphabet.count {
+                let mut way = Way {
+                    net: self,
+                    atom: 1 << atom,
+                    at_start,
+                    next: Vec::new(),
+                    ended: false,
+                    taken: vec![false; self.nodes.len()],
+                    looked: vec![false; self.nodes.len()],
+                };
+                let matched = list.iter().any(|&node| way.go(node));
+                let Way { next, .. } = way;
+                let next = match number.get(&next) {
+                    Some(&known) => known,
+                    None => {
+                        let new = lists.len() as u16;
+                        lists.push(next.clone());
+                        number.insert(next, new);
+                        new
+                    }
+                };
+                row.push(Move { matched, next });
+            }
+            moves.push(row);
+            if lists.len() > MOST_STATES {
+                return None;
+            }
+        }
+        Some(moves)
+    }
+
+    /// Where a match begins. One of nothing is no match, whatever is preferred to others.
+    fn start(&self) -> Vec<usize> {
+        let mut list = Vec::new();
+        self.close_past_matches(self.entry, &mut list, &mut vec![false; self.nodes.len()]);
+        list
+    }
+
+    fn close_past_matches(&self, node: usize, list: &mut Vec<usize>, seen: &mut [bool]) {
+        if std::mem::replace(&mut seen[node], true) {
+            return;
+        }
+        match &self.nodes[node] {
+            Node::Split(ways) => ways.iter().for_each(|&way| self.close_past_matches(way, list, seen)),
+            Node::Match => {}
+            Node::Take(..) | Node::Look(..) => list.push(node),
+        }
+    }
+}
+
+/// One step from a list of nodes at an atom.
+struct Way<'a> {
+    net: &'a Net<'a>,
+    atom: Atoms,
+    at_start: bool,
+    next: Vec<usize>,
+    /// Whether the next list ends with a match.
+    ended: bool,
+    taken: Vec<bool>,
+    looked: Vec<bool>,
+}
+
+impl Way<'_> {
+    /// Go on from a node; whether that is a match, which ends all.
+    fn go(&mut self, node: usize) -> bool {
+        match self.net.nodes[node] {
+            Node::Match => !self.at_start,
+            Node::Take(atoms, next) => {
+                if atoms & self.atom != 0 && !self.ended {
+                    self.ended = self.net.close(next, &mut self.next, &mut self.taken);
+                }
+                false
+            }
+            Node::Look(atoms, next) => {
+                if atoms & self.atom == 0 || std::mem::replace(&mut self.looked[node], true) {
+                    return false;
+                }
+                let mut list = Vec::new();
+                if self.at_start {
+                    self.net.close_past_matches(next, &mut list, &mut vec![false; self.net.nodes.len()]);
+                } else {
+                    self.net.close(next, &mut list, &mut vec![false; self.net.nodes.len()]);
+                }
+                list.into_iter().any(|node| self.go(node))
+            }
+            Node::Split(_) => false,
+        }
+    }
+}
+
+/// The same with as few states as can be: states that do the same at everything are one.
+fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
+    let mut class: Vec<u16> = vec![0; moves.len()];
+    let mut count = 1;
+    loop {
+        let mut numbers: HashMap<(u16, Vec<Move>), u16> = HashMap::new();
+        let mut refined = Vec::with_capacity(moves.len());
+        for (state, row) in moves.iter().enumerate() {
+            let seen = row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
+            // The dead state and the start keep their numbers: nothing else is like either.
+            let own = if state == usize::from(START) { u16::MAX } else { class[state] };
+            let next = numbers.len() as u16;
+            refined.push(*numbers.entry((own, seen)).or_insert(next));
+        }
+        let found = numbers.len();
+        class = refined;
+        if found == count {
+            break;
+        }
+        count = found;
+    }
+    let mut rows = vec![vec![Move { matched: false, next: DEAD }; width]; count];
+    for (state, row) in moves.iter().enumerate() {
+        rows[usize::from(class[state])] =
+            row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
+    }
+    (rows, count)
+}

@@ -1,0 +1,123 @@
+//! A regular expression in, the fastest way to cut text by it out.
+
+use super::alphabet::Atoms;
+use super::automaton::Automaton;
+use super::expression::Expression;
+use super::local::LocalRules;
+use super::machine::{Gaps, RegexMachine};
+use super::masks::MaskScanner;
+use super::syntax::parse;
+use super::{Batch, Scanner, State, on_large_stack};
+use crate::error::Result;
+
+/// How text is cut by a pattern, from the fastest way to the slowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// By what neighbouring characters tell, hundreds of bytes at a time.
+    Masks,
+    /// One character after the other.
+    Automaton,
+    /// By trying one way after the other.
+    Machine,
+}
+
+/// A regular expression, ready to cut text.
+pub enum Compiled {
+    Automaton {
+        automaton: Box<Automaton>,
+        masks: Option<Box<MaskScanner>>,
+        /// For each atom, the atoms behind which a text may be cut before it.
+        cuts: Vec<Atoms>,
+    },
+    Machine(RegexMachine),
+}
+
+impl Compiled {
+    /// Understand a regular expression. One that cannot be run is an error that says why.
+    pub fn new(source: &str) -> Result<Self> {
+        on_large_stack(|| {
+            let expression = parse(source)?;
+            match Self::automaton(&expression) {
+                Some(compiled) => Ok(compiled),
+                None => RegexMachine::new(source, &expression).map(Self::Machine),
+            }
+        })
+    }
+
+    fn automaton(expression: &Expression) -> Option<Self> {
+        let automaton = Box::new(Automaton::new(expression)?);
+        let masks = LocalRules::new(&automaton).and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
+        let cuts = automaton.safe_cuts();
+        Some(Self::Automaton { automaton, masks, cuts })
+    }
+
+    pub fn way(&self) -> Way {
+        match self {
+            Self::Automaton { masks: Some(_), .. } => Way::Masks,
+            Self::Automaton { masks: None, .. } => Way::Automaton,
+            Self::Machine(_) => Way::Machine,
+        }
+    }
+
+    pub fn matches_all_text(&self) -> bool {
+        matches!(self, Self::Automaton { automaton, .. } if automaton.matches_all_text())
+    }
+
+    /// Begin to cut a text.
+    pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
+        let scan = match self {
+            Self::Automaton { automaton, masks: Some(masks), .. } => Scan::Masks(masks, automaton),
+            Self::Automaton { automaton, masks: None, .. } => Scan::Automaton(automaton),
+            Self::Machine(machine) => Scan::Machine(machine.gaps(text)),
+        };
+        Scanner { text, position: 0, state: State::Once(scan) }
+    }
+
+    /// See [`super::Pattern::can_cut`].
+    pub fn can_cut(&self) -> bool {
+        matches!(self, Self::Automaton { cuts, .. } if cuts.iter().any(|befores| *befores != 0))
+    }
+
+    /// See [`super::Pattern::safe_cut_of_bytes`], and [`Automaton::safe_cuts`] for the proof.
+    pub fn safe_cut(&self, text: &[u8], from: usize) -> Option<usize> {
+        let Self::Automaton { automaton, cuts, .. } = self else { return None };
+        let alphabet = &automaton.alphabet;
+        let mut position = from;
+        while position > 0 && position < text.len() && text[position] & 0xC0 == 0x80 {
+            position += 1;
+        }
+        let mut before = alphabet.before(text, position.min(text.len()));
+        while position < text.len() {
+            let (atom, next) = alphabet.at(text, position);
+            let is_safe = |before: u8| cuts[usize::from(atom)] >> before & 1 != 0;
+            if next <= text.len() && before.is_some_and(is_safe) {
+                return Some(position);
+            }
+            (before, position) = (Some(atom), next);
+        }
+        None
+    }
+}
+
+/// Cuts one text.
+pub enum Scan<'a> {
+    Masks(&'a MaskScanner, &'a Automaton),
+    Automaton(&'a Automaton),
+    Machine(Gaps<'a>),
+}
+
+impl Scan<'_> {
+    /// Add pieces to the batch until it is nearly full or the text ends.
+    pub fn fill(&mut self, text: &str, mut position: usize, batch: &mut Batch) -> Result<()> {
+        match self {
+            Self::Masks(masks, automaton) => masks.fill(automaton, text.as_bytes(), position, batch),
+            Self::Automaton(automaton) => {
+                while position < text.len() && !batch.is_full() {
+                    position = automaton.fill_one(text.as_bytes(), position, batch);
+                }
+            }
+            Self::Machine(gaps) => gaps.fill(text, position, batch)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+//! Every way to cut text against the others: masks of every machine, the automaton, and the regex machine, which
+//! knows nothing of either.
+
+use super::automaton::Automaton;
+use super::expression::Expression;
+use super::local::LocalRules;
+use super::machine::RegexMachine;
+use super::masks::MaskScanner;
+use super::syntax::parse;
+use super::vectors::Instructions;
+use super::{Batch, Pattern, Way, pretokenize};
+
+/// Patterns of tokenizers that people use.
+const PATTERNS: [&str; 16] = [
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    concat!(
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+",
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+    ),
+    concat!(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*",
+        r"|\s*[\r\n]|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}",
+        r"| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*",
+        r"(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|[^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])+",
+        r"(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+    concat!(
+        r##"\p{N}{1,3}|[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##,
+        r"|[^\r\n\p{L}\p{P}\p{S}\p{N}一-龥぀-ゟ゠-ヿ]?(?:(?![一-龥぀-ゟ゠-ヿ])[\p{L}\p{M}])+",
+        r"| ?(?:(?![一-龥぀-ゟ゠-ヿ])[\p{P}\p{S}])+[\r\n]*|\s*[\r\n]+|\s+(?![^\s\p{N}一-龥぀-ゟ゠-ヿ])|\s+",
+        r"|(?:(?=[一-龥぀-ゟ゠-ヿ])[^\p{L}\p{P}\p{S}])?(?:(?=[一-龥぀-ゟ゠-ヿ])[\p{L}\p{M}])+"
+    ),
+    r"\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    r"\S+|\s+",
+    r"(?s:.+)",
+    r"\w+|[^\w\s]+",
+    r"[a-z]+?(?=\d|$)|\d{2,}+[a-z]|\s+$|.",
+];
+
+/// Patterns of this shape are compiled; what they cut need not make sense.
+const PARTS: [&str; 30] = [
+    r"\p{L}",
+    r"\p{Lu}",
+    r"\p{Ll}",
+    r"\p{N}",
+    r"\s",
+    r"[^\s\p{L}\p{N}]",
+    r"[\r\n]",
+    r"[^\r\n\p{L}\p{N}]",
+    " ",
+    r"\S",
+    r"[\p{L}\p{M}]",
+    r"\p{Han}",
+    r"[a-z]",
+    r"[A-Z]",
+    "'",
+    "(?i:s)",
+    r"\d",
+    r"[^\s]",
+    r"[\p{P}\p{S}]",
+    ".",
+    "(?s:.)",
+    r"(?!\p{Han})\p{L}",
+    r"[ \t]",
+    r"\n",
+    "(?:'s|'ll)",
+    "(?i:'re|'d)",
+    r"(?!\S)",
+    "$",
+    r"(?=\s)",
+    r"\p{M}",
+];
+const BOUNDS: [&str; 14] =
+    ["", "", "+", "+", "*", "?", "++", "?+", "{1,3}", "{2}", "*+", "{1,3}+", "+?", "{2,4}?"];
+
+/// Characters of every kind that patterns tell apart, alone and as they often follow one another.
+const CHARACTERS: [&str; 36] = [
+    " ", "  ", "\n", "\r\n", "\t", "\u{a0}", "\u{3000}", "a", "S", "s", "ſ", "ll", "'", "'s", "'LL", "1",
+    "٣", "12345", "!", "/", "(", "é", "É", "ǅ", "ª", "中", "々", "ー", "あ", "\u{301}", "한", "😀", "\0",
+    "\u{3040}", " the", "Word",
+];
+
+/// The same numbers every time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+
+    /// A text of few kinds of characters, so that runs come up, or of all.
+    fn text(&mut self, most: usize) -> String {
+        let (kinds, offset) = (1 + self.below(CHARACTERS.len()), self.below(CHARACTERS.len()));
+        (0..self.below(most)).map(|_| CHARACTERS[(offset + self.below(kinds)) % CHARACTERS.len()]).collect()
+    }
+
+    fn pattern(&mut self) -> String {
+        let mut alternatives = Vec::new();
+        for _ in 0..1 + self.below(5) {
+            let parts =
+                (0..1 + self.below(3)).map(|_| format!("(?:{}){}", self.of(&PARTS), self.of(&BOUNDS)));
+            alternatives.push(parts.collect::<String>());
+        }
+        alternatives.join("|")
+    }
+}
+
+type Pieces = Vec<(usize, bool)>;
+
+/// The ends of pieces, and which of these are gaps.
+fn pieces(text: &str, mut fill: impl FnMut(usize, &mut Batch)) -> Pieces {
+    let mut pieces: Pieces = Vec::new();
+    let mut batch = Batch::default();
+    while pieces.last().map_or(0, |last| last.0) < text.len() {
+        batch.clear();
+        fill(pieces.last().map_or(0, |last| last.0), &mut batch);
+        assert!(!batch.ends().is_empty());
+        pieces.extend(batch.ends().iter().enumerate().map(|(piece, &end)| (end, batch.is_gap(piece))));
+    }
+    pieces
+}
+
+/// Everything that a pattern is compiled to.
+struct Ways {
+    source: String,
+    automaton: Automaton,
+    machine: RegexMachine,
+    masks: Vec<(Instructions, MaskScanner)>,
+}
+
+impl Ways {
+    fn new(source: &str) -> Option<Self> {
+        let expression: Expression = parse(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
+        let automaton = Automaton::new(&expression)?;
+        let rules = LocalRules::new(&automaton);
+        let scanner = |machine| Some((machine, MaskScanner::new(rules.as_ref()?)?.on(machine)));
+        let masks = Instructions::all().into_iter().filter_map(scanner).collect();
+        let machine = RegexMachine::new(source, &expression).unwrap();
+        Some(Self { source: source.to_owned(), automaton, machine, masks })
+    }
+
+    fn by_automaton(&self, text: &str) -> Pieces {
+        pieces(text, |start, batch| {
+            self.automaton.fill_one(text.as_bytes(), start, batch);
+        })
+    }
+
+    fn by_machine(&self, text: &str) -> Pieces {
+        let mut gaps = self.machine.gaps(text);
+        pieces(text, |start, batch| gaps.fill(text, start, batch).unwrap())
+    }
+
+    fn masks_agree(&self, text: &str, expected: &Pieces) {
+        for (machine, scanner) in &self.masks {
+            let found =
+                pieces(text, |start, batch| scanner.fill(&self.automaton, text.as_bytes(), start, batch));
+            assert_eq!(found, *expected, "{machine:?} {:?} {text:?}", self.source);
+        }
+    }
+
+    fn agree(&self, text: &str) {
+        let expected = self.by_machine(text);
+        assert_eq!(self.by_automaton(text), expected, "{:?} {text:?}", self.source);
+        self.masks_agree(text, &expected);
+    }
+}
+
+#[test]
+fn patterns_of_models_are_cut_by_masks_and_gaps_by_the_automaton() {
+    for source in &PATTERNS[..14] {
+        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+    }
+    for source in &PATTERNS[..10] {
+        assert!(Pattern::new(source).unwrap().matches_all_text(), "{source}");
+    }
+    assert_eq!(Pattern::new(r"(\w)\1|.").unwrap().way(), Way::Machine);
+    assert_eq!(Pattern::new(r"\bword\b").unwrap().way(), Way::Machine);
+}
+
+#[test]
+fn every_way_cuts_short_texts_alike() {
+    for source in PATTERNS {
+        let ways = Ways::new(source).unwrap();
+        for first in CHARACTERS {
+            for second in CHARACTERS {
+                for third in CHARACTERS {
+                    ways.agree(&format!("{first}{second}{third}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_way_cuts_long_texts_alike() {
+    let mut random = Random(1);
+    for source in PATTERNS {
+        let ways = Ways::new(source).unwrap();
+        for round in 0..400 {
+            ways.agree(&random.text(if round % 20 == 0 { 3000 } else { 90 }));
+        }
+    }
+}
+
+#[test]
+fn every_way_cuts_the_same_around_the_ends_of_windows() {
+    for source in PATTERNS {
+        let ways = Ways::new(source).unwrap();
+        for unit in ["a", " ", "a ", "中", "\n", "é!", "1", "a\n  "] {
+            for ahead in (0..12_usize).chain(500..516) {
+                for behind in ["", "'s", "'ll x", "12345", "\u{3000}y", " \n x", "é", "中文 b", "  "] {
+                    let text = unit.repeat(ahead.div_ceil(unit.len())) + behind;
+                    let expected = ways.by_automaton(&text);
+                    ways.masks_agree(&text, &expected);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_way_cuts_by_patterns_nobody_has_seen_alike() {
+    let mut random = Random(7);
+    let (mut compiled, mut by_masks) = (0, 0);
+    for _ in 0..1500 {
+        let Some(ways) = Ways::new(&random.pattern()) else { continue };
+        compiled += 1;
+        by_masks += usize::from(!ways.masks.is_empty());
+        for round in 0..25 {
+            ways.agree(&random.text(if round == 0 { 1200 } else { 30 }));
+        }
+    }
+    assert!(compiled > 1300 && by_masks > 800, "{compiled} compiled, {by_masks} by masks");
+}
+
+/// Cutting wherever it is said to be safe, and each part on its own, gives the pieces of the whole.
+#[test]
+fn safe_cuts_change_no_piece() {
+    let mut random = Random(3);
+    let random_patterns: Vec<String> = (0..300).map(|_| random.pattern()).collect();
+    for source in PATTERNS.into_iter().chain(random_patterns.iter().map(String::as_str)) {
+        let Ok(pattern) = Pattern::new(source) else { continue };
+        for _ in 0..40 {
+            let text = random.text(60);
+            let whole = pretokenize(&text, &pattern).unwrap();
+            let mut parts: Vec<Vec<u8>> = Vec::new();
+            let mut start = 0;
+            while start < text.len() {
+                let cut = pattern.safe_cut(&text, start + 1).unwrap_or(text.len());
+                parts.extend(pretokenize(&text[start..cut], &pattern).unwrap().iter().map(<[u8]>::to_vec));
+                start = cut;
+            }
+            assert!(whole.iter().eq(parts.iter().map(Vec::as_slice)), "{source:?} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn models_patterns_may_be_cut_between_words() {
+    for source in &PATTERNS[..12] {
+        let pattern = Pattern::new(source).unwrap();
+        assert_eq!(pattern.safe_cut("words of a text", 1), Some(5), "{source}");
+    }
+    assert_eq!(Pattern::new("(?s:.+)").unwrap().safe_cut("words of a text", 1), None);
+}

@@ -1,0 +1,468 @@
+//! The instructions that look at 64 bytes at a time, one way for each kind of machine, behind one small trait.
+//!
+//! The portable way is what the others are tested against. Setting `BPETITE_PORTABLE` takes it on every machine.
+
+/// How many atoms tables have room for.
+pub const ATOMS: usize = 32;
+
+/// Eight terms, a bit for each: three atoms side by side fulfil those whose bit all three of them have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// For each atom, the terms that it may be before a place of.
+    pub before: [u8; ATOMS],
+    /// For each atom, the terms that it may be at a place of.
+    pub at: [u8; ATOMS],
+    /// For each atom, the terms that it may be behind a place of.
+    pub behind: [u8; ATOMS],
+}
+
+/// The atoms before, at and behind 64 places.
+#[derive(Clone, Copy)]
+pub struct Nearby<'a> {
+    pub before: &'a [u8; 64],
+    pub at: &'a [u8; 64],
+    pub behind: &'a [u8; 64],
+}
+
+/// Which bytes of 64 are what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Bytes of characters beyond ASCII.
+    pub wide: u64,
+    /// Bytes that go on with a character.
+    pub inside: u64,
+}
+
+/// One way to look at 64 bytes at a time.
+pub trait Vectors {
+    /// For each of 64 places, the terms that it fulfils.
+    type Fulfilled: Copy;
+
+    /// Look up the atom of each byte; for a byte that is not ASCII, any atom will do.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds;
+
+    /// Which terms are fulfilled where.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn fulfilled(nearby: Nearby, terms: &Terms) -> Self::Fulfilled;
+
+    /// The places that fulfil one of some terms.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn places(fulfilled: Self::Fulfilled, terms: u8) -> u64;
+
+    /// What is behind the characters at 64 places: the atom there, or, where the bytes next to a place go on with its
+    /// character, the one behind those. `atoms` and `bytes` begin at the first place and go on behind the last one.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn behind(atoms: &[u8; 68], inside: [u64; 2], behind: &mut [u8; 64]) {
+        let inside = u128::from(inside[0]) | u128::from(inside[1]) << 64;
+        for (place, behind) in behind.iter_mut().enumerate() {
+            let length = 1 + (inside >> (place + 1)).trailing_ones().min(3) as usize;
+            *behind = atoms[place + length];
+        }
+    }
+}
+
+/// The ways that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instructions {
+    /// Any machine.
+    Portable,
+    /// x86-64 with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// x86-64 with AVX-512 and its permutations of bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// aarch64.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Instructions {
+    /// The best way that this machine has.
+    pub fn this() -> Self {
+        if std::env::var_os("BPETITE_PORTABLE").is_some() {
+            return Self::Portable;
+        }
+        Self::all().pop().unwrap_or(Self::Portable)
+    }
+
+    /// All ways that this machine has, the best one last.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let bits = is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt");
+            if bits && is_x86_feature_detected!("avx2") {
+                all.push(Self::Avx2);
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+                {
+                    all.push(Self::Avx512);
+                }
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        all.push(Self::Neon);
+        all
+    }
+}
+
+/// The way that any machine has.
+pub struct Portable;
+
+impl Vectors for Portable {
+    type Fulfilled = [u64; 8];
+
+    #[inline(always)]
+    unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds {
+        let mut kinds = Kinds::default();
+        for (place, (atom, &byte)) in atoms.iter_mut().zip(bytes).enumerate() {
+            *atom = table[usize::from(byte & 0x7F)];
+            kinds.wide |= u64::from(byte >> 7) << place;
+            kinds.inside |= u64::from(byte & 0xC0 == 0x80) << place;
+        }
+        kinds
+    }
+
+    #[inline(always)]
+    unsafe fn fulfilled(nearby: Nearby, terms: &Terms) -> [u64; 8] {
+        let Nearby { before, at, behind } = nearby;
+        std::array::from_fn(|eight| {
+            (0..8).fold(0, |word, place| {
+                let [before, at, behind] =
+                    [before, at, behind].map(|atoms| usize::from(atoms[8 * eight + place]) % ATOMS);
+                word | u64::from(terms.before[before] & terms.at[at] & terms.behind[behind]) << (8 * place)
+            })
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn places(fulfilled: [u64; 8], terms: u8) -> u64 {
+        const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+        let terms = u64::from_ne_bytes([terms; 8]);
+        fulfilled.into_iter().enumerate().fold(0, |places, (eight, word)| {
+            let word = word & terms;
+            // The highest bit of each byte that is not zero; the product gathers them.
+            let set = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
+            places | (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * eight)
+        })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::x86_64::*;
+
+    use super::{ATOMS, Kinds, Nearby, Terms, Vectors};
+
+    /// AVX-512F, BW and VBMI: one instruction looks up 64 bytes in 128.
+    pub struct Avx512;
+
+    impl Vectors for Avx512 {
+        type Fulfilled = __m512i;
+
+        #[inline(always)]
+        unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+                let low = _mm512_loadu_si512(table.as_ptr().cast());
+                let high = _mm512_loadu_si512(table.as_ptr().add(64).cast());
+                let found = _mm512_permutex2var_epi8(low, bytes, high);
+                _mm512_storeu_si512(atoms.as_mut_ptr().cast(), found);
+                // As signed numbers, bytes inside of characters are the smallest 64.
+                let first_lead = _mm512_set1_epi8(0xC0_u8 as i8);
+                Kinds { wide: _mm512_movepi8_mask(bytes), inside: _mm512_cmplt_epi8_mask(bytes, first_lead) }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn fulfilled(nearby: Nearby, terms: &Terms) -> __m512i {
+            // SAFETY: the caller vouches for the instructions; what is loaded are the arrays' own bytes.
+            unsafe {
+                let look_up = |table: &[u8; ATOMS], atoms: &[u8; 64]| {
+                    let table = _mm512_castsi256_si512(_mm256_loadu_si256(table.as_ptr().cast()));
+                    _mm512_permutexvar_epi8(_mm512_loadu_si512(atoms.as_ptr().cast()), table)
+                };
+                let before = look_up(&terms.before, nearby.before);
+                let at = look_up(&terms.at, nearby.at);
+                let behind = look_up(&terms.behind, nearby.behind);
+                _mm512_ternarylogic_epi64::<0x80>(before, at, behind)
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn places(fulfilled: __m512i, terms: u8) -> u64 {
+            // SAFETY: the caller vouches for the instructions.
+            unsafe { _mm512_test_epi8_mask(fulfilled, _mm512_set1_epi8(terms as i8)) }
+        }
+
+        #[inline(always)]
+        unsafe fn behind(atoms: &[u8; 68], inside: [u64; 2], behind: &mut [u8; 64]) {
+            // SAFETY: the caller vouches for the instructions; the loads read the array's own bytes, of which there
+            // are four more than are read at a time.
+            unsafe {
+                let mut goes_on = inside[0] >> 1 | inside[1] << 63;
+                let mut found = _mm512_loadu_si512(atoms.as_ptr().add(1).cast());
+                for length in 2..=4 {
+                    found = _mm512_mask_loadu_epi8(found, goes_on, atoms.as_ptr().add(length).cast());
+                    goes_on &= inside[0] >> length | inside[1] << (64 - length);
+                }
+                _mm512_storeu_si512(behind.as_mut_ptr().cast(), found);
+            }
+        }
+    }
+
+    /// AVX2: bytes are looked up in sixteen at a time, of which an index past its table finds nothing.
+    pub struct Avx2;
+
+    impl Vectors for Avx2 {
+        type Fulfilled = [__m256i; 2];
+
+        #[inline(always)]
+        unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds {
+            let mut kinds = Kinds::default();
+            for half in 0..2 {
+                // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own
+                // bytes: 32 of 64 in each half, and 16 of 128 eight times.
+                unsafe {
+                    let bytes = _mm256_loadu_si256(bytes.as_ptr().add(32 * half).cast());
+                    let mut found = _mm256_setzero_si256();
+                    for part in 0..8 {
+                        let table = _mm_loadu_si128(table.as_ptr().add(16 * part).cast());
+                        found = _mm256_or_si256(found, look_up(table, bytes, part));
+                    }
+                    _mm256_storeu_si256(atoms.as_mut_ptr().add(32 * half).cast(), found);
+                    let inside = _mm256_cmpgt_epi8(_mm256_set1_epi8(0xC0_u8 as i8), bytes);
+                    kinds.wide |= u64::from(_mm256_movemask_epi8(bytes) as u32) << (32 * half);
+                    kinds.inside |= u64::from(_mm256_movemask_epi8(inside) as u32) << (32 * half);
+                }
+            }
+            kinds
+        }
+
+        #[inline(always)]
+        unsafe fn fulfilled(nearby: Nearby, terms: &Terms) -> [__m256i; 2] {
+            [0, 32].map(|half| {
+                let look_up = |table: &[u8; ATOMS], atoms: &[u8; 64]| {
+                    // SAFETY: the caller vouches for the instructions; what is loaded are the arrays' own bytes: 32
+                    // of 64, and 16 of 32 twice.
+                    unsafe {
+                        let atoms = _mm256_loadu_si256(atoms.as_ptr().add(half).cast());
+                        let low = look_up(_mm_loadu_si128(table.as_ptr().cast()), atoms, 0);
+                        let high = look_up(_mm_loadu_si128(table.as_ptr().add(16).cast()), atoms, 1);
+                        _mm256_or_si256(low, high)
+                    }
+                };
+                let before = look_up(&terms.before, nearby.before);
+                let at = look_up(&terms.at, nearby.at);
+                let behind = look_up(&terms.behind, nearby.behind);
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { _mm256_and_si256(_mm256_and_si256(before, at), behind) }
+            })
+        }
+
+        #[inline(always)]
+        unsafe fn places(fulfilled: [__m256i; 2], terms: u8) -> u64 {
+            // SAFETY: the caller vouches for the instructions.
+            let [low, high] = fulfilled.map(|half| unsafe {
+                let set = _mm256_and_si256(half, _mm256_set1_epi8(terms as i8));
+                !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256())) as u32)
+            });
+            u64::from(low) | u64::from(high) << 32
+        }
+    }
+
+    /// The entries of a table for the bytes from `16 * part` on; nothing for others.
+    ///
+    /// # Safety
+    /// The machine must have AVX2.
+    #[inline(always)]
+    unsafe fn look_up(table: __m128i, bytes: __m256i, part: usize) -> __m256i {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe {
+            let index = _mm256_xor_si256(bytes, _mm256_set1_epi8(16 * part as i8));
+            // Sixteen and more come to have the highest bit, for which the shuffle gives zero.
+            let index = _mm256_adds_epu8(index, _mm256_set1_epi8(0x70));
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), index)
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::Neon;
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64 {
+    use std::arch::aarch64::*;
+
+    use super::{ATOMS, Kinds, Nearby, Terms, Vectors};
+
+    /// NEON: sixteen bytes are looked up in 64 at a time.
+    pub struct Neon;
+
+    impl Vectors for Neon {
+        type Fulfilled = [uint8x16_t; 4];
+
+        #[inline(always)]
+        unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds {
+            // SAFETY: every aarch64 machine has NEON; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let (low, high) = (vld1q_u8_x4(table.as_ptr()), vld1q_u8_x4(table.as_ptr().add(64)));
+                let quarters = vld1q_u8_x4(bytes.as_ptr());
+                let quarters = [quarters.0, quarters.1, quarters.2, quarters.3];
+                for (place, &quarter) in quarters.iter().enumerate() {
+                    // An index past its table finds zero in the first look-up, and keeps what was found in the second.
+                    let found = vqtbl4q_u8(low, quarter);
+                    let found = vqtbx4q_u8(found, high, vsubq_u8(quarter, vdupq_n_u8(64)));
+                    vst1q_u8(atoms.as_mut_ptr().add(16 * place), found);
+                }
+                Kinds {
+                    wide: to_mask(quarters.map(|quarter| vcgeq_u8(quarter, vdupq_n_u8(0x80)))),
+                    inside: to_mask(
+                        quarters
+                            .map(|quarter| vcltq_u8(vsubq_u8(quarter, vdupq_n_u8(0x80)), vdupq_n_u8(0x40))),
+                    ),
+                }
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn fulfilled(nearby: Nearby, terms: &Terms) -> [uint8x16_t; 4] {
+            std::array::from_fn(|quarter| {
+                // SAFETY: every aarch64 machine has NEON; what is loaded are the arrays' own bytes: 16 of 64.
+                let look_up = |table: &[u8; ATOMS], atoms: &[u8; 64]| unsafe {
+                    vqtbl2q_u8(vld1q_u8_x2(table.as_ptr()), vld1q_u8(atoms.as_ptr().add(16 * quarter)))
+                };
+                let before = look_up(&terms.before, nearby.before);
+                let at = look_up(&terms.at, nearby.at);
+                let behind = look_up(&terms.behind, nearby.behind);
+                // SAFETY: every aarch64 machine has NEON.
+                unsafe { vandq_u8(vandq_u8(before, at), behind) }
+            })
+        }
+
+        #[inline(always)]
+        unsafe fn places(fulfilled: [uint8x16_t; 4], terms: u8) -> u64 {
+            // SAFETY: every aarch64 machine has NEON.
+            to_mask(fulfilled.map(|quarter| unsafe { vtstq_u8(quarter, vdupq_n_u8(terms)) }))
+        }
+    }
+
+    /// One bit for each byte, of which all bits are set or none: three rounds of adding nearby.
+    #[inline(always)]
+    fn to_mask(bytes: [uint8x16_t; 4]) -> u64 {
+        const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+        // SAFETY: every aarch64 machine has NEON; the load reads the 16 bytes of `WEIGHTS`.
+        unsafe {
+            let weights = vld1q_u8(WEIGHTS.as_ptr());
+            let [a, b, c, d] = bytes.map(|quarter| vandq_u8(quarter, weights));
+            let pairs = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+            vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(pairs, pairs)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte value at every place, and blocks of one byte.
+    fn blocks() -> impl Iterator<Item = [u8; 64]> {
+        let mixed = (0..=255).map(|first: u8| std::array::from_fn(|place| first.wrapping_add(place as u8)));
+        mixed.chain((0..=255).map(|byte: u8| [byte; 64]))
+    }
+
+    fn agrees_with_portable<V: Vectors>() {
+        let table: [u8; 128] = std::array::from_fn(|byte| (byte * 37 % 101 % ATOMS) as u8);
+        let members = |factor: usize| std::array::from_fn(|atom| (atom * factor % 251) as u8);
+        let terms = Terms { before: members(89), at: members(57), behind: members(131) };
+        for block in blocks() {
+            let (mut expected, mut found) = ([0; 64], [0; 64]);
+            // SAFETY: the callers test for the instructions first.
+            let kinds = unsafe {
+                (Portable::atoms(&block, &table, &mut expected), V::atoms(&block, &table, &mut found))
+            };
+            assert_eq!(kinds.0, kinds.1);
+            for (place, byte) in block.iter().enumerate() {
+                assert!(*byte >= 0x80 || expected[place] == found[place], "{block:?} at {place}");
+            }
+            let turned = |by: usize| std::array::from_fn(|place| expected[(place + by) % 64]);
+            let nearby = Nearby { before: &turned(63), at: &expected, behind: &turned(1) };
+            // SAFETY: the callers test for the instructions first.
+            let fulfilled = unsafe { (Portable::fulfilled(nearby, &terms), V::fulfilled(nearby, &terms)) };
+            for some in 0..=255 {
+                // SAFETY: the callers test for the instructions first.
+                unsafe { assert_eq!(Portable::places(fulfilled.0, some), V::places(fulfilled.1, some)) }
+            }
+            let more: [u8; 68] = std::array::from_fn(|place| expected[place % 64]);
+            let (mut expected, mut found) = ([0; 64], [0; 64]);
+            // SAFETY: the callers test for the instructions first.
+            unsafe {
+                Portable::behind(&more, [kinds.0.inside, kinds.0.wide], &mut expected);
+                V::behind(&more, [kinds.0.inside, kinds.0.wide], &mut found);
+            }
+            assert_eq!(expected, found);
+        }
+    }
+
+    #[test]
+    fn every_machine_agrees_with_the_portable_way() {
+        for machine in Instructions::all() {
+            match machine {
+                Instructions::Portable => agrees_with_portable::<Portable>(),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => agrees_with_portable::<Avx2>(),
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx512 => agrees_with_portable::<Avx512>(),
+                #[cfg(target_arch = "aarch64")]
+                Instructions::Neon => agrees_with_portable::<Neon>(),
+            }
+        }
+    }
+
+    #[test]
+    fn the_portable_way_says_what_tables_say() {
+        let table: [u8; 128] = std::array::from_fn(|byte| (byte % 7) as u8);
+        let block: [u8; 64] = std::array::from_fn(|place| place as u8 * 4);
+        let mut atoms = [0; 64];
+        // SAFETY: the portable way asks for nothing.
+        let kinds = unsafe { Portable::atoms(&block, &table, &mut atoms) };
+        assert_eq!(kinds, Kinds { wide: !0 << 32, inside: (1 << 48) - (1 << 32) });
+        let only = |wanted: usize| std::array::from_fn(|atom| if atom == wanted { 0b10 } else { 0b100 });
+        let terms = Terms { before: only(1), at: only(5), behind: only(2) };
+        let nearby = Nearby { before: &[1; 64], at: &atoms, behind: &[2; 64] };
+        // SAFETY: the portable way asks for nothing.
+        let places = unsafe { Portable::places(Portable::fulfilled(nearby, &terms), 0b10) };
+        for (place, byte) in block.iter().enumerate().take(32) {
+            assert_eq!(places >> place & 1 != 0, byte % 7 == 5);
+        }
+    }
+
+    #[test]
+    fn what_is_behind_a_character_is_behind_all_its_bytes() {
+        let atoms: [u8; 68] = std::array::from_fn(|place| place as u8);
+        let mut behind = [0; 64];
+        // SAFETY: the portable way asks for nothing.
+        unsafe { Portable::behind(&atoms, [0b1110_0110 | 1 << 63, 0b1], &mut behind) };
+        assert_eq!(behind[..9], [3, 3, 3, 4, 8, 8, 8, 8, 9]);
+        assert_eq!(behind[62..], [65, 65]);
+    }
+}
