@@ -24,14 +24,13 @@ from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.oniguruma import (
-    GPT_4,
     covers_all_text,
     from_oniguruma,
     matches_every_character,
 )
 from bpetite.formats.shared.printable import to_printable
 from bpetite.formats.shared.sequences import _DEEPSEEK
-from bpetite.patterns import PATTERNS
+from bpetite.patterns import LLAMA3, PATTERNS
 from known_characters import known_text
 
 Json = dict[str, Any]
@@ -39,7 +38,7 @@ Json = dict[str, Any]
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
 TEXTS = [*DIFFICULT_TEXTS, *(path.read_text("utf-8") for path in standard_library_files()[::150])]
 
-QWEN_2 = GPT_4.replace("{1,3}", "")
+QWEN_2 = LLAMA3.replace("{1,3}", "")
 
 
 def theirs(content: bytes) -> Callable[[str], list[int]]:
@@ -89,8 +88,8 @@ def split(*patterns: str, behavior: str = "isolated", invert: bool = False) -> A
 THEIR_KINDS: dict[str, Callable[[], bytes]] = {
     "gpt2": lambda: trained_there(ByteLevel(add_prefix_space=False)),
     "no regex": lambda: trained_there(ByteLevel(add_prefix_space=False, use_regex=False)),
-    "llama 3": lambda: trained_there(split(GPT_4), ignore_merges=True),
-    "gpt-4": lambda: trained_there(split(GPT_4, behavior="removed", invert=True)),
+    "llama 3": lambda: trained_there(split(LLAMA3), ignore_merges=True),
+    "gpt-4": lambda: trained_there(split(LLAMA3, behavior="removed", invert=True)),
     "qwen 2": lambda: trained_there(split(QWEN_2), normalizer=normalizers.NFC()),
     "deepseek": lambda: trained_there(split(*_DEEPSEEK), normalizer=normalizers.Sequence([])),
     "with gaps": lambda: trained_there(split(r"[a-z]+|[0-9]")),
@@ -275,7 +274,7 @@ def base_file() -> bytes:
 
 @pytest.fixture(scope="module")
 def small() -> Json:
-    tok = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=["<|x|>"], pattern=GPT_4)
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=["<|x|>"], pattern=LLAMA3)
     document = json.loads(huggingface.to_bytes(tok.vocabulary))
     assert isinstance(document, dict)
     return document
@@ -484,12 +483,12 @@ def test_an_import_says_what_it_assumed(small: Json, tmp_path: Path) -> None:
 
 
 def test_whether_a_pattern_covers_all_text() -> None:
-    for pattern in (GPT_4, QWEN_2):
+    for pattern in (LLAMA3, QWEN_2):
         assert covers_all_text(pattern)
         assert matches_every_character(pattern)
     for pattern in (r"\p{L}+|\p{N}", r"[\s\S](?!a)", r"[\s\S]*+a|b", r"[^\x07]"):
         assert not covers_all_text(pattern)
-    for pattern in (GPT_4, QWEN_2, *_DEEPSEEK):
+    for pattern in (LLAMA3, QWEN_2, *_DEEPSEEK):
         assert from_oniguruma(pattern) == pattern
 
 

@@ -15,30 +15,70 @@ CL100K = (
     r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
 )
 
-_UPPER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}"
-_LOWER = r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
-_ENDING = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-O200K = "|".join(
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|" + _SPACES
+QWEN3_5 = _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + _SPACES
+
+
+def _by_capitals(upper: str, lower: str, ending: str) -> str:
+    """Return the words of o200k and its relatives: capitals, then small letters, one of the two at least."""
+    before = r"[^\r\n\p{L}\p{N}]?"
+    return f"{before}{upper}*{lower}+{ending}|{before}{upper}+{lower}*{ending}"
+
+
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_WORDS = _by_capitals(_UPPER, _LOWER, f"{_CONTRACTIONS}?")
+O200K = rf"{_WORDS}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
+TEKKEN = rf"{_by_capitals(_UPPER, _LOWER, '')}|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_SPACES}"
+
+_NO_HAN = r"(?:(?!\p{Han})%s)"
+_WORDS_WITHOUT_HAN = _by_capitals(_NO_HAN % _UPPER, _NO_HAN % _LOWER, f"{_CONTRACTIONS}?")
+KIMI_K2 = rf"[\p{{Han}}]+|{_WORDS_WITHOUT_HAN}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{_SPACES}"
+
+NANOCHAT = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*"""
+    r"""|\s*[\r\n]|\s+(?!\S)|\s+"""
+)
+STARCODER = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+
+CJK = "一-龥぀-ゟ゠-ヿ"
+DEEPSEEK_V3 = "|".join(
     [
-        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]*[{_LOWER}]+{_ENDING}",
-        rf"[^\r\n\p{{L}}\p{{N}}]?[{_UPPER}]+[{_LOWER}]*{_ENDING}",
         r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+""",
+        rf"[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}{CJK}]?(?:(?![{CJK}])[\p{{L}}\p{{M}}])+",
+        rf" ?(?:(?![{CJK}])[\p{{P}}\p{{S}}])+[\r\n]*",
         r"\s*[\r\n]+",
-        r"\s+(?!\S)",
+        rf"\s+(?![^\s\p{{N}}{CJK}])",
         r"\s+",
+        rf"(?:(?=[{CJK}])[^\p{{L}}\p{{P}}\p{{S}}])?(?:(?=[{CJK}])[\p{{L}}\p{{M}}])+",
+        rf"(?:(?=[{CJK}])[\p{{P}}\p{{S}}])+",
+        rf"(?:(?=[{CJK}])[^\p{{L}}\p{{M}}\p{{P}}\p{{S}}])+(?!(?=[{CJK}])[\p{{L}}\p{{M}}])",
     ]
 )
+"""Digits, then Chinese and Japanese, then the rest: three patterns, each of which cuts what the one
+before left, as one. Each alternative stops where one of their pieces would end, and sees an end there."""
 
 PATTERNS: dict[str, str] = {
     "gpt2": PRETOKENIZER_PATTERN,
     "cl100k": CL100K,
     "o200k": O200K,
+    "llama3": LLAMA3,
+    "qwen2": LLAMA3.replace("{1,3}", ""),
+    "qwen3.5": QWEN3_5,
+    "deepseek-v3": DEEPSEEK_V3,
+    "tekken": TEKKEN,
+    "kimi-k2": KIMI_K2,
+    "nanochat": NANOCHAT,
+    "starcoder": STARCODER,
     "whitespace": r"\S+|\s+",
     "none": r"(?s:.+)",
 }
-"""The named patterns; the engine scans each of them without a regex machine."""
+"""The named patterns; `docs/patterns.md` says who uses which."""
 
+COVERING = frozenset(PATTERNS.values()) - {DEEPSEEK_V3}
+"""The named patterns that match all text; DeepSeek's leaves out control characters and the like."""
 
 _PART = re.compile(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|.")
 
@@ -78,7 +118,7 @@ def named_pattern(pattern: str) -> str:
     )
 
 
-_WORD = re.compile("[A-Za-z][A-Za-z0-9_-]{2,}")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,}(?:\.[0-9]+)?")
 """What is meant as a name: a regular expression worth using has more to it."""
 
 

@@ -25,7 +25,7 @@ from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes
 from bpetite.formats.shared.published import PUBLISHED
-from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.patterns import COVERING, PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def covering_pattern(pattern: str) -> str:
     >>> covering_pattern("a+")
     '(?:a+)|(?:(?!a+)(?s:.))+'
     """
-    if pattern in PATTERNS.values():
+    if pattern in COVERING:
         return pattern
     if not same_pattern(read_pattern(pattern, "rust"), pattern):
         raise ValueError(f"pattern {pattern!r:.200}: tiktoken would read it differently")

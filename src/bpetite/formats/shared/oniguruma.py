@@ -14,7 +14,7 @@ import sys
 import regex
 
 from bpetite._engine import read_pattern, same_pattern
-from bpetite.patterns import CL100K, PATTERNS
+from bpetite.patterns import CL100K, COVERING
 
 _SPELLED = {
     # The interval ends its alternative, so whether it is possessive makes no difference; nor does `$` after a
@@ -22,15 +22,6 @@ _SPELLED = {
     CL100K: CL100K.replace("{1,3}+", "{1,3}"),
 }
 _UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
-
-GPT_4 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""What exports of GPT-4's and Llama 3's tokenizers hold; Qwen's differ in the digits."""
-
-_COVERING = frozenset({*PATTERNS.values(), GPT_4, GPT_4.replace("{1,3}", "")})
-"""Patterns known to match all text, so that it need not be found out again."""
 
 _ESCAPE = r"\\(?:[pP]\{[A-Za-z_]+\}|[sSdDrntfv]|[^\w\s])"
 _RANGE_FREE = rf"(?:{_ESCAPE}|(?!&&|--|~~)[^\\\[\]])"
@@ -55,8 +46,8 @@ def to_oniguruma(pattern: str) -> str:
     >>> to_oniguruma(r"\\p{N}{1,3}|\\s+")
     '\\\\p{N}{1,3}|\\\\s+'
     """
-    if pattern in PATTERNS.values():
-        return _SPELLED.get(pattern, pattern)
+    if pattern in _SPELLED:
+        return _SPELLED[pattern]
     for written in (pattern, pattern.replace("(?s:", "(?m:")):
         try:
             if same_pattern(read_pattern(written, "oniguruma"), pattern):
@@ -78,10 +69,10 @@ def from_oniguruma(written: str) -> str:
 def covers_all_text(pattern: str) -> bool:
     """Whether there is no text of which the pattern leaves a part unmatched (False also if that is not sure).
 
-    >>> covers_all_text(GPT_4), covers_all_text(r"\\p{L}+")
+    >>> covers_all_text(CL100K), covers_all_text(r"\\p{L}+")
     (True, False)
     """
-    return pattern in _COVERING or matches_every_character(pattern)
+    return pattern in COVERING or matches_every_character(pattern)
 
 
 @functools.lru_cache(maxsize=16)

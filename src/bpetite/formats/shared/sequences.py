@@ -8,41 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bpetite.patterns import PATTERNS
-
-_CJK = "一-龥぀-ゟ゠-ヿ"
+from bpetite.patterns import CJK, DEEPSEEK_V3, PATTERNS
 
 _DEEPSEEK = (
     r"\p{N}{1,3}",
-    f"[{_CJK}]+",
+    f"[{CJK}]+",
     r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
     r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 )
 """DeepSeek V3 and R1: digits, then Chinese and Japanese, then the rest."""
 
-_CJK_WORD = rf"(?:(?=[{_CJK}])[^\p{{L}}\p{{P}}\p{{S}}])?(?:(?=[{_CJK}])[\p{{L}}\p{{M}}])+"
-_CJK_MARKS = rf"(?:(?=[{_CJK}])[\p{{P}}\p{{S}}])+"
-_DEEPSEEK_JOINED = "|".join(
-    [
-        _DEEPSEEK[0],
-        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+""",
-        rf"[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}{_CJK}]?(?:(?![{_CJK}])[\p{{L}}\p{{M}}])+",
-        rf" ?(?:(?![{_CJK}])[\p{{P}}\p{{S}}])+[\r\n]*",
-        r"\s*[\r\n]+",
-        rf"\s+(?![^\s\p{{N}}{_CJK}])",
-        r"\s+",
-        _CJK_WORD,
-        _CJK_MARKS,
-        # What the third pattern leaves unmatched in a piece of the second is a piece of its own.
-        rf"(?:(?!{_CJK_WORD}|{_CJK_MARKS})[{_CJK}])+",
-    ]
-)
-
 _GPT2_BETWEEN_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|%s| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
 """GPT-2's pattern on what lies between digits: there its own digits match nothing, and a digit is an end."""
 
 _SINGLE: dict[tuple[str, ...], str] = {
-    _DEEPSEEK: _DEEPSEEK_JOINED,
+    _DEEPSEEK: DEEPSEEK_V3,
     **{
         (digits, PATTERNS["gpt2"]): _GPT2_BETWEEN_DIGITS % digits
         for digits in (r"\p{N}", r"\p{N}+", r"\p{N}{1,3}", r"\p{N}{1,2}")
