@@ -46,7 +46,8 @@ impl Compiled {
 
     fn automaton(expression: &Expression) -> Option<Self> {
         let automaton = Box::new(Automaton::new(expression)?);
-        let masks = LocalRules::new(&automaton).and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
+        let rules = LocalRules::new(&automaton).filter(|rules| rules.pays);
+        let masks = rules.and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
         let cuts = automaton.safe_cuts();
         Some(Self::Automaton { automaton, masks, cuts })
     }

@@ -63,6 +63,8 @@ type Triple = (u8, u8, u8);
 pub struct LocalRules {
     /// Whether the pattern matches all text.
     pub covers: bool,
+    /// Whether they are so seldom unsure that they are faster than the automaton alone.
+    pub pays: bool,
     /// A piece begins.
     pub begins: Relation,
     /// A piece begins if one begins at the character before, and not otherwise.
@@ -111,7 +113,8 @@ impl LocalRules {
                 may_stay_open.insert(*state);
             }
         }
-        (fewest <= sample.atoms.len() / MOST_UNSURE).then_some(best)
+        best.pays = fewest <= sample.atoms.len() / MOST_UNSURE;
+        Some(best)
     }
 }
 
@@ -289,6 +292,7 @@ impl<'a> Supposition<'a> {
         let everything = everything(self.atoms);
         let mut rules = LocalRules {
             covers: self.automaton.matches_all_text(),
+            pays: true,
             begins: Relation::new(),
             begins_with_before: Relation::new(),
             begins_without_before: Relation::new(),

@@ -878,6 +878,6 @@ mod tests {
     fn what_only_the_machine_can_do_is_spelled_for_it() {
         assert_eq!(parse("^").unwrap(), Expression::Machine(r"\A".into()));
         assert_eq!(parse(r"(?<=a)").unwrap(), Expression::Machine("(?<=a)".into()));
-        assert_eq!(spell(&parse(r"(?P<x>a|b)(c)(?P=x)\2").unwrap()), r"(a|b)(c)(?:\1)(?:\2)");
+        assert_eq!(spell(&parse(r"(?P<x>a|b)(c)(?P=x)\2").unwrap()), r"([\x{61}-\x{62}])(c)(?:\1)(?:\2)");
     }
 }
