@@ -6,9 +6,26 @@ use super::expression::Expression;
 use super::local::LocalRules;
 use super::machine::{Gaps, RegexMachine};
 use super::masks::MaskScanner;
-use super::syntax::parse;
+use super::syntax::{parse, steps};
 use super::{Batch, Scanner, State, on_large_stack};
 use crate::error::Result;
+use crate::memory;
+
+/// A pattern of so many steps and so few groups within each other needs no more stack than any thread has.
+const FEW_STEPS: u64 = 200;
+const FEW_NESTED: usize = 4;
+
+fn is_nested_deeply(source: &str) -> bool {
+    let depths = source.bytes().scan(0_usize, |depth, byte| {
+        *depth = match byte {
+            b'(' => *depth + 1,
+            b')' => depth.saturating_sub(1),
+            _ => *depth,
+        };
+        Some(*depth)
+    });
+    depths.max().unwrap_or(0) > FEW_NESTED
+}
 
 /// How text is cut by a pattern, from the fastest way to the slowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +52,15 @@ pub enum Compiled {
 impl Compiled {
     /// Understand a regular expression. One that cannot be run is an error that says why.
     pub fn new(source: &str) -> Result<Self> {
+        memory::ensure_spare()?;
+        if !is_nested_deeply(source) {
+            let expression = parse(source)?;
+            if steps(&expression) <= FEW_STEPS
+                && let Some(compiled) = Self::automaton(&expression)
+            {
+                return Ok(compiled);
+            }
+        }
         on_large_stack(|| {
             let expression = parse(source)?;
             match Self::automaton(&expression) {

@@ -122,7 +122,7 @@ fn spell_set(set: &CharSet, spelled: &mut String) {
 }
 
 /// How many sets the expression has once its repetitions are written out.
-fn steps(expression: &Expression) -> u64 {
+pub fn steps(expression: &Expression) -> u64 {
     match expression {
         Expression::Sequence(parts) | Expression::Choice(parts) => {
             parts.iter().fold(1, |sum, part| steps(part).saturating_add(sum))
