@@ -87,19 +87,20 @@ impl HashSeed {
     /// A seed that nothing else has.
     pub fn random() -> Self {
         let random = RandomState::new();
-        Self([0, 1, 2].map(|number: u64| random.hash_one(number)))
+        // Odd, so that no factor is zero and none of a number's low bits is lost.
+        Self([0, 1, 2].map(|number: u64| random.hash_one(number) | 1))
     }
 
-    /// The hash of a short pretoken; all its bits are equally good.
+    /// The hash of a short pretoken; all its bits are equally good. One product alone leaves numbers in a row in a row.
     #[inline(always)]
     pub fn hash(self, key: Key) -> u64 {
-        fold(key.low ^ self.0[0], key.high ^ self.0[1])
+        fold(fold(key.low ^ self.0[0], key.high ^ self.0[1]), self.0[2])
     }
 
     /// The hash of a number.
     #[inline(always)]
     pub fn hash_number(self, number: u64) -> u64 {
-        fold(number ^ self.0[0], self.0[1])
+        fold(fold(number ^ self.0[0], self.0[1]), self.0[2])
     }
 
     /// The hash of a pretoken of any length.
