@@ -141,7 +141,7 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "one merge again and again": (
         "huggingface",
         lambda: tokenizer_json([], [["a", "b"]] * 300_000),
-        "merge 1, b'a' and b'b', stands twice",
+        "merge 1, b'a' and b'b', appears twice",
     ),
     "merges from the last to the first": (
         "huggingface",
@@ -177,7 +177,7 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
                 "vocab": [{"rank": rank, "token_bytes": "YQ=="} for rank in range(100_000)],
             }
         ).encode(),
-        "stands twice",
+        "appears twice",
     ),
     "deep artifact": ("artifact", lambda: b"[" * 4_000_000, "nested"),
     "text for counts": ("counts", lambda: b"PAR1" * 1_000_000, "no whole Parquet file"),

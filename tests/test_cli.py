@@ -140,8 +140,8 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
     check_failed(bpetite("decode", "--model", model, "--ids", 97, 999_999), "999999")
     check_failed(bpetite("decode", "--model", model, "--ids", 0x80), "utf-8")
     check_failed(bpetite("decode", "--model", model, stdin=b"[97, x]"), "'x' is not an id")
-    check_failed(bpetite("decode", "--model", model, stdin=b"[97, 1"), "stdin: the array of ids does not end")
-    check_failed(bpetite("decode", "--model", model, stdin=b"97]"), "stdin: the array of ids does not begin")
+    check_failed(bpetite("decode", "--model", model, stdin=b"[97, 1"), "stdin: the array of ids has no ]")
+    check_failed(bpetite("decode", "--model", model, stdin=b"97]"), "stdin: the array of ids has no [")
     check_failed(bpetite("encode", "--model", model, stdin=b"\xff"), "stdin", "byte 0")
     check_failed(
         bpetite("encode", "--model", model, "--text", "a\udcff"), "--text: not valid UTF-8 at byte 1"

@@ -122,7 +122,10 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
     tok.to_gpt2(tmp_path / "gpt2" / "vocab.json", tmp_path / "gpt2" / "merges.txt")
     for arguments, message in [
         ((tmp_path / "gpt2", tmp_path / "o.json", "--special-token", "<x>=999"), "'<x>' has id"),
-        ((folder / "tok.json", tmp_path / "o.json", "--special-token", "<x>"), "'<x>' is no special token"),
+        (
+            (folder / "tok.json", tmp_path / "o.json", "--special-token", "<x>"),
+            "'<x>' is not a special token",
+        ),
         ((folder / "tok.json", tmp_path / "o.json", "--pattern", "o200k"), "not o200k"),
         ((tmp_path / "t.tiktoken", tmp_path / "o.json"), "--pattern"),
         ((tmp_path / "none.json", tmp_path / "o.json"), "No such file"),

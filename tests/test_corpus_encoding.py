@@ -315,7 +315,7 @@ def test_a_long_document_is_encoded_in_pieces_to_the_same_ids(
 
 
 REFUSED = [
-    ({"append_special": "<|none|>"}, "append_special: '<|none|>' is no special token"),
+    ({"append_special": "<|none|>"}, "append_special: '<|none|>' is not a special token"),
     ({"dtype": "int32"}, "dtype must be auto, uint16 or uint32"),
 ]
 

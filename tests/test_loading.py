@@ -66,7 +66,7 @@ def test_an_artifact_and_a_tokenizer_json_are_told_by_their_keys(tok: Tokenizer,
     assert Tokenizer.load(tmp_path / "a").assumptions == ()
     with pytest.raises(ValueError, match=r"b: its pattern is .*, not cl100k"):
         Tokenizer.load(tmp_path / "b", pattern="cl100k")
-    with pytest.raises(ValueError, match="'<x>' is no special token there"):
+    with pytest.raises(ValueError, match="'<x>' is not a special token there"):
         Tokenizer.load(tmp_path / "b", special_tokens=["<x>"])
     with pytest.raises(ValueError, match="has id 399 there, not 7"):
         Tokenizer.load(tmp_path / "b", special_tokens={END: 7})
@@ -163,11 +163,11 @@ TEKKEN_BROKEN: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     (r"vocab\[3\].token_bytes: '' is not", lambda d: d["vocab"][3].update(token_bytes="")),
     (r"vocab\[3\].token_bytes: 5 is not", lambda d: d["vocab"][3].update(token_bytes=5)),
     (r"vocab\[3\].token_bytes: 'é' is not", lambda d: d["vocab"][3].update(token_bytes="é")),
-    ("stands twice", lambda d: d["vocab"][3].update(token_bytes="AA==")),
+    ("appears twice", lambda d: d["vocab"][3].update(token_bytes="AA==")),
     ("special_tokens must be a list", lambda d: d.update(special_tokens={})),
     (r"special_tokens\[0\] must have a rank", lambda d: d.update(special_tokens=[5])),
     (r"special_tokens\[0\] must have", lambda d: d.update(special_tokens=[{"rank": 30, "token_str": "a"}])),
-    ("a text stands twice", lambda d: d.update(special_tokens=[{"rank": 1, "token_str": "<SPECIAL_2>"}])),
+    ("a text appears twice", lambda d: d.update(special_tokens=[{"rank": 1, "token_str": "<SPECIAL_2>"}])),
 ]
 
 
@@ -204,8 +204,8 @@ def test_js_tiktokens_json_is_read(tok: Tokenizer, tmp_path: Path) -> None:
         ({"bpe_ranks": "! x YQ=="}, "does not begin with ! and a rank"),
         ({"bpe_ranks": "! 99999999999 YQ=="}, "does not begin with ! and a rank"),
         ({"bpe_ranks": "! 0 YQ"}, "'YQ' is not the base64 of a token"),
-        ({"bpe_ranks": "! 0 YQ==\n! 0 Yg=="}, "line 2: rank 0 stands twice"),
-        ({"bpe_ranks": "! 0 YQ== YQ=="}, "b'a' stands twice"),
+        ({"bpe_ranks": "! 0 YQ==\n! 0 Yg=="}, "line 2: rank 0 appears twice"),
+        ({"bpe_ranks": "! 0 YQ== YQ=="}, "b'a' appears twice"),
         ({"bpe_ranks": "! 0 YQ=="}, "no line holds the single byte"),
     ],
 )
@@ -308,9 +308,12 @@ def test_other_tokenizers_in_gguf_are_refused_by_name(
         ({"kinds": numbers_field("tokenizer.ggml.token_type", [1])}, "token_type has 1 values for"),
         ({"kinds": b""}, "token_type must be an array of integers|cut off"),
         ({"tokens": numbers_field("tokenizer.ggml.tokens", [1])}, "tokens must be an array of strings"),
-        ({"merges": strings_field("tokenizer.ggml.merges", ["a b c"])}, r"merges\[0\]: 'a b c' is no pair"),
-        ({"merges": strings_field("tokenizer.ggml.merges", ["a qqq"])}, "which no token is"),
-        ({"arch": string_field("tokenizer.ggml.pre", "x")}, "'tokenizer.ggml.pre' stands twice"),
+        (
+            {"merges": strings_field("tokenizer.ggml.merges", ["a b c"])},
+            r"merges\[0\]: 'a b c' is not a pair",
+        ),
+        ({"merges": strings_field("tokenizer.ggml.merges", ["a qqq"])}, "which is not a token"),
+        ({"arch": string_field("tokenizer.ggml.pre", "x")}, "'tokenizer.ggml.pre' appears twice"),
         ({"arch": text_value(b"\xff\xfe") + struct.pack("<IB", 0, 1)}, "not valid UTF-8 at byte"),
         ({"arch": text_value("a") + struct.pack("<I", 77)}, "there is no kind of value 77"),
         ({"arch": text_value("a") + struct.pack("<IIQ", 9, 9, 2**60)}, "an array of kind 9 cannot be read"),

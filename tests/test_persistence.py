@@ -294,7 +294,7 @@ def test_a_missing_key_is_a_key_error_that_names_it(
         (b"{", "not an artifact"),
         (b"[]", "one JSON object, not a list"),
         (b"null", "one JSON object, not null"),
-        (b'{"a": 1, "a": 1}', "'a' stands twice"),
+        (b'{"a": 1, "a": 1}', "'a' appears twice"),
         (b'{"schema_version": NaN}', "NaN"),
         (b'{"schema_version": Infinity}', "Infinity"),
         (b"\xff\xfe{}", "not valid UTF-8 at byte 0"),

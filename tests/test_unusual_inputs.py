@@ -183,4 +183,4 @@ def test_a_size_of_shards_may_have_a_unit(tmp_path: Path, capsys: pytest.Capture
         assert json.loads((output / "manifest.json").read_bytes())["options"]["shard_size"] == stored
         assert np.load(output / "shard-000000.npy").size == 6000 or stored < 6000
     assert run([*arguments, "--output", str(tmp_path / "x"), "--shard-size", "many"]) == 1
-    assert "--shard-size: 'many' is no size" in capsys.readouterr().err
+    assert "--shard-size: 'many' is not a size" in capsys.readouterr().err

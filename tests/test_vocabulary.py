@@ -54,7 +54,7 @@ def test_equal_tokens_take_their_ids_in_the_order_of_merges() -> None:
         (BASE | {-1: b"ab"}, [(97, 98)], {}, "between 0 and"),
         (BASE | {2**32: b"ab"}, [(97, 98)], {}, "between 0 and"),
         ({0.5 + byte: bytes([byte]) for byte in range(256)}, [], {}, "integers"),
-        (BASE, [(97, 98)], {}, "makes b'ab', which no token is"),
+        (BASE, [(97, 98)], {}, "makes b'ab', which is not a token"),
         (BASE | {256: b"ab"}, [(97, 98), (97, 98)], {}, "pair .97, 98. is given twice"),
         (BASE | {256: b"ab"}, [(97, 300)], {}, "id 300, which no token has"),
         (BASE | {256: b"abc", 257: b"bc"}, [(97, 257), (98, 99)], {}, "no earlier merge makes"),

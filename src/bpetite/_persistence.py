@@ -161,7 +161,7 @@ def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
             raise KeyError(f"{os.fspath(path)}: {key} is missing")
     for key in document:
         if key not in keys:
-            refuse(path, f"{key!r} is no key of schema {document['schema_version']}")
+            refuse(path, f"{key!r} is not a key of schema {document['schema_version']}")
 
 
 def _object(path: Path, document: Json, key: str) -> Json:
@@ -399,7 +399,7 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     _check_rules(path, document, _SCHEMA_2_KEYS)
     base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
     if len(set(base_ids)) != BASE_VOCAB_SIZE:
-        refuse(path, "base_ids: an id stands twice")
+        refuse(path, "base_ids: an id appears twice")
     merges = _merge_rows(path, document)
     unmerged = _unmerged(path, document, base_ids, merges[:, 2])
     tokens = {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged}
@@ -413,7 +413,7 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check what schemas 2 and 3 hold alike."""
     for key in document:
         if key not in (*keys, "token_flags"):
-            refuse(path, f"{key!r:.80} is no key of schema {document['schema_version']}")
+            refuse(path, f"{key!r:.80} is not a key of schema {document['schema_version']}")
     _check_keys(path, document, (*keys, "token_flags") if "token_flags" in document else keys)
     if document["unicode_version"] != UNICODE_VERSION:
         refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")

@@ -92,7 +92,7 @@ class Counts:
         A path means what it means on the command line: text, JSON lines or Parquet, plain or packed, told by
         name and content unless `input_format` says what all of them are. A document is a text file, or what
         `separator` ends in it; the field `text_field` of a JSON line; the column `text_column` of a row.
-        `invalid` says what becomes of a document that is no text: an `"error"`, or `"replace"` or `"skip"`.
+        `invalid` says what becomes of a document that is not text: an `"error"`, or `"replace"` or `"skip"`.
         A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice.
 
         `progress` is called with `("counting", bytes, of how many)` and `("documents", how many, 0)`.

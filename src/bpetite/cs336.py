@@ -160,6 +160,6 @@ def _pairs_of_ids(tokens: Mapping[int, bytes], merges: Iterable[BytesPair]) -> l
     for rank, (left, right) in enumerate(merges):
         for part in (left, right):
             if part not in id_of:
-                raise ValueError(f"merge {rank} is made of {part!r}, which no token is")
+                raise ValueError(f"merge {rank} is made of {part!r}, which is not a token")
         pairs.append((id_of[left], id_of[right]))
     return pairs

@@ -503,7 +503,7 @@ def checked_normalization(normalization: object) -> Normalization | None:
     steps: list[Step] = []
     for step in listed:
         if not isinstance(step, list | tuple) or not step or not all(isinstance(word, str) for word in step):
-            raise ValueError(f"normalization: {step!r:.80} is no list of a name and what it is given")
+            raise ValueError(f"normalization: {step!r:.80} is not a list of a name and what it is given")
         if ARGUMENTS.get(step[0]) != len(step) - 1:
             raise ValueError(f"normalization: {step!r:.80} is not one of {', '.join(ARGUMENTS)}")
         for word in step:
@@ -572,7 +572,7 @@ def _find_merge_ids(tokens: Mapping[int, bytes], merges: Sequence[Pair]) -> list
         except KeyError as unknown:
             raise ValueError(f"merge {rank} is made of id {unknown.args[0]}, which no token has") from None
         if token not in ids_of:
-            raise ValueError(f"merge {rank} makes {token!r:.80}, which no token is")
+            raise ValueError(f"merge {rank} makes {token!r:.80}, which is not a token")
         first = ids_of[token][0]
         merge_ids.append(next(free[token], first) if token in free else first)
     return merge_ids

@@ -41,6 +41,6 @@ def number_with_unit(name: str, value: Any) -> Any:
         return value
     match = _NUMBER.fullmatch(value.strip())
     if match is None or (match[3] and not match[2]):
-        raise ValueError(f"{name}: {value!r} is no size such as 4096, 500MB, 2GB or 1.5GiB")
+        raise ValueError(f"{name}: {value!r} is not a size such as 4096, 500MB, 2GB or 1.5GiB")
     unit = 1024 if match[3] else 1000
     return int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))

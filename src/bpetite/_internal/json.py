@@ -48,9 +48,9 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):
         counts = Counter(key for key, _ in pairs)
-        raise ValueError(f"key {counts.most_common(1)[0][0]!r:.80} stands twice")
+        raise ValueError(f"key {counts.most_common(1)[0][0]!r:.80} appears twice")
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -123,7 +123,7 @@ def _difference(tokenizer: Tokenizer, path: str, options: argparse.Namespace) ->
     for text, token_id in _specials(options).items():
         actual = tokenizer.special_tokens.get(text)
         if actual is None:
-            return f"{path}: {text!r} is no special token there"
+            return f"{path}: {text!r} is not a special token there"
         if token_id not in (None, actual):
             return f"{path}: special token {text!r} has id {actual} there, not {token_id}"
     return None

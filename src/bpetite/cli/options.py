@@ -50,10 +50,15 @@ def check_output(path: str, *, force: bool) -> None:
 def add_rules(command: argparse.ArgumentParser) -> None:
     """Declare the rules by which is counted and trained."""
     add = command.add_argument
-    add("--dialect", choices=list(DIALECTS), default="bpetite", help="the rules (default: %(default)s)")
+    add(
+        "--dialect",
+        choices=list(DIALECTS),
+        default="bpetite",
+        help="which rules decide ties, ids and special tokens (default: %(default)s)",
+    )
     add(
         "--pattern",
-        help=f"what a pretoken is: {', '.join(PATTERNS)}, or a regular expression (default: gpt2)",
+        help=f"how to cut text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)",
     )
     add(
         "--special-token",
@@ -67,7 +72,7 @@ def add_rules(command: argparse.ArgumentParser) -> None:
         dest="special_token",
         action=_LinesOfFile,
         metavar="FILE",
-        help="more of them: a UTF-8 file with one in each line",
+        help="special tokens from a UTF-8 file, one in each line",
     )
 
 

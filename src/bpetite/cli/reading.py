@@ -20,7 +20,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--invalid",
         choices=("error", "replace", "skip"),
         default="error",
-        help="a document that is not text is an error (the default), mended with U+FFFD, or left out",
+        help="a document that is not text is an error (the default), repaired with U+FFFD, or left out",
     )
     add(
         "--input-format",

@@ -115,7 +115,9 @@ class Job:
         if options.append_special is not None:
             if options.append_special not in tokenizer.special_tokens:
                 known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-                raise ValueError(f"append_special: {options.append_special!r} is no special token ({known})")
+                raise ValueError(
+                    f"append_special: {options.append_special!r} is not a special token ({known})"
+                )
             appended = tokenizer.special_tokens[options.append_special]
         specials = tokenizer.special_tokens if options.special != "text" else ()
         reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))

@@ -209,7 +209,7 @@ class Manifest:
             content = path.read_bytes()
         except FileNotFoundError:
             if (folder / JOURNAL).exists():
-                raise ValueError(f"{folder}: not finished; encode-corpus --resume goes on with it") from None
+                raise ValueError(f"{folder}: not finished; encode-corpus --resume finishes it") from None
             raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
         try:
             stored = json.loads(content)

@@ -35,7 +35,7 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     """Return the manifest of a folder in which everything is done; refuse one that may not be written to."""
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; --resume goes on with a stopped run")
+        raise FileExistsError(f"{folder} is not empty; --resume continues a stopped run")
     if not (folder / MANIFEST).exists():
         return None
     manifest = Manifest.load(folder)

@@ -104,7 +104,7 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     special_ids = set(specials.values())
     ids = {text: token_id for token_id, text in enumerate(texts) if token_id not in special_ids}
     if len(ids) + len(specials) != len(texts):
-        refuse(path, "tokenizer.ggml.tokens: a token stands twice")
+        refuse(path, "tokenizer.ggml.tokens: a token appears twice")
     vocabulary = vocabulary_of_pairs(
         path,
         ids,
@@ -135,7 +135,7 @@ def _special_tokens(path: Path, texts: list[str], kinds: list[int]) -> tuple[dic
     for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
         if kind in (_CONTROL, _USER_DEFINED) and text:
             if text in specials:
-                refuse(path, f"tokenizer.ggml.tokens: special token {text!r:.80} stands twice")
+                refuse(path, f"tokenizer.ggml.tokens: special token {text!r:.80} appears twice")
             specials[text] = token_id
             if kind == _USER_DEFINED:
                 added.add(text)
@@ -160,7 +160,7 @@ class _Reader:
         for _ in range(self._count(13)):
             key = self._string(_LONGEST_KEY)
             if key in found:
-                refuse(self._path, f"key {key!r:.80} stands twice")
+                refuse(self._path, f"key {key!r:.80} appears twice")
             wanted = key.startswith("tokenizer.ggml.")
             found[key] = self._value(self._number("I"), key, wanted=wanted)
         return found

@@ -201,7 +201,7 @@ def _spelled_or_plain(path: Path, spelled: str) -> bytes:
     try:
         return spelled.encode("utf-8")
     except UnicodeEncodeError as lone:
-        refuse(path, f"{spelled!r:.80} is no text: {lone.reason}")
+        refuse(path, f"{spelled!r:.80} is not text: {lone.reason}")
 
 
 def _ids(path: Path, content: bytes) -> dict[str, int]:
@@ -248,5 +248,5 @@ def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:
             left, right = line.split(" ")
             pairs.append((spellings[left], spellings[right]))
         except (KeyError, ValueError):
-            refuse(path, f"line {number} is no merge: {line!r:.80}")
+            refuse(path, f"line {number} is not a merge: {line!r:.80}")
     return pairs

@@ -107,7 +107,7 @@ class _Reader:
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as lone:
-            self._refuse(f"{place}: {text!r:.80} is no text: {lone.reason}")
+            self._refuse(f"{place}: {text!r:.80} is not text: {lone.reason}")
         return text
 
     def _flag(self, parent: Json, place: str, default: bool) -> bool:
@@ -121,7 +121,7 @@ class _Reader:
 
     def _id(self, value: object, place: str) -> int:
         if type(value) is not int or not 0 <= value <= LARGEST_ID:
-            self._refuse(f"{place}: {value!r:.80} is no id from 0 to {LARGEST_ID}")
+            self._refuse(f"{place}: {value!r:.80} is not an id from 0 to {LARGEST_ID}")
         return cast(int, value)
 
     # The model -----------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class _Reader:
             token = self._object(value, place)
             content = self._string(token.get("content"), f"{place}.content")
             if content in specials or not content:
-                self._refuse(f"{place}: {content!r:.80} " + ("stands twice" if content else "is empty"))
+                self._refuse(f"{place}: {content!r:.80} " + ("appears twice" if content else "is empty"))
             expected = ids.get(content, next_id)  # the model's, or else the first past all others
             token_id = self._id(token.get("id"), f"{place}.id")
             if token_id != expected:

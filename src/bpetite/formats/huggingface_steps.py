@@ -307,7 +307,7 @@ def _string(value: object, place: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as lone:
-        raise ValueError(f"{place}: {value!r:.80} is no text: {lone.reason}") from None
+        raise ValueError(f"{place}: {value!r:.80} is not text: {lone.reason}") from None
     return value
 
 

@@ -39,5 +39,5 @@ def _add_line(path: Path, tokens: dict[int, bytes], number: int, line: str) -> N
         if not token:
             refuse(path, f"{place}: {one!r:.80} is not the base64 of a token")
         if rank in tokens or rank > LARGEST_ID:
-            refuse(path, f"{place}: rank {rank} stands twice or is more than {LARGEST_ID}")
+            refuse(path, f"{place}: rank {rank} appears twice or is more than {LARGEST_ID}")
         tokens[rank] = token

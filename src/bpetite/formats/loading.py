@@ -88,7 +88,7 @@ def _check_given(
         actual = vocabulary.special_tokens.get(text)
         wanted = special_tokens[text] if isinstance(special_tokens, Mapping) else actual
         if actual is None:
-            refuse(name, f"{text!r} is no special token there")
+            refuse(name, f"{text!r} is not a special token there")
         if wanted != actual:
             refuse(name, f"special token {text!r} has id {actual} there, not {wanted}")
 

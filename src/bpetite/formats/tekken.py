@@ -84,5 +84,5 @@ def _special_tokens(path: Path, listed: Any, count: int) -> dict[str, int]:
             names[rank] = text
     specials = {names.get(rank, f"<SPECIAL_{rank}>"): rank for rank in range(count)}
     if len(specials) < count:
-        refuse(path, "special_tokens: a text stands twice")
+        refuse(path, "special_tokens: a text appears twice")
     return specials

@@ -120,9 +120,9 @@ def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
             refuse(path, f"line {number}: {spelled!r:.80} is not the base64 of a token")
         rank = int(written) if written.isdigit() and len(written) <= 10 else -1
         if not 0 <= rank <= LARGEST_ID:
-            refuse(path, f"line {number}: {written!r:.80} is no rank from 0 to {LARGEST_ID}")
+            refuse(path, f"line {number}: {written!r:.80} is not a rank from 0 to {LARGEST_ID}")
         if rank in tokens:
-            refuse(path, f"line {number}: rank {rank} stands twice")
+            refuse(path, f"line {number}: rank {rank} appears twice")
         tokens[rank] = token
     check_distinct(path, tokens)
     return dict(sorted(tokens.items()))
@@ -142,11 +142,11 @@ def from_base64(spelled: str) -> bytes | None:
 
 
 def check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
-    """Refuse a token that stands twice, and a file without bytes."""
+    """Refuse a token that appears twice, and a file without bytes."""
     rank_of = {token: rank for rank, token in tokens.items()}
     if len(rank_of) != len(tokens):
         first, token = next((rank, token) for rank, token in tokens.items() if rank_of[token] != rank)
-        refuse(path, f"token {token!r:.80} stands twice, at ranks {first} and {rank_of[token]}")
+        refuse(path, f"token {token!r:.80} appears twice, at ranks {first} and {rank_of[token]}")
     missing = [byte for byte in IN_TEXTS if bytes([byte]) not in rank_of]
     if missing:
         refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")

@@ -1,4 +1,4 @@
-"""Documents in, batches of a few megabytes out; what is no text is refused, mended or left out here."""
+"""Documents in, batches of a few megabytes out; what is not text is refused, repaired or left out here."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def decoded(name: str, batch: Batch) -> list[str]:
 
 @contextlib.contextmanager
 def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
-    """Have a document that is no text refused by the name of its input, and its number there."""
+    """Have a document that is not text refused by the name of its input, and its number there."""
     try:
         yield
     except ValueError:

@@ -39,7 +39,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     count.add_argument(
-        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it"
+        "--input",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
     )
     add_output(count, "where the counts go (Parquet)")
     add_rules(count)

@@ -47,7 +47,7 @@ def _ids_from_stdin() -> list[int]:
     """Read ids from stdin: a JSON array, or numbers between white space."""
     text = utf8("stdin", sys.stdin.buffer.read()).strip()
     if text.startswith("[") != text.endswith("]"):
-        raise ValueError(f"stdin: the array of ids does not {'end' if text.startswith('[') else 'begin'}")
+        raise ValueError(f"stdin: the array of ids has no {']' if text.startswith('[') else '['}")
     words = text.removeprefix("[").removesuffix("]").replace(",", " ").split()
     for word in words:
         if not (word.isascii() and word.isdecimal()):

@@ -39,31 +39,31 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     encode = add_command(
         commands,
         "encode-corpus",
-        "Encode a corpus into a folder of token files. What was stopped goes on with --resume.",
+        "Encode a corpus into a folder of token files. A run that was stopped continues with --resume.",
         _EXAMPLES,
     )
     add_model(encode)
     add = encode.add_argument
     add("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
-    add("--resume", action="store_true", help="go on where a stopped run was (or begin)")
+    add("--resume", action="store_true", help="continue a run that was stopped, or start one")
     add(
         "--format",
         choices=("npy", "bin", "megatron"),
         default="npy",
-        help="of the shards: NumPy arrays, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)",
+        help="format of the shards: NumPy, raw ids, or Megatron-LM's .bin and .idx (default: %(default)s)",
     )
     add(
         "--dtype",
         choices=("auto", "uint16", "uint32", "int32"),
         default="auto",
-        help="of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)",
+        help="type of the ids (default: uint16 if every id fits, else uint32, or int32 for megatron)",
     )
     add(
         "--shard-size",
         default="100M",
         metavar="TOKENS",
-        help="a shard ends with the document that brings it to this many tokens (default: %(default)s)",
+        help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
     )
     add("--append-special", metavar="TEXT", help="a special token that ends every document")
     add_special(encode)

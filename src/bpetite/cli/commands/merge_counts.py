@@ -23,7 +23,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         nargs="+",
         required=True,
         metavar="PATH",
-        help="files, folders or globs of counts; PATH:2.5 weighs one",
+        help="files, folders or globs of counts; PATH:2.5 counts one 2.5 times",
     )
     add_output(merge, "where the sum goes (Parquet)")
     add_memory_limit(merge)

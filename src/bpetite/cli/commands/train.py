@@ -41,7 +41,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 weighs it")
+    source.add_argument(
+        "--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times"
+    )
     source.add_argument("--counts", nargs="+", metavar="PATH", help="files that `bpetite count` made")
     add = command.add_argument
     add("--vocab-size", type=int, required=True, metavar="N", help="how large the vocabulary may get")

@@ -22,11 +22,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Check a folder of token files. Every file is hashed, and samples of the documents are decoded.",
         _EXAMPLES,
     )
-    verify.add_argument("folder", metavar="DIR", help="what encode-corpus made")
+    verify.add_argument("folder", metavar="DIR", help="a folder that encode-corpus wrote")
     verify.add_argument(
         "--samples", type=int, default=16, metavar="N", help="documents of each shard to decode"
     )
-    verify.add_argument("--inputs", action="store_true", help="hash the inputs again too")
+    verify.add_argument("--inputs", action="store_true", help="also check that the inputs have not changed")
     add_quiet(verify)
     verify.set_defaults(run=run)
 

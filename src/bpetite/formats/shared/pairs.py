@@ -50,7 +50,7 @@ def vocabulary_of_pairs(
     try:
         spelled = _Spelled.of(ids)
     except UnicodeEncodeError as lone:
-        refuse(path, f"token {lone.object!r:.80} is no text: {lone.reason}")
+        refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
     rows = _resolved(path, spelled, merges, place)
     if not spelled_in_order(spelled.tokens, spelled.ends, rows):
         rows = rows[happening_merges(spelled.tokens, spelled.ends, rows)]
@@ -135,22 +135,22 @@ def _resolved(
     """Return the places of the parents and results of all merges among the tokens."""
     rows, wrong = resolve_pairs(spelled.spellings, spelled.ends_of_spellings, merges)
     if wrong is not None:
-        refuse(path, f"{place(wrong)} is no merge: {' '.join(_parts(merges, wrong))!r:.80}")
+        refuse(path, f"{place(wrong)} is not a merge: {' '.join(_parts(merges, wrong))!r:.80}")
     unknown = np.nonzero(rows == _UNKNOWN)[0]
     if len(unknown):
         rank = int(unknown[0])
         left, right = _parts(merges, rank)
         for part, number in zip((left, right), rows[rank].tolist(), strict=False):
             if number == _UNKNOWN:
-                refuse(path, f"{place(rank)} is made of {_shown(part)}, which no token is")
-        refuse(path, f"{place(rank)} makes {_shown(left + right)}, which no token is")
+                refuse(path, f"{place(rank)} is made of {_shown(part)}, which is not a token")
+        refuse(path, f"{place(rank)} makes {_shown(left + right)}, which is not a token")
     pairs = rows[:, 0].astype(np.uint64) << np.uint64(32) | rows[:, 1]
     in_order = np.sort(pairs)
     if np.any(in_order[1:] == in_order[:-1]):
         firsts = np.unique(pairs, return_index=True)[1]
         rank = int(np.setdiff1d(np.arange(len(pairs)), firsts)[0])
         left, right = map(_shown, _parts(merges, rank))
-        refuse(path, f"{place(rank)}, {left} and {right}, stands twice")
+        refuse(path, f"{place(rank)}, {left} and {right}, appears twice")
     return rows
 
 
@@ -178,7 +178,7 @@ def merge_lines(path: Path, merges: Sequence[object], field: str) -> bytes:
     joined = "\n".join(lines)
     if joined.count("\n") != max(len(lines) - 1, 0) or joined.count(" ") != len(lines):
         rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1 or "\n" in line)
-        refuse(path, f"{field}[{rank}]: {lines[rank]!r:.80} is no pair of tokens")
+        refuse(path, f"{field}[{rank}]: {lines[rank]!r:.80} is not a pair of tokens")
     return joined.encode("utf-8", "surrogatepass")
 
 
@@ -186,5 +186,5 @@ def _merge_line(path: Path, merge: object, place: str) -> str:
     if isinstance(merge, list) and list(map(type, merge)) == [str, str]:
         return " ".join(merge)
     if not isinstance(merge, str):
-        refuse(path, f"{place}: {merge!r:.80} is no pair of tokens")
+        refuse(path, f"{place}: {merge!r:.80} is not a pair of tokens")
     return merge
