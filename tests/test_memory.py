@@ -128,3 +128,34 @@ def test_with_too_little_memory_a_call_raises_memory_error(answers: dict[str, li
     assert set(found.values()) <= {0, 3}
     assert found[LIMITS[-1]] == 0
     assert found[0] == 3
+
+
+GIVEN_BACK = """
+import gc, os
+import bpetite
+
+def used():
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+words = " ".join(f"{number:x}" for number in range(3_000_000))
+vocabulary = bpetite.Tokenizer.train(words[:50_000], 300).vocabulary
+before = used()
+tok = bpetite.Tokenizer(vocabulary)
+ids = tok.encode_to_numpy(words)
+texts = [tok.decode(ids) for _ in range(3)]
+lists = tok.encode(words)
+del tok, ids, texts, lists
+after = used()
+bpetite.trim_memory()
+print((after - before) >> 20, (used() - before) >> 20)
+"""
+
+
+def test_what_was_encoded_and_dropped_gives_its_memory_back() -> None:
+    """Of some 700 MB, 64 may be kept for the next result; after `trim_memory` nothing."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    kept, trimmed = map(int, done.stdout.split())
+    assert kept < 64 + 32
+    assert trimmed < 16

@@ -22,6 +22,7 @@ TESTS = {
     "pages.rs": "`cargo test pages`, `tests/test_concurrency.py`, `tests/test_engine_encode.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",
     "spare.rs": "`cargo test spare`, `tests/test_engine_encode.py`",
+    "memory.rs": "`tests/test_memory.py`",
     "once.rs": "`cargo test once`, `tests/test_concurrency.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",

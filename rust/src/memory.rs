@@ -55,6 +55,17 @@ fn can_be_had(bytes: usize) -> bool {
     found.is_ok()
 }
 
+/// Give back to the system what is kept for later: by us, and by the allocator.
+#[cfg(feature = "python")]
+pub fn trim() {
+    spare::give_back();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it touches only what the allocator has not given to anybody.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Make room for so many values more.
 #[inline(always)]
 pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {

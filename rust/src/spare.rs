@@ -6,14 +6,15 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Mutex;
-
-#[cfg(target_os = "linux")]
-use crate::pages;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many bytes are kept, at least: what is smaller comes from what the allocator keeps itself.
 const LEAST: usize = 32 << 20;
-/// And at most.
-const MOST: usize = 256 << 20;
+/// And at most, all together.
+const MOST: usize = 64 << 20;
+
+/// How many bytes are kept.
+static ALL_KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// How much room stays behind the numbers of a large result, so that one of the same size finds enough. (Room is made
 /// for each batch of pretokens as if every byte were an id.) None of it is touched.
@@ -50,8 +51,6 @@ pub fn give_back() {
     u8::spare().take(|_| true);
     u32::spare().take(|_| true);
     u16::spare().take(|_| true);
-    #[cfg(target_os = "linux")]
-    pages::give_back();
 }
 
 /// A row without values, for the result of a text of so many bytes: with the memory that is kept, if about so much
@@ -115,7 +114,11 @@ impl<T> Spare<T> {
     /// The row that is kept, if there is one and its size is the wanted one.
     fn take(&self, wanted: impl Fn(usize) -> bool) -> Vec<T> {
         let Ok(mut kept) = self.0.try_lock() else { return Vec::new() };
-        if wanted(kept.capacity()) { std::mem::take(&mut *kept) } else { Vec::new() }
+        if !wanted(kept.capacity()) {
+            return Vec::new();
+        }
+        ALL_KEPT.fetch_sub(kept.capacity() * size_of::<T>(), Ordering::Relaxed);
+        std::mem::take(&mut *kept)
     }
 
     /// Keep the memory of these values, if no more is kept so far.
@@ -126,11 +129,18 @@ impl<T> Spare<T> {
         values.clear();
         if let Ok(mut kept) = self.0.try_lock()
             && kept.capacity() < values.capacity()
+            && fits((values.capacity() - kept.capacity()) * size_of::<T>())
         {
             lend(&mut values);
             std::mem::swap(&mut *kept, &mut values);
         }
     }
+}
+
+/// Whether so many more bytes may be kept; then they count as kept.
+fn fits(more: usize) -> bool {
+    let together = |kept: usize| Some(kept + more).filter(|&together| together <= MOST);
+    ALL_KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, together).is_ok()
 }
 
 /// Let the system take back the room of a row when it needs memory; until it does, what is written there stays.
@@ -154,7 +164,8 @@ fn lend<T>(values: &mut Vec<T>) {
 mod tests {
     use super::*;
 
-    const LARGE: usize = 10 << 20;
+    /// Numbers of eight bytes that are kept, and so is half as many.
+    const LARGE: usize = MOST / 8;
 
     #[test]
     fn the_memory_of_one_large_result_is_kept_for_one_of_about_its_size() {
@@ -167,11 +178,18 @@ mod tests {
         let again = spare.take(|values| values == LARGE);
         assert_eq!((again.len(), again.capacity()), (0, LARGE));
         assert_eq!(spare.take(|values| values > 0).capacity(), 0, "nobody else gets it");
-        spare.keep(Vec::with_capacity(2 * LARGE));
+        spare.keep(Vec::with_capacity(LARGE / 2));
         spare.keep(again);
-        assert_eq!(spare.take(|_| true).capacity(), 2 * LARGE, "the larger one is kept");
-        spare.keep(Vec::with_capacity(64 * LARGE));
+        assert_eq!(spare.take(|_| true).capacity(), LARGE, "the larger one is kept");
+        spare.keep(Vec::with_capacity(MOST / 8 + 1));
         assert_eq!(spare.take(|_| true).capacity(), 0, "too much is not kept");
+        let other = Spare(Mutex::new(Vec::new()));
+        spare.keep(vec![1_u64; MOST / 8 - LEAST / 8 + 1]);
+        other.keep(vec![1_u64; LEAST / 8]);
+        assert_eq!(other.take(|_| true).capacity(), 0, "nor is it together with others");
+        assert!(spare.take(|_| true).capacity() > 0);
+        other.keep(vec![1_u64; LEAST / 8]);
+        assert_eq!(other.take(|_| true).capacity(), LEAST / 8);
     }
 
     #[test]
@@ -191,8 +209,8 @@ mod tests {
         trim(&mut small);
         assert_eq!(small.capacity(), 3);
         let mut large = Vec::<u16>::with_capacity(9 * LARGE);
-        large.resize(2 * LARGE, 1);
+        large.resize(4 * LARGE - ROOM, 1);
         trim(&mut large);
-        assert_eq!(large.capacity(), 2 * LARGE + ROOM);
+        assert_eq!(large.capacity(), 4 * LARGE);
     }
 }

@@ -12,7 +12,7 @@ from bpetite.dialect import Dialect
 from bpetite.interfaces.huggingface import accelerate
 from bpetite.show.compare import Comparison, compare
 from bpetite.show.difference import Difference, explain_difference
-from bpetite.tokenizer import Tokenizer
+from bpetite.tokenizer import Tokenizer, trim_memory
 from bpetite.vocabulary import Vocabulary
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "accelerate",
     "compare",
     "explain_difference",
+    "trim_memory",
 ]

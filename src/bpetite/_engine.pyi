@@ -35,6 +35,7 @@ __all__ = [
     "spelled_in_order",
     "train_merges",
     "train_symbol_merges",
+    "trim_memory",
 ]
 
 _Progress: TypeAlias = Callable[[str, int, int], object]
@@ -47,6 +48,16 @@ UNICODE_VERSION: str
 def pretokenize(text: str, pattern: str) -> list[bytes]: ...
 def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str: ...
 def same_pattern(one: str, other: str) -> bool: ...
+def trim_memory() -> None:
+    """Give the memory that is kept for later results back to the system.
+
+    The memory of a large result (at most 64 MB in all) is kept for the next one when nobody has it any more,
+    because fresh memory is slow to come. A server that has encoded a corpus and goes on with short texts may
+    want to have it back.
+
+    >>> trim_memory()
+    """
+
 def check_pattern(pattern: str) -> None: ...
 def safe_cut(text: bytes, pattern: str) -> int | None: ...
 def pattern_way(pattern: str) -> str: ...

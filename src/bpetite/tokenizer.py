@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bpetite import _persistence
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pretokenize
+from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer

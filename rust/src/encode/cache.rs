@@ -14,7 +14,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use super::memory::{self, Cells, Content, Plain};
+use super::memory::{Cells, Content, Plain};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
 use crate::prefetch::prefetch;
@@ -333,23 +333,18 @@ impl Table {
     /// The table that takes the place of this one: larger, with the same entries; or empty.
     fn successor(&self) -> Result<Self> {
         let Some(larger) = self.larger() else {
-            // So many new pretokens use no smaller table again, and one more of the largest would be too much to keep.
-            self.buckets.spend();
-            self.arena.words.spend();
-            memory::give_back();
             return Self::new(LARGEST);
         };
         if self.shares() { Self::with(Arc::clone(&self.arena), larger) } else { Self::new(larger) }
             .inspect(|table| self.copy_to(table))
     }
 
-    /// How many buckets the next table has, if this one can grow: the most where their memory is at hand.
+    /// How many buckets the next table has, if this one can grow.
     fn larger(&self) -> Option<usize> {
         if self.shares() && self.arena.is_full() {
             return None;
         }
-        let next = SIZES.into_iter().find(|&size| size > self.buckets.len())?;
-        Some(if self.shares() && Cells::<Bucket>::are_kept(LARGEST) { LARGEST } else { next })
+        SIZES.into_iter().find(|&size| size > self.buckets.len())
     }
 
     /// Whether larger tables share the arena of this one.

@@ -51,47 +51,10 @@ impl<T: Plain> Cells<T> {
     pub fn new(length: usize, content: Content) -> Result<Self> {
         Ok(Self { storage: Storage::new(length * size_of::<T>(), content)?, length, values: PhantomData })
     }
-
-    /// Whether there is memory at hand for so many that are zero.
-    pub fn are_kept(length: usize) -> bool {
-        #[cfg(target_os = "linux")]
-        return Pages::are_kept(length * size_of::<T>(), true);
-        #[cfg(not(target_os = "linux"))]
-        return length == 0;
-    }
-
-    /// Give the memory back when these are dropped, rather than keep it for others.
-    pub fn spend(&self) {
-        #[cfg(target_os = "linux")]
-        if let Storage::Mapped(pages) = &self.storage {
-            pages.spend();
-        }
-    }
-}
-
-impl<T> Drop for Cells<T> {
-    fn drop(&mut self) {
-        #[cfg(target_os = "linux")]
-        if let Storage::Mapped(pages) = std::mem::take(&mut self.storage) {
-            pages.keep();
-        }
-    }
-}
-
-impl Default for Storage {
-    fn default() -> Self {
-        Self::Allocated(Box::default(), 0)
-    }
 }
 
 impl Storage {
     fn new(bytes: usize, content: Content) -> Result<Self> {
-        #[cfg(target_os = "linux")]
-        if bytes >= LARGE
-            && let Some(pages) = Pages::kept(bytes, content == Content::Zeros)
-        {
-            return Ok(Self::Mapped(pages));
-        }
         memory::ensure(bytes)?;
         #[cfg(target_os = "linux")]
         if bytes >= LARGE
@@ -128,12 +91,6 @@ impl<T: Plain> Deref for Cells<T> {
         // cells, values may change while they are borrowed, as far as `T` allows it.
         unsafe { std::slice::from_raw_parts(self.storage.start().cast::<T>(), self.length) }
     }
-}
-
-/// Give back to the system what dropped cells have left for others.
-pub fn give_back() {
-    #[cfg(target_os = "linux")]
-    pages::give_back();
 }
 
 /// Make room for so many values more, if the system has it. (If not, room is made as it is needed.)

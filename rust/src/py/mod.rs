@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::watch::{Stage, Watch};
 
 mod count;
@@ -36,6 +37,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(spell::spell_merges, module)?)?;
     module.add_function(wrap_pyfunction!(spell::spelled_in_order, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
+    module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::PyCountTable>()?;
     module.add_class::<encode::PyEncoder>()?;
@@ -50,6 +52,12 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     Ok(())
+}
+
+/// Give back to the system what is kept for later results.
+#[pyfunction]
+fn trim_memory(py: Python<'_>) {
+    py.detach(memory::trim);
 }
 
 impl From<Error> for PyErr {
