@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bpetite import Tokenizer, symbols
+from bpetite import Tokenizer, explain_difference, symbols
 from bpetite._encoder import _apply_merge, _base_ids, merge_ids
 from bpetite._encoder import encode as specified_encode
 from bpetite._pretokenizer import pretokenize
@@ -391,6 +391,45 @@ def test_the_training_view_tells_counts_the_winner_and_the_tie_rule(page: Page, 
     assert "cs336 → s + t" in page.locator("#training-sentence").inner_text()
     page.locator("#training-shown label", has_text="cs336").click()
     assert page.locator(".lesson").count() == 4
+
+
+def test_the_training_view_explains_how_somebodys_merges_differ(page: Page, viewer: Viewer) -> None:
+    corpus = "low lower lowest <b>low</b>"
+    theirs = [(left.decode(), right.decode()) for left, right in own_merges(corpus, 4)]
+    wrong = [*theirs[:2], ("l", "o"), *theirs[3:]]
+    open_view(page, viewer, "training")
+    page.locator("#corpus").fill(corpus)
+    page.locator("#pattern").fill("gpt2")
+    explain = page.get_by_role("button", name="Explain the first difference")
+    told = "() => document.querySelector('#difference').textContent"
+
+    lines = [" ".join(part.replace(" ", "Ġ") for part in pair) for pair in theirs]
+    for form in (json.dumps(theirs), repr(theirs), "\n".join(["#version: 0.2", *lines])):
+        page.locator("#my-merges").fill(form)
+        explain.click()
+        wait_until(page, told, "All 4 merges are those of the dialect cs336.")
+        page.locator("#difference").evaluate("told => told.textContent = ''")
+
+    expected = explain_difference(corpus, wrong, special_tokens=["<|endoftext|>"])
+    assert expected is not None
+    page.locator("#my-merges").fill(json.dumps(wrong))
+    explain.click()
+    wait_until(page, told, str(expected))
+    assert page.get_by_label("Merge", exact=True).input_value() == str(expected.rank + 1)
+
+    page.locator("#explain-dialect").select_option("bpetite")
+    expected = explain_difference(corpus, wrong, dialect="bpetite", special_tokens=["<|endoftext|>"])
+    explain.click()
+    wait_until(page, told, str(expected))
+    page.locator("#my-merges").fill("[1, 2]")
+    explain.click()
+    page.locator("#difference.wrong", has_text="merge 0 must be a pair").wait_for()
+
+
+def own_merges(corpus: str, count: int) -> list[tuple[bytes, bytes]]:
+    """The first merges of the dialect `cs336`."""
+    tokenizer = Tokenizer.train_from_iterator([corpus], 257 + count, dialect="cs336")
+    return [(tokenizer.token_bytes(left), tokenizer.token_bytes(right)) for left, right in tokenizer.merges]
 
 
 def test_a_pattern_that_is_wrong_is_told(page: Page, viewer: Viewer) -> None:

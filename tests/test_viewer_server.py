@@ -115,6 +115,9 @@ def test_only_the_pages_files_are_served(viewer: Viewer) -> None:
         ("/api/vocabulary?by=id&query=x", None, "not an id"),
         ("/api/lessons?pattern=(", "a", "pattern"),
         ("/api/lessons", "a" * 100_001, "at most 100,000 bytes"),
+        ("/api/difference?dialect=mine", '["a", "a b"]', "dialect"),
+        ("/api/difference", '["a", "a b c"]', "two tokens and one space"),
+        ("/api/difference", '["' + "a" * 100_001 + '", ""]', "at most 100,000 bytes"),
         ("/api/steps?at=9", "a", "ends before byte 9"),
     ],
 )
@@ -126,6 +129,8 @@ def test_a_question_without_an_answer_is_told_why(
 
 def test_a_request_that_makes_no_sense_is_refused(viewer: Viewer) -> None:
     assert ask(viewer, "/api/encode", b"\xff")[0] == 400
+    for body in ("", "[", "{}", "[1, 2]", '["a"]', '["a", "b", "c"]'):
+        assert ask(viewer, "/api/difference", body)[0] == 400
     assert ask(viewer, "/api/nothing", "a")[0] == 404
     assert ask(viewer, "/api/nothing")[0] == 404
 

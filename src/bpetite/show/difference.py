@@ -5,6 +5,8 @@ The engine trains on the corpus; at the first difference, all pairs are counted 
 
 from __future__ import annotations
 
+import ast
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +54,8 @@ class Difference:
     """Mistakes (or other rules) by which your pair would have been the best one."""
 
     def __str__(self) -> str:
-        lines = [f"The first {self.rank:,} merges are the same. Merge {self.rank:,} (from 0) differs:"]
+        same = f"The first {self.rank:,} merges are the same. " if self.rank else ""
+        lines = [f"{same}Merge {self.rank:,} (from 0) differs:"]
         for name, pair, count in (
             ("yours", self.yours, self.your_count),
             ("expected", self.expected, self.expected_count),
@@ -62,6 +65,30 @@ class Difference:
         lines.append(self.reason)
         lines += [f"Your pair would be the best one {explanation}." for explanation in self.explanations]
         return "\n".join(lines)
+
+
+def merges_in(content: str) -> list[Merge]:
+    """Read a list of merges as JSON or as Python prints it, or lines of which the first may tell a version.
+
+    >>> merges_in('[["t", "h"]]'), merges_in("[(b't', b'h')]"), merges_in("#version: 0.2\\nt h")
+    ([['t', 'h']], [(b't', b'h')], ['t h'])
+    """
+    if not content.lstrip().startswith("["):
+        lines = [line for line in content.splitlines() if line.strip()]
+        return list(lines[1:] if lines and lines[0].startswith("#version") else lines)
+    try:
+        merges = json.loads(content)
+    except ValueError as not_json:
+        try:
+            merges = ast.literal_eval(content.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"not valid JSON: {not_json}") from None
+    wrong = next(
+        (rank for rank, merge in enumerate(merges) if not isinstance(merge, list | tuple | str)), None
+    )
+    if wrong is not None:
+        raise ValueError(f'merge {wrong} must be a pair such as ["t", "h"]')
+    return list(merges)
 
 
 def explain_difference(
@@ -78,7 +105,7 @@ def explain_difference(
     `merges.txt`. `corpus` is a text, documents, or counts.
 
     >>> print(explain_difference("low lower lowest", [(b"l", b"o"), (b"o", b"w")]))
-    The first 0 merges are the same. Merge 0 (from 0) differs:
+    Merge 0 (from 0) differs:
       yours     b'l' + b'o'  (counted 3 times)
       expected  b'o' + b'w'  (counted 3 times)
     Both are counted 3 times, and a tie goes to the greatest pair of bytes.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +10,7 @@ from bpetite.cli.options import Commands, add_command, add_json, add_quiet, add_
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import utf8
 from bpetite.counts import Counts
-from bpetite.show.difference import Merge, explain_difference
+from bpetite.show.difference import Merge, explain_difference, merges_in
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -33,7 +32,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "--merges",
         required=True,
         metavar="FILE",
-        help="your merges: a merges.txt, or a JSON list of pairs of strings or ids",
+        help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
     )
     add_rules(command)
     add_threads(command)
@@ -69,20 +68,12 @@ def run(options: argparse.Namespace) -> bytes:
 
 
 def _merges(path: str) -> list[Merge]:
-    """Read a list in JSON, or lines of which the first may tell a version."""
     with open(path, "rb") as file:
         content = utf8(path, file.read())
-    if not content.lstrip().startswith("["):
-        lines = [line for line in content.split("\n") if line.strip()]
-        return list(lines[1:] if lines and lines[0].startswith("#version") else lines)
     try:
-        merges = json.loads(content)
+        return merges_in(content)
     except ValueError as error:
-        raise ValueError(f"{path}: not valid JSON: {error}") from None
-    wrong = next((rank for rank, merge in enumerate(merges) if not isinstance(merge, list | str)), None)
-    if wrong is not None:
-        raise ValueError(f'{path}: merge {wrong} must be a pair such as ["t", "h"]')
-    return list(merges)
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from bpetite._internal.preparation import prepared_parts
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS, pattern_name
+from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.explain import Explainer, Part
 from bpetite.tokenizer import Tokenizer
 
@@ -191,11 +192,27 @@ def lessons(corpus: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
 
     A word is its base tokens, in hexadecimal, with spaces between them.
     """
+    _check_size(corpus)
+    by_dialect = [_dialect_lesson(name, corpus, pattern, special_tokens) for name in DIALECTS]
+    return {"lessons": [vars(lesson) for lesson in [*by_dialect, _symbols_lesson(corpus)]]}
+
+
+def _check_size(corpus: str) -> None:
     size = len(corpus.encode("utf-8"))
     if size > LONGEST_CORPUS:
         raise ValueError(f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}")
-    by_dialect = [_dialect_lesson(name, corpus, pattern, special_tokens) for name in DIALECTS]
-    return {"lessons": [vars(lesson) for lesson in [*by_dialect, _symbols_lesson(corpus)]]}
+
+
+def difference(corpus: str, merges: str, dialect: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
+    """Tell where somebody's merges first differ from those of a dialect, and why; `rank` is null nowhere."""
+    _check_size(corpus)
+    listed = merges_in(merges)
+    found = explain_difference(
+        corpus, listed, dialect=dialect, pattern=pattern, special_tokens=special_tokens
+    )
+    if found is None:
+        return {"rank": None, "told": f"All {len(listed):,} merges are those of the dialect {dialect}."}
+    return {"rank": found.rank, "told": str(found)}
 
 
 def _dialect_lesson(name: str, corpus: str, pattern: str, special_tokens: Sequence[str]) -> _Lesson:
@@ -232,4 +249,5 @@ def _symbols_lesson(corpus: str) -> _Lesson:
 
 def about(models: Sequence[Model]) -> Answer:
     """What the page shows first."""
-    return {"models": [model.rules() for model in models], "patterns": list(PATTERNS)}
+    rules = [model.rules() for model in models]
+    return {"models": rules, "patterns": list(PATTERNS), "dialects": list(DIALECTS)}

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from bpetite.show.viewer.answers import Answer, Model, about, lessons
+from bpetite.show.viewer.answers import Answer, Model, about, difference, lessons
 
 ADDRESS = "127.0.0.1"
 
@@ -146,9 +146,14 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/api/steps":
             at = query.get("at")
             return _json(lambda: self._model(query).steps(text, None if at is None else int(at)))
+        pattern, special = query.get("pattern", "gpt2"), query.get("special", "")
+        specials = [special] if special else []
         if path == "/api/lessons":
-            pattern, specials = query.get("pattern", "gpt2"), query.get("special", "")
-            return _json(lambda: lessons(text, pattern, [specials] if specials else []))
+            return _json(lambda: lessons(text, pattern, specials))
+        if path == "/api/difference":
+            corpus, merges = _two_texts(text)
+            dialect = query.get("dialect", "cs336")
+            return _json(lambda: difference(corpus, merges, dialect, pattern, specials))
         raise _Refused(HTTPStatus.NOT_FOUND, f"there is no {path}")
 
     def _text(self) -> str:
@@ -181,6 +186,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _two_texts(body: str) -> tuple[str, str]:
+    """Read the two texts of a body that holds them in a list of JSON."""
+    try:
+        first, second = json.loads(body)
+    except (ValueError, TypeError, RecursionError):
+        first = second = None
+    if not (isinstance(first, str) and isinstance(second, str)):
+        raise _Refused(HTTPStatus.BAD_REQUEST, "the body must be a JSON list of two texts")
+    return first, second
 
 
 def _json(answer: Callable[[], Answer]) -> tuple[str, bytes]:

@@ -17,6 +17,8 @@ export const steps = (model, text) => ask("steps", { model }, text);
 export const stepsAt = (model, text, at) => ask("steps", { model, at }, text);
 export const vocabulary = (model, by, query, first) => ask("vocabulary", { model, by, query, first });
 export const lessons = (corpus, pattern, special) => ask("lessons", { pattern, special }, corpus);
+export const difference = (corpus, merges, dialect, pattern, special) =>
+  ask("difference", { dialect, pattern, special }, JSON.stringify([corpus, merges]));
 
 /** Returns a function that runs `work` with its latest argument, one run at a time, and reports failures. */
 export function latestOnly(work, failed) {

@@ -56,12 +56,12 @@ function fillModelChoices(models) {
 
 async function start() {
   startTabs();
-  const { models, patterns } = await about();
+  const { models, patterns, dialects } = await about();
   showModels(models);
   fillModelChoices(models);
   const watchPretoken = startMerging(failed, () => { location.hash = "merging"; });
   startTokens(models, watchPretoken, failed);
-  startTraining(patterns);
+  startTraining(patterns, dialects);
   startVocabulary(models, failed);
   document.body.dataset.ready = "yes";
 }

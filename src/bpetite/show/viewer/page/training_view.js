@@ -1,6 +1,6 @@
 // The third view: a small corpus trains in the page, by the rules of every dialect side by side.
 
-import { latestOnly, lessons } from "./api.js";
+import { difference, latestOnly, lessons } from "./api.js";
 import { chip, fromHex, labelOf } from "./bytes.js";
 import { byId, element, later, number, plural } from "./dom.js";
 import { Player } from "./player.js";
@@ -24,7 +24,8 @@ const RULES = {
   smallest_bytes: "the smallest pair of strings",
 };
 
-export function startTraining(patterns) {
+export function startTraining(patterns, dialects) {
+  startExplaining(dialects);
   let trained = [];
   const hidden = new Set();
   const player = new Player(byId("training-player"), "Merge", (step) => draw(trained, hidden, step, player));
@@ -61,6 +62,29 @@ export function startTraining(patterns) {
   };
   byId("examples").append(...EXAMPLES.map((example) => element("button.plain", { type: "button", onclick: () => use(example) }, example.name)));
   use(EXAMPLES[0]);
+}
+
+/** The form below: somebody's own merges, and where and why they differ from a dialect's. */
+function startExplaining(dialects) {
+  byId("explain-dialect").append(...dialects.map((name) => element("option", { selected: name === "cs336" }, name)));
+  const tell = (text, wrong) => {
+    byId("difference").textContent = text;
+    byId("difference").classList.toggle("wrong", wrong);
+  };
+  const explain = latestOnly(async () => {
+    const [corpus, merges, dialect, pattern, special] =
+      ["corpus", "my-merges", "explain-dialect", "pattern", "special"].map((id) => byId(id).value);
+    const { rank, told } = await difference(corpus, merges, dialect, pattern, special);
+    tell(told, false);
+    if (rank === null) return;
+    const slider = byId("training-player").querySelector("input");
+    slider.value = rank + 1;
+    slider.dispatchEvent(new Event("input"));
+  }, (error) => tell(error.message, true));
+  byId("explain-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    explain();
+  });
 }
 
 function drawChoices(trained, hidden, changed) {
