@@ -24,7 +24,7 @@ from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
-from bpetite.reading.options import Invalid, Reading
+from bpetite.reading.options import Invalid, Reading, Split
 from bpetite.reading.recognition import Format
 from bpetite.reading.sources import find_inputs, weight_of
 from bpetite.vocabulary import listed_special_tokens
@@ -83,6 +83,8 @@ class Counts:
         text_column: str = "text",
         invalid: Invalid = "error",
         input_format: Format = "auto",
+        hold_out: float | str | None = None,
+        split: Split = "train",
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | None = None,
@@ -93,7 +95,8 @@ class Counts:
         name and content unless `input_format` says what all of them are. A document is a text file, or what
         `separator` ends in it; the field `text_field` of a JSON line; the column `text_column` of a row.
         `invalid` says what becomes of a document that is not text: an `"error"`, or `"replace"` or `"skip"`.
-        A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice.
+        A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice. `hold_out="1%"` leaves out one document
+        in a hundred, chosen by its hash; `split="held-out"` counts just these.
 
         `progress` is called with `("counting", bytes, of how many)` and `("documents", how many, 0)`.
 
@@ -106,7 +109,7 @@ class Counts:
         """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         cut = cutter(counts.pattern, counts.boundaries)
-        reading = Reading(separator, text_field, text_column, invalid, input_format, cut)
+        reading = Reading(separator, text_field, text_column, invalid, input_format, cut, hold_out, split)
         inputs = find_inputs(paths)
         limit = memory_bytes(memory_limit)
         counts._table.add_documents([], num_threads=num_threads, memory_limit=limit)

@@ -28,6 +28,17 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         default="auto",
         help="what the inputs are (default: what the name and the content of each say)",
     )
+    add(
+        "--hold-out",
+        metavar="SHARE",
+        help="leave out this share of the documents, such as 1%%; a hash of each decides",
+    )
+    add(
+        "--split",
+        choices=("train", "held-out"),
+        default="train",
+        help="with --hold-out: read what is left (the default), or just what is held out",
+    )
 
 
 def reading_of(options: argparse.Namespace) -> Reading:
@@ -38,4 +49,6 @@ def reading_of(options: argparse.Namespace) -> Reading:
         text_column=options.text_column,
         invalid=options.invalid,
         input_format=options.input_format,
+        hold_out=options.hold_out,
+        split=options.split,
     )

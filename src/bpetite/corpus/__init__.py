@@ -4,6 +4,7 @@ from bpetite.corpus.job import Documents, Options
 from bpetite.corpus.run import encode
 from bpetite.corpus.statistics import compare, stats
 from bpetite.corpus.verification import verify
+from bpetite.reading.hold_out import is_held_out
 from bpetite.reading.options import Reading
 
-__all__ = ["Documents", "Options", "Reading", "compare", "encode", "stats", "verify"]
+__all__ = ["Documents", "Options", "Reading", "compare", "encode", "is_held_out", "stats", "verify"]

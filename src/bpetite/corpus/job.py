@@ -32,6 +32,7 @@ from bpetite.corpus.shards import (
 )
 from bpetite.reading.batches import Batch, batches_of, refusing_invalid
 from bpetite.reading.cuts import cutter
+from bpetite.reading.hold_out import one_side
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
@@ -88,7 +89,7 @@ class Documents:
 
     def batches(self, reading: Reading) -> Generator[Batch, None, None]:
         """Yield the documents."""
-        return batches_of(self._documents, reading.invalid)
+        return one_side(self.name, batches_of(self._documents, reading.invalid), reading)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Generator
 
 from bpetite._engine import Buffers
 from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.hold_out import one_side
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
 from bpetite.reading.options import Reading
 from bpetite.reading.parquet import read_rows
@@ -28,9 +29,12 @@ def read_batches(
 ) -> Generator[Batch, None, None]:
     """Yield the documents of an input; give `raw` to have its bytes hashed."""
     raw = Raw(source) if raw is None else raw
-    buffers = buffers or new_buffers()
+    return one_side(source.name, _all_batches(source.name, raw, reading, buffers or new_buffers()), reading)
+
+
+def _all_batches(name: str, raw: Raw, reading: Reading, buffers: Buffers) -> Generator[Batch, None, None]:
     try:
-        form, compression = recognise(source.name, raw, reading.input_format)
+        form, compression = recognise(name, raw, reading.input_format)
         if form == "parquet":
             yield from read_rows(raw, reading, buffers)
             return
@@ -46,7 +50,7 @@ def read_batches(
 def is_plain_text(source: Input, reading: Reading) -> bool:
     """Whether an input is a local file that is, as it stands, a document of text."""
     whole = source.is_local and source.span is None and os.path.isfile(source.name)
-    as_it_is = reading.separator is None and reading.invalid == "error"
+    as_it_is = reading.separator is None and reading.invalid == "error" and reading.hold_out is None
     return whole and as_it_is and format_of(source, reading) == ("text", None)
 
 

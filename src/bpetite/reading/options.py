@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from bpetite.reading.recognition import Format
 
 Invalid = Literal["error", "replace", "skip"]
+Split = Literal["train", "held-out"]
+
+
+def share_of(share: Any) -> Fraction:
+    """Return the number that `0.01` or `1%` says; it lies between 0 and 1.
+
+    >>> share_of("2.5%"), share_of(0.01)
+    (Fraction(1, 40), Fraction(1, 100))
+    """
+    percent = isinstance(share, str) and share.strip().endswith("%")
+    try:
+        number = Fraction(str(share).strip().rstrip("%")) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(0)
+    if not 0 < number < 1:
+        raise ValueError(f"hold_out must be a share above 0 and below 1, such as 1% or 0.01, not {share!r}")
+    return number
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,20 @@ class Reading:
     cut: Callable[[bytes], int | None] | None = field(default=None, compare=False)
     """Finds where a long document may be cut without a change to its pretokens; None is nowhere."""
 
+    hold_out: float | str | None = None
+    """The share of documents to hold out, such as `1%`; None is none (`hold_out.py` says which)."""
+
+    split: Split = "train"
+    """Which side of the split is read: what is left for training, or what is held out."""
+
     def __post_init__(self) -> None:
+        if self.split not in ("train", "held-out"):
+            raise ValueError(f"split must be train or held-out, not {self.split!r}")
+        if self.hold_out is not None:
+            object.__setattr__(self, "hold_out", str(share_of(self.hold_out)))
+            object.__setattr__(self, "cut", None)  # Only a whole document has a hash.
+        elif self.split == "held-out":
+            raise ValueError("split='held-out' needs hold_out, such as 1%")
         if self.separator == "":
             raise ValueError("separator must not be empty")
         if self.invalid not in ("error", "replace", "skip"):
@@ -43,10 +74,12 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choices, as manifests record them and `Counts.from_files` takes them."""
+        held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
         return {
             "separator": self.separator,
             "text_field": self.text_field,
             "text_column": self.text_column,
             "invalid": self.invalid,
             "input_format": self.input_format,
+            **held_out,
         }

@@ -1,0 +1,51 @@
+"""Documents in, those of one side of a split out: a share that the hash of each decides is held out.
+
+The same document falls on the same side wherever it stands, in whatever order and format, so that counting
+and encoding with the same share agree, and no copy of a held-out document is trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+
+from bpetite._engine import Xxh3128
+from bpetite.reading.batches import Batch, decoded
+from bpetite.reading.options import Reading, share_of
+
+
+def is_held_out(document: str | bytes, share: float | str) -> bool:
+    """Whether a document falls into the share that is held out, such as 0.01 or `1%`.
+
+    >>> documents = [f"document {number}" for number in range(1000)]
+    >>> sum(is_held_out(document, "10%") for document in documents)
+    99
+    """
+    return _hash(document) < _limit(share_of(share))
+
+
+def one_side(
+    name: str, batches: Generator[Batch, None, None], reading: Reading
+) -> Generator[Batch, None, None]:
+    """Yield the documents on the side that `reading` asks for; none of them may be in pieces."""
+    if reading.hold_out is None:
+        yield from batches
+        return
+    limit, held_out = _limit(share_of(reading.hold_out)), reading.split == "held-out"
+    with closing(batches):
+        for batch in batches:
+            texts: Iterable[str] = decoded(name, batch)
+            yield replace(batch, texts=[text for text in texts if (_hash(text) < limit) == held_out])
+
+
+def _hash(document: str | bytes) -> int:
+    text = document.encode("utf-8") if isinstance(document, str) else document
+    hasher = Xxh3128()
+    hasher.update(text)
+    return int(hasher.hexdigest(), 16)
+
+
+def _limit(share: Fraction) -> int:
+    return int(share * (1 << 128))
