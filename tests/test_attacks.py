@@ -156,7 +156,7 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "added tokens that are nearly alike": (
         "huggingface",
         lambda: tokenizer_json(long_added(), []),
-        "too many",
+        TAKEN,
     ),
     "gzip of zeros": ("any", lambda: gzip.compress(b"\0" * 200_000_000), "unpacked, it is more than"),
     "strings without end": (

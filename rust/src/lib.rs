@@ -23,6 +23,7 @@ pub mod pretokenize;
 pub mod recover;
 mod spare;
 pub mod spell;
+mod spellings;
 pub mod split;
 pub mod tokens;
 pub mod unicode;

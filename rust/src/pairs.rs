@@ -7,25 +7,23 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::recover::{Course, Keyed, Rule};
+use crate::recover::{AT_ONCE, Course, Keyed, Rule};
+use crate::spellings::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
+use crate::workers::each;
 
 /// What stands for a part, or for both parts together, that no token is.
-pub const UNKNOWN: u32 = u32::MAX;
+pub const UNKNOWN: u32 = NO_TOKEN;
 
 /// Find left part, right part and both together among the tokens, for every line `left right`.
 ///
-/// The number of a line that is not two parts is the error. Of tokens given twice the first one is meant.
+/// The number of a line that is not two parts is the error. No two tokens are the same.
 pub fn resolve_pairs(
     tokens: &[&[u8]],
     lines: &[u8],
     watch: &mut dyn Watch,
 ) -> Result<std::result::Result<Vec<[u32; 3]>, usize>> {
-    let mut number_of = HashMap::with_capacity_and_hasher(tokens.len(), Keyed::random());
-    for (number, &token) in (0..UNKNOWN).zip(tokens) {
-        number_of.entry(token).or_insert(number);
-    }
-    let find = |token: &[u8]| number_of.get(token).copied().unwrap_or(UNKNOWN);
+    let spellings = Spellings::new(tokens)?;
     let mut pulse = Pulse::of(watch);
     let mut rows = Vec::new();
     let mut both = Vec::new();
@@ -41,7 +39,13 @@ pub fn resolve_pairs(
         both.clear();
         both.extend_from_slice(left);
         both.extend_from_slice(right);
-        rows.push([find(left), find(right), find(&both)]);
+        // In most files the merges stand in the order of what they make.
+        let following = rows.last().map_or(0, |row: &[u32; 3]| row[2].wrapping_add(1));
+        let made = match tokens.get(following as usize) {
+            Some(&token) if token == both => following,
+            _ => spellings.find(&both),
+        };
+        rows.push([spellings.find(left), spellings.find(right), made]);
     }
     Ok(Ok(rows))
 }
@@ -49,20 +53,20 @@ pub fn resolve_pairs(
 /// Whether each merge, given as left, right and resulting token in the order of rank, ever happens in any text.
 pub fn happening_merges(tokens: &[&[u8]], merges: &[[u32; 3]], watch: &mut dyn Watch) -> Result<Vec<bool>> {
     let rule = Pairs::new(tokens, merges)?;
-    let mut looked_at = vec![false; tokens.len()];
+    let mut is_made = vec![false; tokens.len()];
+    merges.iter().for_each(|&[_, _, made]| is_made[made as usize] = true);
+    let made: Vec<&[u8]> =
+        tokens.iter().zip(is_made).filter_map(|(&token, is_made)| is_made.then_some(token)).collect();
+    let last_merges = each(made.chunks(AT_ONCE), &mut Pulse::of(watch), |tokens, pulse| {
+        let mut course = Course::default();
+        let last_rank = |&token: &&[u8]| {
+            pulse.beat(token.len())?;
+            Ok(course.run(&rule, token)?.map(|[_, _, rank]| rank))
+        };
+        tokens.iter().map(last_rank).collect::<Result<Vec<_>>>()
+    })?;
     let mut happen = vec![false; merges.len()];
-    let mut course = Course::default();
-    let mut pulse = Pulse::of(watch);
-    for &[_, _, made] in merges {
-        let token = tokens[made as usize];
-        if std::mem::replace(&mut looked_at[made as usize], true) {
-            continue;
-        }
-        pulse.beat(token.len())?;
-        if let Some([_, _, rank]) = course.run(&rule, token)? {
-            happen[rank as usize] = true;
-        }
-    }
+    last_merges.iter().flatten().flatten().for_each(|&rank| happen[rank as usize] = true);
     Ok(happen)
 }
 

@@ -11,11 +11,13 @@
 //! bytes do not end up as that token is therefore made by no merge in any text.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error::{Error, Result};
+use crate::spellings::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
+use crate::workers::each;
 
 /// Where a token comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,26 +30,27 @@ pub enum Origin {
     Unreachable,
 }
 
-const NONE: u32 = u32::MAX;
+const NONE: u32 = NO_TOKEN;
+
+/// How many tokens a thread takes at a time.
+pub const AT_ONCE: usize = 1 << 12;
 
 /// Find the origin of every token; `tokens` are in the order of rank.
 pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
     let ranks = Ranks::new(tokens)?;
-    let mut course = Course::default();
-    let mut origins = Vec::with_capacity(tokens.len());
-    let mut pulse = Pulse::of(watch);
-    for &token in tokens {
-        pulse.beat(token.len())?;
-        origins.push(if token.len() == 1 {
-            Origin::Base
-        } else {
-            match course.run(&ranks, token)? {
-                Some([left, right, _]) => Origin::Merge(left, right),
-                None => Origin::Unreachable,
+    let found = each(tokens.chunks(AT_ONCE), &mut Pulse::of(watch), |tokens, pulse| {
+        let mut course = Course::default();
+        let origin = |&token: &&[u8]| {
+            pulse.beat(token.len())?;
+            if token.len() == 1 {
+                return Ok(Origin::Base);
             }
-        });
-    }
-    Ok(origins)
+            let last = course.run(&ranks, token)?;
+            Ok(last.map_or(Origin::Unreachable, |[left, right, _]| Origin::Merge(left, right)))
+        };
+        tokens.iter().map(origin).collect::<Result<Vec<_>>>()
+    })?;
+    Ok(found.concat())
 }
 
 /// Which two neighbours merge, and into what.
@@ -59,51 +62,53 @@ pub trait Rule {
 }
 
 struct Ranks<'a> {
-    rank_of: HashMap<&'a [u8], u32, Keyed>,
+    spellings: Spellings<'a>,
     /// The rank of every token of two bytes, as pairs of bytes are looked up most.
     of_two: Vec<u32>,
     longest: usize,
 }
 
 impl<'a> Ranks<'a> {
-    fn new(tokens: &[&'a [u8]]) -> Result<Self> {
-        let mut rank_of = HashMap::with_capacity_and_hasher(tokens.len(), Keyed::random());
+    fn new(tokens: &'a [&'a [u8]]) -> Result<Self> {
+        let spellings = Spellings::new(tokens)?;
         let mut of_two = vec![NONE; 1 << 16];
         for (rank, &token) in (0..NONE).zip(tokens) {
             if token.is_empty() {
                 return Err(Error::Value(format!("token {rank} is empty")));
             }
-            if let Some(other) = rank_of.insert(token, rank) {
-                return Err(Error::Value(format!("tokens {other} and {rank} are the same")));
+            let first = spellings.find(token);
+            if first != rank {
+                return Err(Error::Value(format!("tokens {first} and {rank} are the same")));
             }
             if let &[first, second] = token {
                 of_two[usize::from(first) << 8 | usize::from(second)] = rank;
             }
         }
         let longest = tokens.iter().map(|token| token.len()).max().unwrap_or(0);
-        Ok(Self { rank_of, of_two, longest })
+        Ok(Self { spellings, of_two, longest })
     }
 
-    fn get(&self, token: &[u8]) -> Option<u32> {
-        if let &[first, second] = token {
-            let rank = self.of_two[usize::from(first) << 8 | usize::from(second)];
-            return (rank != NONE).then_some(rank);
+    fn get(&self, token: &[u8]) -> u32 {
+        match token {
+            &[first, second] => self.of_two[usize::from(first) << 8 | usize::from(second)],
+            _ if token.len() > self.longest => NONE,
+            _ => self.spellings.find(token),
         }
-        if token.len() > self.longest { None } else { self.rank_of.get(token).copied() }
     }
 }
 
 /// A token's number is its rank.
 impl Rule for Ranks<'_> {
     fn byte(&self, byte: u8) -> u32 {
-        self.get(&[byte]).unwrap_or(NONE)
+        self.get(&[byte])
     }
 
     fn merge(&self, left: u32, right: u32, bytes: &[u8]) -> Option<(u32, u32)> {
         if left == NONE || right == NONE {
             return None;
         }
-        self.get(bytes).map(|rank| (rank, rank))
+        let rank = self.get(bytes);
+        (rank != NONE).then_some((rank, rank))
     }
 }
 

@@ -635,12 +635,12 @@ def _check_spelled(
 def _in_order(arrays: Arrays) -> bool | None:
     """Whether parents come before their merges; `None` where something is wrong."""
     ids, merges = arrays.ids, arrays.merges
-    places = np.searchsorted(ids, merges)
-    if (
-        len(ids) == 0
-        or np.any(ids[1:] <= ids[:-1])
-        or np.any(ids[np.minimum(places, len(ids) - 1)] != merges)
-    ):
+    if len(ids) == 0 or np.any(ids[1:] <= ids[:-1]):
+        return None
+    # Most vocabularies have no gaps, and an id is a place.
+    has_gaps = int(ids[-1]) - int(ids[0]) != len(ids) - 1
+    places = np.searchsorted(ids, merges) if has_gaps else merges - ids[0]
+    if np.any(ids[np.minimum(places, len(ids) - 1)] != merges):
         return None
     pairs = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])
     if np.any(pairs[1:] == pairs[:-1]):

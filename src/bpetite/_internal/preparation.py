@@ -25,7 +25,7 @@ from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import Vocabulary, normalization_steps
 
 _MOST_COMPARED = 10_000_000
-"""How many beginnings of tokens may be compared to see whether they overlap; if there are more, they may."""
+"""How long all beginnings of tokens may be that are compared for overlaps; beyond, they may overlap."""
 
 _SPACE = "(?space)"
 
@@ -232,19 +232,22 @@ def overlap(first: Collection[str], second: Collection[str]) -> bool:
     >>> overlap(["<a>"], ["<b>"]), overlap(["<a>"], [">x"])
     (False, True)
     """
-    if len(first) * len(second) * max(map(len, [*first, *second]), default=0) > _MOST_COMPARED:
+    if sum(len(text) ** 2 for text in (*first, *second)) > _MOST_COMPARED:
         return True
-    return any(_overlap(one, other) for one in first for other in second)
+    return _begins_within(first, second) or _begins_within(second, first)
 
 
-def _overlap(one: str, other: str) -> bool:
-    if not set(one) & set(other):
-        return False
-    return one in other or other in one or _begins_in(one, other) or _begins_in(other, one)
-
-
-def _begins_in(one: str, other: str) -> bool:
-    return any(one.endswith(other[:length]) for length in range(1, min(len(one), len(other))))
+def _begins_within(texts: Collection[str], others: Collection[str]) -> bool:
+    """Whether one of the texts stands within one of the others, or begins there and reaches past its end."""
+    whole, beginnings = set(texts), {text[:end] for text in texts for end in range(1, len(text))}
+    first_characters = {text[0] for text in texts}
+    lengths = sorted({len(text) for text in texts})
+    return any(
+        other[start:] in beginnings or any(other[start : start + length] in whole for length in lengths)
+        for other in others
+        for start, character in enumerate(other)
+        if character in first_characters
+    )
 
 
 def prepared_parts(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -28,9 +28,6 @@ from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
-
-_MOST_COMPARED = 10_000_000
-"""How many beginnings of added tokens may be compared: a file must not be able to ask for hours."""
 
 T = TypeVar("T")
 
@@ -72,7 +69,7 @@ class _Reader:
         self._check_rest()
         vocabulary = vocabulary_of_pairs(
             self._path,
-            {spelled: token_id for spelled, token_id in ids.items() if spelled not in specials},
+            _without(ids, specials),
             merge_lines(self._path, self._list(model.get("merges"), "model.merges"), "model.merges"),
             special_tokens=specials,
             pattern=pattern,
@@ -143,6 +140,8 @@ class _Reader:
     def _ids(self, model: Json) -> dict[str, int]:
         """The ids of the model's tokens, by their spelling."""
         ids = self._object(model.get("vocab"), "model.vocab")
+        if _are_distinct_ids(ids.values()):
+            return cast(dict[str, int], ids)
         owner: dict[int, str] = {}
         for spelled, value in ids.items():
             token_id = self._id(value, f"model.vocab[{spelled!r:.80}]")
@@ -197,8 +196,6 @@ class _Reader:
             if self._flag(token, f"{place}.normalized", not token.get("special", False)):
                 second.append(content)
         first = set(specials) - set(second)
-        if len(first) * len(second) * max(map(len, specials), default=0) > _MOST_COMPARED:
-            self._refuse("added_tokens: too many, some normalized and some not, to compare them all")
         if second and (normalization or overlap(first, second)):
             for content in second:
                 flags[content].append("normalized")
@@ -244,6 +241,21 @@ class _Reader:
         for key in ("truncation", "padding"):
             if self._document.get(key):
                 self._assumptions.append(f"{key} is left out")
+
+
+def _are_distinct_ids(values: Collection[object]) -> bool:
+    """Whether all values are ids, none of them given twice."""
+    if not values or set(map(type, values)) != {int}:
+        return False
+    ids = cast("Collection[int]", values)
+    return min(ids) >= 0 and max(ids) <= LARGEST_ID and len(set(ids)) == len(ids)
+
+
+def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:
+    rest = dict(ids)
+    for spelled in left_out:
+        rest.pop(spelled, None)
+    return rest
 
 
 # Writing -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.types import Path
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.tiktoken import check_distinct, from_base64, vocabulary_of_ranks
+from bpetite.formats.tiktoken import check_bytes, from_base64, from_base64_lines, vocabulary_of_ranks
 
 _MOST_SPECIALS = 100_000
 _UNNAMED = (
@@ -37,8 +37,8 @@ def parse_document(path: Path, document: Json) -> Imported:
         refuse(path, f"vocab must be a list, not {type_name(vocab)}")
     if not 0 <= size <= len(vocab):
         refuse(path, f"config asks for {size} tokens besides special ones, but vocab has {len(vocab)}")
-    tokens = {special_count + rank: _token(path, rank, vocab[rank]) for rank in range(size)}
-    check_distinct(path, tokens)
+    tokens = dict(enumerate(_tokens(path, vocab[:size]), special_count))
+    check_bytes(path, tokens)
     specials = _special_tokens(path, document.get("special_tokens"), special_count)
     vocabulary = vocabulary_of_ranks(path, tokens, pattern, specials)
     return Imported(
@@ -57,6 +57,20 @@ def _number(path: Path, config: Json, key: str, most: int) -> int:
     if type(value) is not int or not 0 <= value <= most:
         refuse(path, f"config.{key} must be a number from 0 to {most}, not {value!r:.80}")
     return value
+
+
+def _tokens(path: Path, entries: list[Any]) -> list[bytes]:
+    """The bytes of every rank."""
+    try:
+        spelled = "\n".join([entry["token_bytes"] for entry in entries]).encode("ascii").split(b"\n")
+        tokens = from_base64_lines(spelled)
+        ranks = [entry["rank"] for entry in entries]
+    except (KeyError, TypeError, ValueError):
+        tokens = None
+    in_order = tokens and ranks == list(range(len(tokens))) and set(map(type, ranks)) == {int}
+    if tokens and in_order and all(tokens):
+        return tokens
+    return [_token(path, rank, value) for rank, value in enumerate(entries)]
 
 
 def _token(path: Path, rank: int, value: Any) -> bytes:

@@ -13,6 +13,7 @@ import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import lt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,7 +90,12 @@ def vocabulary_of_ranks(
 ) -> Vocabulary:
     """Make the vocabulary of tokens in the order of rank; errors name `path`."""
     specials = _special_ids(special_tokens, tokens)
-    arrays, unreachable = _recovered({rank: token for rank, token in tokens.items() if token})
+    empty = {rank: token for rank, token in tokens.items() if not token}
+    try:
+        arrays, unreachable = _recovered({r: t for r, t in tokens.items() if t} if empty else tokens)
+    except ValueError:
+        check_distinct(path, tokens)
+        raise
     try:
         return Vocabulary(
             {rank: token for rank, token in tokens.items() if len(token) == 1},
@@ -99,7 +105,7 @@ def vocabulary_of_ranks(
             Dialect.named("tiktoken"),
             whole_pretoken_first=bool(unreachable),
             irregular=True,
-            decode_only={rank: token for rank, token in tokens.items() if not token},
+            decode_only=empty,
         ).with_arrays(arrays)
     except ValueError as error:
         refuse(path, str(error))
@@ -107,6 +113,44 @@ def vocabulary_of_ranks(
 
 def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
     """Read the lines: the bytes of every rank, in the order of rank."""
+    tokens = _tokens_at_once(content)
+    if tokens is None:
+        tokens = _tokens_by_line(path, content)
+    check_bytes(path, tokens)
+    return tokens
+
+
+def _tokens_at_once(content: bytes) -> dict[int, bytes] | None:
+    """Read the lines of a file as tiktoken writes it, or nothing if it may be any other."""
+    words = content.split()
+    spelled, written = words[::2], words[1::2]
+    lines = b"\n".join(map(b" ".join, zip(spelled, written, strict=False)))
+    if content not in (lines, lines + b"\n"):
+        return None
+    if not b"".join(written).isdigit() or max(map(len, written)) > 10:
+        return None
+    try:
+        tokens = from_base64_lines(spelled)
+    except binascii.Error:
+        return None
+    ranks = list(map(int, written))
+    if tokens is None or max(ranks) > LARGEST_ID or not all(map(lt, ranks, ranks[1:])):
+        return None
+    return dict(zip(ranks, tokens, strict=True))
+
+
+def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
+    """Return the bytes that each word spells in base64, or None if one is not spelled in its canonical way.
+
+    >>> from_base64_lines([b"YWI=", b"="]), from_base64_lines([b"YWJ="])
+    ([b'ab', b''], None)
+    """
+    tokens = list(map(binascii.a2b_base64, spelled))
+    again = [binascii.b2a_base64(token, newline=False) or _EMPTY for token in tokens]
+    return tokens if again == list(spelled) else None
+
+
+def _tokens_by_line(path: Path, content: bytes) -> dict[int, bytes]:
     tokens: dict[int, bytes] = {}
     for number, line in enumerate(content.split(b"\n"), 1):
         if not line:
@@ -124,7 +168,6 @@ def _tokens(path: Path, content: bytes) -> dict[int, bytes]:
         if rank in tokens:
             refuse(path, f"line {number}: rank {rank} appears twice")
         tokens[rank] = token
-    check_distinct(path, tokens)
     return dict(sorted(tokens.items()))
 
 
@@ -142,13 +185,19 @@ def from_base64(spelled: str) -> bytes | None:
 
 
 def check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
-    """Refuse a token that appears twice, and a file without bytes."""
+    """Refuse a token that appears twice."""
     rank_of = {token: rank for rank, token in tokens.items()}
     if len(rank_of) != len(tokens):
         first, token = next((rank, token) for rank, token in tokens.items() if rank_of[token] != rank)
         refuse(path, f"token {token!r:.80} appears twice, at ranks {first} and {rank_of[token]}")
-    missing = [byte for byte in IN_TEXTS if bytes([byte]) not in rank_of]
+
+
+def check_bytes(path: Path, tokens: Mapping[int, bytes]) -> None:
+    """Refuse tokens among which a byte is missing that texts have."""
+    ones = {token for token in tokens.values() if len(token) == 1}
+    missing = [byte for byte in IN_TEXTS if bytes([byte]) not in ones]
     if missing:
+        check_distinct(path, tokens)
         refuse(path, f"no line holds the single byte {bytes([missing[0]])!r}")
 
 

@@ -173,6 +173,11 @@ def merge_lines(path: Path, merges: Sequence[object], field: str) -> bytes:
     """
     if set(map(type, merges)) <= {str}:
         lines = cast("Sequence[str]", merges)
+    elif set(map(type, merges)) == {list} and set(map(len, cast("Sequence[list[object]]", merges))) == {2}:
+        try:
+            lines = list(map(" ".join, cast("Sequence[list[str]]", merges)))
+        except TypeError:
+            lines = [_merge_line(path, merge, f"{field}[{rank}]") for rank, merge in enumerate(merges)]
     else:
         lines = [_merge_line(path, merge, f"{field}[{rank}]") for rank, merge in enumerate(merges)]
     joined = "\n".join(lines)
