@@ -127,6 +127,18 @@ def test_ids_are_numbers_as_people_write_them(folder: Path) -> None:
         assert f"{word!r} is not an id" in done.stderr.decode()
 
 
+def test_encode_reads_texts_as_every_command_does(folder: Path, tmp_path: Path) -> None:
+    model = folder / "tok.json"
+    tok = Tokenizer.load(model)
+    (tmp_path / "a.jsonl").write_text('{"body": "the cat"}\n{"body": "caf\\u00e9"}\n')
+    (tmp_path / "b.txt").write_text("one|two")
+    inputs = ("--input", tmp_path / "a.jsonl", tmp_path / "b.txt", "--text-field", "body", "--separator", "|")
+    lines = bpetite("encode", "--model", model, *inputs).stdout.splitlines()
+    assert list(map(json.loads, lines)) == tok.encode_batch(["the cat", "café", "one", "two"])
+    shown = bpetite("encode", "--model", model, *inputs, "--show").stdout.decode()
+    assert shown.count("bytes per token") == 4
+
+
 def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) -> None:
     model, output = folder / "tok.json", tmp_path / "out.json"
     train = ("train", "--vocab-size", 300, "--output", output)

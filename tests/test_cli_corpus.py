@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bpetite import Counts, Tokenizer
+from bpetite import Counts, Tokenizer, corpus
+from bpetite.corpus import Documents
 
 TEXTS = ["the cat sat on the mat", "naïve cafés, 東京", "the <|endoftext|> end"] * 4
 
@@ -51,7 +52,7 @@ def test_counts_of_parts_train_the_vocabulary_of_the_whole(folder: Path) -> None
     done("count", "--input", folder / "b.txt", "--output", folder / "b.parquet", *reading)
     done(
         "merge-counts",
-        "--input",
+        "--counts",
         folder / "a.parquet",
         folder / "b.parquet",
         "--output",
@@ -154,6 +155,45 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     ]
     assert table[1].split()[1] == "7"
     assert len(table) == 2
+
+
+def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -> None:
+    Tokenizer.train_from_iterator(TEXTS, 300).save(folder / "tok.json")
+    Tokenizer.train_from_iterator(TEXTS, 300, special_tokens=[]).save(folder / "bare.json")
+    number = 0
+
+    def told(model: str, *options: str) -> str:
+        nonlocal number
+        number += 1
+        command = ("encode-corpus", "--model", folder / model, "--input", folder / "a.jsonl")
+        ran = bpetite(*command, "--output", folder / f"ids{number}", *options)
+        assert ran.returncode == 0
+        return ran.stderr.decode()
+
+    warning = "no token stands between documents in the shards; --append-special '<|endoftext|>' ends each"
+    assert warning in told("tok.json")
+    assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
+    assert told("tok.json", "--quiet") == ""
+    assert warning not in told("bare.json")  # which has no token to put there
+
+
+def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    text = "one<|endoftext|>two"
+    (tmp_path / "a.txt").write_text(text)
+    tokenizer.save(tmp_path / "tok.json")
+    for choice in ("parse", "text"):
+        expected = tokenizer.count(text, special=choice)
+        stats = ("stats", "--model", tmp_path / "tok.json", "--input", tmp_path / "a.txt")
+        (told,) = json.loads(done(*stats, "--special", choice, "--json")).values()
+        assert told["tokens"] == expected
+        for documents in ([text, text], iter([text, text])):
+            (fit,) = corpus.stats(tokenizer, Documents(documents), special=choice)
+            assert (fit.documents, fit.tokens) == (2, 2 * expected)
+        both = {"a": tokenizer, "b": tokenizer.truncate(256)}
+        rows = corpus.compare(both, Documents(iter([text])), special=choice)
+        assert [row["tokens"] for row in rows] == [tok.count(text, special=choice) for tok in both.values()]
+    assert "the special token" in failed(*stats, "--special", "error")
 
 
 def test_progress_is_told_on_stderr_and_only_there(folder: Path) -> None:

@@ -96,12 +96,79 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
     assert json.loads(bpetite("inspect", folder / "tok.json", "--json").stdout)["assumptions"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("out.json", "out.json: will be an artifact of bpetite; --to says another format"),
+        ("out", "out: will be a folder with GPT-2's vocab.json and merges.txt; --to says another format"),
+        ("out/", ""),
+        ("tokenizer.json", ""),
+        ("out.tiktoken", ""),
+    ],
+)
+def test_what_will_be_written_is_told_where_a_name_gives_no_hint(
+    folder: Path, tmp_path: Path, name: str, told: str
+) -> None:
+    done = bpetite("convert", folder / "tok.json", f"{tmp_path}/{name}")
+    assert done.returncode == 0
+    assert ("will be" in done.stderr.decode()) == bool(told)
+    assert told in done.stderr.decode()
+    quiet = bpetite("convert", folder / "tok.json", f"{tmp_path}/quiet-{name}", "--quiet")
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "tekken.json", "tokenizer.model"])
+def test_a_name_of_a_format_that_is_not_written_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    done = bpetite("convert", folder / "tok.json", tmp_path / name)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert "are read, not written" in done.stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+    assert bpetite("convert", folder / "tok.json", tmp_path / name, "--to", "bpetite").returncode == 0
+
+
+def test_convert_writes_a_config_where_asked(folder: Path, tmp_path: Path) -> None:
+    converted(folder / "tok.json", tmp_path / "tokenizer.json", "--tokenizer-config", "--check")
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    assert config["eos_token"] == "<|endoftext|>"
+    refused = bpetite("convert", folder / "tok.json", tmp_path / "o.json", "--tokenizer-config")
+    assert "--tokenizer-config goes with a tokenizer.json" in refused.stderr.decode()
+    assert not (tmp_path / "o.json").exists()
+
+
+def test_every_model_of_a_command_may_be_said_to_be_of_a_format(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.load(folder / "tok.json")
+    for name in ("a", "b"):
+        tok.to_huggingface(tmp_path / name)
+    for command in (("compare", "--text", TEXT), ("inspect",), ("view", "--no-browser", "--port", "1")):
+        models = [tmp_path / "a"] if command[0] == "inspect" else [tmp_path / "a", tmp_path / "b"]
+        told = bpetite(command[0], *models, "--from", "gguf", *command[1:])
+        assert (told.returncode, told.stdout) == (1, b"")
+        assert "it is of the format huggingface, not gguf" in told.stderr.decode()
+    assert bpetite("compare", *models, "--from", "huggingface", "--text", TEXT).returncode == 0
+    three = bpetite("view", *[tmp_path / "a"] * 3)
+    assert "at most two tokenizers" in three.stderr.decode()
+
+
+def test_special_tokens_are_given_one_by_one_or_in_a_file_everywhere(folder: Path, tmp_path: Path) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", special_tokens=["<a>", "<b>"])
+    tok.to_tiktoken(tmp_path / "t.tiktoken")
+    ids = [f"{text}={token_id}" for text, token_id in tok.special_tokens.items()]
+    (tmp_path / "specials.txt").write_text("\n".join(ids) + "\n")
+    for given in (
+        ("--special-token", *ids),
+        ("--special-token", ids[0], "--special-token", ids[1]),
+        ("--special-token-file", tmp_path / "specials.txt"),
+    ):
+        shown = bpetite("inspect", tmp_path / "t.tiktoken", "--json", "--pattern", "gpt2", *given)
+        assert json.loads(shown.stdout)["special_tokens"] == tok.special_tokens
+
+
 def test_the_viewer_opens_every_format(folder: Path, tmp_path: Path) -> None:
     tok = Tokenizer.load(folder / "tok.json")
     tok.to_huggingface(tmp_path / "named.json")
     (tmp_path / "gpt2").mkdir()
     tok.to_gpt2(tmp_path / "gpt2" / "vocab.json", tmp_path / "gpt2" / "merges.txt")
-    files = [str(tmp_path / "named.json"), str(tmp_path / "gpt2") + "/", "--format-a", "huggingface"]
+    files = [str(tmp_path / "named.json"), str(tmp_path / "gpt2") + "/"]
     command = [sys.executable, "-m", "bpetite", "view", *files, "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None

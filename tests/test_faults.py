@@ -23,7 +23,7 @@ CORPUS = "".join(
 WRITERS = {
     "train": ["train", "--input", "corpus.txt", "--vocab-size", "600", "--output"],
     "count": ["count", "--input", "corpus.txt", "--output"],
-    "merge-counts": ["merge-counts", "--input", "a.counts", "b.counts", "--output"],
+    "merge-counts": ["merge-counts", "--counts", "a.counts", "b.counts", "--output"],
     "report": ["report", "tok.json", "--input", "corpus.txt", "--output"],
     "convert to tiktoken": ["convert", "tok.json", "--to", "tiktoken"],
     "convert to huggingface": ["convert", "tok.json", "--to", "huggingface"],

@@ -18,7 +18,7 @@ from bpetite import _persistence
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pretokenize
 from bpetite._engine import trim_memory as trim_memory
-from bpetite._internal.files import write_whole
+from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
 from bpetite._internal.preparation import Preparation, PreparedEncoder, split_at_specials
@@ -700,8 +700,12 @@ class Tokenizer:
         """Read the `tokenizer.json` of a byte-level BPE tokenizer, exactly or not at all."""
         return cls._of_file(path, huggingface.read(path))
 
-    def to_huggingface(self, path: Path, *, overwrite: bool = False) -> None:
+    def to_huggingface(self, path: Path, *, overwrite: bool = False, config: bool = False) -> None:
         """Write a `tokenizer.json` for `tokenizers` and `transformers.PreTrainedTokenizerFast`.
+
+        With `config=True`, a `tokenizer_config.json` is written into the same folder, both or none, so that
+        `transformers.AutoTokenizer.from_pretrained(folder)` knows the special tokens; `<|endoftext|>` becomes
+        the `eos_token`.
 
         What was read by `from_huggingface` is written as it was, to the byte, with everything in it that is
         no part of a vocabulary: templates, decoders, truncation, padding.
@@ -710,8 +714,11 @@ class Tokenizer:
         if content is None:
             content = huggingface.to_bytes(self._vocabulary)
             self._check_export(huggingface.parse(path, content).vocabulary, path)
-        with write_whole(path, overwrite=overwrite) as file:
-            file.write(content)
+        files: dict[Path, bytes] = {path: content}
+        if config:
+            beside = os.path.join(os.path.dirname(os.fspath(path)), "tokenizer_config.json")
+            files[beside] = huggingface.config_bytes(self._vocabulary)
+        write_all(files, overwrite=overwrite)
 
     @classmethod
     def from_gpt2(
@@ -730,7 +737,7 @@ class Tokenizer:
         vocab, merges = gpt2.to_bytes(self._vocabulary)
         again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
         self._check_export(again.vocabulary, vocab_path)
-        gpt2.write_two(vocab_path, vocab, merges_path, merges, overwrite=overwrite)
+        write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
     def _check_export(self, again: Vocabulary, path: Path) -> None:
         """Refuse an export that, read back, does not encode difficult texts to the same ids."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,6 +48,16 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
         with contextlib.suppress(OSError):  # it has its name, or the folder takes no changes
             temporary.unlink()
     sync_folder(target.parent)
+
+
+def write_all(files: Mapping[str | os.PathLike[str], bytes], *, overwrite: bool = False) -> None:
+    """Write several files, all or none (a kill between their names leaves the last ones)."""
+    with contextlib.ExitStack() as stack:
+        for path, content in files.items():
+            file = stack.enter_context(write_whole(path, overwrite=overwrite))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # If there is no room for all, none gets its name.
 
 
 def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:

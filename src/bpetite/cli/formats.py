@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bpetite.cli.options import add_special_tokens
 from bpetite.formats import loading
 from bpetite.formats.shared import peers
 from bpetite.formats.shared.difficult import Encodes
@@ -31,7 +31,7 @@ ANY_FORMAT = (
 
 def add_model(command: argparse.ArgumentParser) -> None:
     """Declare the tokenizer to use, and what says more about its file."""
-    command.add_argument("--model", required=True, metavar="PATH", help=ANY_FORMAT)
+    command.add_argument("--model", required=True, metavar="MODEL", help=ANY_FORMAT)
     add_what_files_lack(command)
 
 
@@ -44,13 +44,12 @@ def add_one_of_any_format(command: argparse.ArgumentParser) -> None:
     add_what_files_lack(command)
 
 
-def add_two_of_any_format(command: argparse.ArgumentParser, *, second_optional: bool = False) -> None:
-    """Declare two tokenizers of any format, and what says more about their files."""
-    add = command.add_argument
-    add("a", metavar="A", help=ANY_FORMAT)
-    add("b", metavar="B", nargs="?" if second_optional else None, help="the same")
-    add("--format-a", choices=READ, help="the format of A (default: by what it holds)")
-    add("--format-b", choices=READ, help="the format of B (default: by what it holds)")
+def add_some_of_any_format(command: argparse.ArgumentParser, more: str) -> None:
+    """Declare tokenizers of any format, and what says more about their files."""
+    command.add_argument("models", nargs="+", metavar="MODEL", help=f"{ANY_FORMAT}; {more}")
+    command.add_argument(
+        "--from", dest="model_format", choices=READ, help="the format of every MODEL (default: what it holds)"
+    )
     add_what_files_lack(command)
 
 
@@ -59,13 +58,7 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     lacking = command.add_argument_group("what some files of tokenizers do not hold")
     add = lacking.add_argument
     add("--pattern", help=f"its pattern: {', '.join(PATTERNS)}, or a regular expression")
-    add(
-        "--special-token",
-        action="append",
-        default=[],
-        metavar="TEXT[=ID]",
-        help="a special token; repeat for more (without an id, the next free one)",
-    )
+    add_special_tokens(lacking, "TEXT[=ID]", "its special tokens (without ids, the next free ones)")
 
 
 @dataclass(frozen=True)
@@ -136,17 +129,9 @@ def read_model(options: argparse.Namespace) -> Tokenizer:
     return tokenizer
 
 
-def read_two(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
-    """Read what `add_two_of_any_format` declares: each path with its tokenizer."""
-    named = [(options.a, options.format_a), (options.b, options.format_b)]
-    return read_all([(path, kind) for path, kind in named if path is not None], options)
-
-
-def read_all(
-    named: Iterable[tuple[str, str | None]], options: argparse.Namespace
-) -> list[tuple[str, Tokenizer]]:
-    """Read tokenizers from paths of known or unknown formats; what was given and is so in none is refused."""
-    read = [(path, open_tokenizer(path, kind, options).tokenizer) for path, kind in named]
+def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
+    """Read the tokenizers that a command declares; what was given and is so in none of them is refused."""
+    read = [(path, open_tokenizer(path, options.model_format, options).tokenizer) for path in options.models]
     differences = [_difference(tokenizer, path, options) for path, tokenizer in read]
     if all(differences):
         raise ValueError(differences[0])
@@ -161,7 +146,7 @@ def name_of(path: str) -> str:
 def _specials(options: argparse.Namespace) -> dict[str, int | None]:
     """Read `TEXT` and `TEXT=ID`; an equals sign that no number follows belongs to the text."""
     specials: dict[str, int | None] = {}
-    for given in options.special_token:
+    for given in options.special_token or ():
         text, _, token_id = given.rpartition("=")
         if text and token_id.isascii() and token_id.isdecimal() and len(token_id) <= 10:
             specials[text] = int(token_id)
@@ -183,14 +168,16 @@ def gpt2_paths(path: str) -> tuple[Path, Path]:
     return Path(path) / "vocab.json", Path(path) / "merges.txt"
 
 
-def write_tokenizer(tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool) -> None:
-    """Write a tokenizer in any format."""
+def write_tokenizer(
+    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool, config: bool = False
+) -> None:
+    """Write a tokenizer in any format; `config` is for Hugging Face's."""
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
     elif kind == "tiktoken":
         tokenizer.to_tiktoken(path, overwrite=overwrite)
     elif kind == "huggingface":
-        tokenizer.to_huggingface(path, overwrite=overwrite)
+        tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
     else:
         _write_gpt2(tokenizer, path, overwrite=overwrite)
 

@@ -60,14 +60,13 @@ def add_rules(command: argparse.ArgumentParser) -> None:
         "--pattern",
         help=f"how to cut text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)",
     )
-    add(
-        "--special-token",
-        action="extend",
-        nargs="+",
-        metavar="TEXT",
-        help="special tokens, in the order of their ids (default: <|endoftext|>)",
-    )
-    add(
+    add_special_tokens(command, "TEXT", "special tokens, in the order of their ids (default: <|endoftext|>)")
+
+
+def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
+    """Declare special tokens, given one by one or in a file."""
+    command.add_argument("--special-token", action="extend", nargs="+", metavar=metavar, help=what)
+    command.add_argument(
         "--special-token-file",
         dest="special_token",
         action=_LinesOfFile,

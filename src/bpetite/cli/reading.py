@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
+from bpetite.reading.batches import decoded
+from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
+from bpetite.reading.sources import find_inputs
 
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
@@ -39,6 +43,13 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         default="train",
         help="with --hold-out: read what is left (the default), or just what is held out",
     )
+
+
+def documents_of(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the documents of `--input`."""
+    for found in find_inputs(options.input):
+        for batch in read_batches(found, reading_of(options)):
+            yield from decoded(found.name, batch)
 
 
 def reading_of(options: argparse.Namespace) -> Reading:

@@ -1,4 +1,4 @@
-"""The text of `--text`, of `--input` or of stdin, for all commands that take one."""
+"""The text of `--text` or of stdin, for all commands that take one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import sys
 
 
 def text_of(options: argparse.Namespace) -> str:
-    """Return the text of `--text`, of `--input`, or of stdin."""
-    if options.text is not None:
-        return _text_argument(options.text)
-    if options.input is None:
+    """Return the text of `--text`, or of stdin."""
+    if options.text is None:
         return utf8("stdin", sys.stdin.buffer.read())
-    with open(options.input, "rb") as file:
-        return utf8(options.input, file.read())
+    return _text_argument(options.text)
 
 
 def _text_argument(text: str) -> str:

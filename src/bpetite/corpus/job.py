@@ -78,7 +78,7 @@ class Documents:
 
     def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
         self.name = name
-        self._documents = documents
+        self.documents = documents
 
     weight = 1
     is_local = False
@@ -89,7 +89,7 @@ class Documents:
 
     def batches(self, reading: Reading) -> Generator[Batch, None, None]:
         """Yield the documents."""
-        return one_side(self.name, batches_of(self._documents, reading.invalid), reading)
+        return one_side(self.name, batches_of(self.documents, reading.invalid), reading)
 
 
 @dataclass(frozen=True)

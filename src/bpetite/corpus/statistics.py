@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.types import Path, Progress
+from bpetite._internal.types import Path, Progress, Special
+from bpetite.corpus.job import Documents
 from bpetite.reading.ahead import read_ahead
 from bpetite.reading.batches import decoded, refusing_invalid
 from bpetite.reading.cuts import cutter
@@ -66,30 +67,45 @@ class Fit:
 
 def stats(
     tokenizer: Tokenizer,
-    paths: Path | Iterable[Path],
+    texts: Path | Iterable[Path] | Documents,
     *,
+    special: Special = "parse",
     reading: Reading | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Fit]:
     """Return how well a tokenizer fits each source, and after several of them the `total`.
 
-    A special token that stands in the text counts as the token it is, and its text as text.
+    Texts are what `encode` takes: files, folders, globs, URLs, or `Documents`. A special token that stands in
+    a text counts as one, unless `special` is `"text"`; its text counts as text either way.
+
+    >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
+    >>> fit.documents, fit.tokens, fit.bytes_per_token
+    (2, 4, 2.0)
     """
-    reading = replace(reading or Reading(), cut=cutter(tokenizer.pattern, tokenizer.special_tokens))
-    sources: dict[str, list[Input]] = {}
-    for found in find_inputs(paths):
-        sources.setdefault(found.source, []).append(found)
+    specials = tokenizer.special_tokens if special != "text" else ()
+    reading = replace(reading or Reading(), cut=cutter(tokenizer.pattern, specials))
+    sources: dict[str, list[Input | Documents]] = {}
+    if isinstance(texts, Documents):
+        sources[texts.name] = [texts]
+    else:
+        for found in find_inputs(texts):
+            sources.setdefault(found.source, []).append(found)
     size = sum(found.size() or 0 for inputs in sources.values() for found in inputs)
     tallies, before, documents = [], 0, 0
     for name, inputs in sources.items():
         tally = _Tally(name, tokenizer)
-        for found in inputs:
+        for source in inputs:
             read = 0
-            for batch in read_ahead(read_batches(found, reading)):
-                with refusing_invalid(found.name, batch):
-                    ids, _ = tokenizer.encode_batch_to_numpy(batch.texts, num_threads=num_threads)
-                tally.add(decoded(found.name, batch), ids, batch.goes_on)
+            batches = (
+                source.batches(reading) if isinstance(source, Documents) else read_batches(source, reading)
+            )
+            for batch in read_ahead(batches):
+                with refusing_invalid(source.name, batch):
+                    ids, _ = tokenizer.encode_batch_to_numpy(
+                        batch.texts, special=special, num_threads=num_threads
+                    )
+                tally.add(decoded(source.name, batch), ids, batch.goes_on)
                 documents += len(batch.texts) - batch.goes_on
                 read = batch.read
                 if progress is not None:
@@ -107,8 +123,9 @@ def stats(
 
 def compare(
     tokenizers: Mapping[str, Tokenizer],
-    paths: Path | Iterable[Path],
+    texts: Path | Iterable[Path] | Documents,
     *,
+    special: Special = "parse",
     reading: Reading | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -117,8 +134,12 @@ def compare(
 
     `tokens_to_first` is how many tokens there are for one of the first tokenizer's.
     """
+    if isinstance(texts, Documents):
+        texts = Documents(list(texts.documents), texts.name)  # each tokenizer goes through them
     fits = {
-        name: stats(tokenizer, paths, reading=reading, num_threads=num_threads, progress=progress)
+        name: stats(
+            tokenizer, texts, special=special, reading=reading, num_threads=num_threads, progress=progress
+        )
         for name, tokenizer in tokenizers.items()
     }
     rows: list[dict[str, str | int | float]] = []

@@ -6,12 +6,11 @@ Both files spell bytes by printable characters (`formats/printable.py`).
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bpetite._constants import END_OF_TEXT_TOKEN
-from bpetite._internal.files import write_whole
+from bpetite._internal.files import write_all
 from bpetite._internal.json import parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
@@ -156,22 +155,7 @@ def write_tokens_and_merges(
     ids = {to_printable(token): token_id for token_id, token in vocab.items()}
     if len(ids) != len(vocab):
         raise ValueError("vocab.json cannot hold two tokens of the same bytes")
-    write_two(vocab_path, _vocab_json(ids), merges_path, _merges_txt(merges), overwrite=overwrite)
-
-
-def write_two(
-    vocab_path: Path, vocab: bytes, merges_path: Path, merges: bytes, *, overwrite: bool = False
-) -> None:
-    """Write the two files, both or none (a kill between their two names leaves one)."""
-    with (
-        write_whole(vocab_path, overwrite=overwrite) as vocab_file,
-        write_whole(merges_path, overwrite=overwrite) as merges_file,
-    ):
-        merges_file.write(merges)
-        vocab_file.write(vocab)
-        # `merges.txt` gets its name first; if there is no room for both, neither may.
-        vocab_file.flush()
-        os.fsync(vocab_file.fileno())
+    write_all({vocab_path: _vocab_json(ids), merges_path: _merges_txt(merges)}, overwrite=overwrite)
 
 
 def _vocab_json(ids: Mapping[str, int]) -> bytes:

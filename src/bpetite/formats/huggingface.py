@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
+from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.json import Json, parse_object, refuse, type_name
 from bpetite._internal.normalizers import Normalizer, Step
 from bpetite._internal.preparation import overlap
@@ -289,6 +290,26 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         },
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+
+def config_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the `tokenizer_config.json` that tells transformers which tokens are special.
+
+    `<|endoftext|>`, if it is one, ends texts.
+    """
+    added = _written_added_tokens(vocabulary)
+    specials = [token["content"] for token in added if token["special"]]
+    ending = {"eos_token": END_OF_TEXT_TOKEN} if END_OF_TEXT_TOKEN in specials else {}
+    document = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "added_tokens_decoder": {
+            str(token["id"]): {key: value for key, value in token.items() if key != "id"} for token in added
+        },
+        **ending,
+        "additional_special_tokens": [text for text in specials if text not in ending.values()],
+        "clean_up_tokenization_spaces": False,
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2).encode("utf-8")
 
 
 def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:

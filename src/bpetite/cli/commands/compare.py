@@ -6,12 +6,13 @@ import argparse
 from typing import Any
 
 from bpetite import corpus
-from bpetite.cli.formats import ANY_FORMAT, add_what_files_lack, read_all
+from bpetite.cli.formats import add_some_of_any_format, read_models
 from bpetite.cli.options import (
     Commands,
     add_command,
     add_json,
     add_quiet,
+    add_special,
     add_threads,
     colours_wanted,
     json_line,
@@ -37,8 +38,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Compare tokenizers: how they cut a text, or how many tokens they need for many texts.",
         _EXAMPLES,
     )
-    add = command.add_argument
-    add("models", nargs="+", metavar="MODEL", help=f"{ANY_FORMAT}; the first is what others are compared to")
+    add_some_of_any_format(command, "the others are compared to the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show how each cuts this text (default: stdin)")
     source.add_argument(
@@ -47,7 +47,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help=f"count the tokens of {INPUT_HELP}; each argument is a row of the table",
     )
-    add_what_files_lack(command)
+    add_special(command)
     add_threads(command)
     add_json(command)
     add_quiet(command)
@@ -58,14 +58,16 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Return the tokens of a text, or the table."""
     tokenizers: dict[str, Tokenizer] = {}
-    for path, tokenizer in read_all(((path, None) for path in options.models), options):
+    for path, tokenizer in read_models(options):
         tokenizers[f"{path} ({len(tokenizers) + 1})" if path in tokenizers else path] = tokenizer
     return _texts(tokenizers, options) if options.input else _one_text(tokenizers, options)
 
 
 def _one_text(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> bytes:
     text = text_of(options)
-    compared = Comparison(text, {name: tokenizer.show(text) for name, tokenizer in tokenizers.items()})
+    compared = Comparison(
+        text, {name: tok.show(text, special=options.special) for name, tok in tokenizers.items()}
+    )
     if options.json:
         return json_line({"same_ids": compared.same, "rows": compared.rows()})
     return _lines(compared.lines(colours=colours_wanted()))
@@ -76,6 +78,7 @@ def _texts(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> byt
         rows = corpus.compare(
             tokenizers,
             options.input,
+            special=options.special,
             reading=reading_of(options),
             num_threads=options.num_threads,
             progress=progress,

@@ -24,6 +24,7 @@ from bpetite.formats.shared.difficult import check_same_ids
 
 _EXAMPLES = """
 bpetite convert tok.json tokenizer.json
+bpetite convert tok.json my-model/tokenizer.json --tokenizer-config
 bpetite convert tok.json tok.tiktoken --check
 bpetite convert cl100k_base.tiktoken tok.json
 bpetite convert my.tiktoken tok.json --pattern cl100k --special-token '<|endoftext|>=100257'
@@ -50,6 +51,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--from", dest="source_format", choices=READ, help="the format of IN (default: by what it holds)")
     add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
+    add(
+        "--tokenizer-config",
+        action="store_true",
+        help="write a tokenizer_config.json beside the tokenizer.json, for transformers' AutoTokenizer",
+    )
     add("--check", action="store_true", help="compare with the libraries that the two files are for")
     add_quiet(command)
     add_what_files_lack(command)
@@ -58,7 +64,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
-    target_format = options.target_format or _target_format(options.target)
+    target_format = options.target_format or _target_format(options.target, quiet=options.quiet)
+    if options.tokenizer_config and target_format != "huggingface":
+        raise ValueError(f"--tokenizer-config goes with a tokenizer.json, and {options.target} is none")
     if target_format != "gpt2":
         check_output(options.target, force=options.force)
     opened = open_tokenizer(options.source, options.source_format, options)
@@ -72,7 +80,9 @@ def run(options: argparse.Namespace) -> bytes:
             write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
             files = tuple(map(str, gpt2_paths(attempt))) if target_format == "gpt2" else (attempt,)
             checked += _check(Opened(tokenizer, target_format, files))
-    write_tokenizer(tokenizer, options.target, target_format, overwrite=options.force)
+    write_tokenizer(
+        tokenizer, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
+    )
     if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens and not options.quiet:
         print(f"{options.target}: the file does not say which tokens are special", file=sys.stderr)
     summary = {
@@ -87,14 +97,25 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _target_format(path: str) -> str:
-    """Tell by its name what a file is to become; a name without an ending is a folder."""
+_WRITTEN_AS = {
+    "bpetite": "an artifact of bpetite",
+    "gpt2": "a folder with GPT-2's vocab.json and merges.txt",
+}
+
+
+def _target_format(path: str, *, quiet: bool) -> str:
+    """Tell by its name what a file is to become, and say so where the name gives no hint."""
     name = path.rstrip("/").rpartition("/")[2]
-    if path.endswith("/") or "." not in name:
-        return "gpt2"
+    if name == "tekken.json" or name.endswith((".gguf", ".model")):
+        raise ValueError(f"{path}: files of this kind are read, not written; --to says what to write instead")
     if name.endswith(".tiktoken"):
         return "tiktoken"
-    return "huggingface" if name == "tokenizer.json" else "bpetite"
+    if name == "tokenizer.json":
+        return "huggingface"
+    kind = "gpt2" if path.endswith("/") or "." not in name else "bpetite"
+    if not quiet and not path.endswith("/"):
+        print(f"{path}: will be {_WRITTEN_AS[kind]}; --to says another format", file=sys.stderr)
+    return kind
 
 
 def _check(opened: Opened) -> list[str]:

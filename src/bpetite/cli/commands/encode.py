@@ -13,6 +13,7 @@ from bpetite.cli.options import (
     add_special,
     colours_wanted,
 )
+from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
 from bpetite.cli.text import text_of
 from bpetite.show.display import coloured, plain
 
@@ -20,6 +21,7 @@ _EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
 bpetite encode --model tok.json --text "hello world" --show
 bpetite encode --model tok.json --input book.txt
+bpetite encode --model tok.json --input chapters/ questions.jsonl
 echo hello | bpetite encode --model tok.json
 """
 
@@ -29,26 +31,29 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     encode = add_command(
         commands,
         "encode",
-        "Turn text into ids. They are printed as a compact JSON array; --show prints the tokens for people.",
+        "Turn text into ids. Each document gives a compact JSON array; --show prints tokens for people.",
         _EXAMPLES,
     )
     add_model(encode)
     source = encode.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
-    source.add_argument("--input", metavar="FILE", help="a UTF-8 file (default: stdin)")
+    source.add_argument("--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP} (default: stdin)")
     add_special(encode)
     encode.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
     add_no_color(encode)
+    add_reading(encode)
     encode.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the ids as a compact JSON array, or the tokens to be looked at."""
     tokenizer = read_model(options)
-    text = text_of(options)
+    texts = documents_of(options) if options.input else [text_of(options)]
     if not options.show:
-        ids = tokenizer.encode(text, special=options.special)
-        return json.dumps(ids, separators=(",", ":")).encode("ascii") + b"\n"
-    shown = tokenizer.show(text, special=options.special)
-    paint = coloured if colours_wanted() else plain
-    return f"{paint(shown.tokens)}\n{shown.summary}\n".encode()
+        encoded = (tokenizer.encode(text, special=options.special) for text in texts)
+        lines = [json.dumps(ids, separators=(",", ":")) for ids in encoded]
+    else:
+        paint = coloured if colours_wanted() else plain
+        shown = [tokenizer.show(text, special=options.special) for text in texts]
+        lines = [f"{paint(one.tokens)}\n{one.summary}" for one in shown]
+    return "".join(f"{line}\n" for line in lines).encode()

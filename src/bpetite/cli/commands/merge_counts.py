@@ -8,8 +8,8 @@ from bpetite.cli.counts import load_counts, summary_of
 from bpetite.cli.options import Commands, add_command, add_memory_limit, add_output, check_output
 
 _EXAMPLES = """
-bpetite merge-counts --input monday.parquet tuesday.parquet --output week.parquet
-bpetite merge-counts --input counts/ --output all.parquet
+bpetite merge-counts --counts monday.parquet tuesday.parquet --output week.parquet
+bpetite merge-counts --counts counts/ --output all.parquet
 """
 
 
@@ -19,7 +19,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         commands, "merge-counts", "Add up files of counts that were made by the same rules.", _EXAMPLES
     )
     merge.add_argument(
-        "--input",
+        "--counts",
         nargs="+",
         required=True,
         metavar="PATH",
@@ -33,6 +33,6 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
-    counts = load_counts(options.input, options.memory_limit)
+    counts = load_counts(options.counts, options.memory_limit)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

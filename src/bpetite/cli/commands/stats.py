@@ -11,6 +11,7 @@ from bpetite.cli.options import (
     add_command,
     add_json,
     add_quiet,
+    add_special,
     add_threads,
     json_line,
 )
@@ -36,6 +37,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
     )
+    add_special(command)
     add_threads(command)
     add_json(command)
     add_quiet(command)
@@ -50,6 +52,7 @@ def run(options: argparse.Namespace) -> bytes:
         sources = corpus.stats(
             tokenizer,
             options.input,
+            special=options.special,
             reading=reading_of(options),
             num_threads=options.num_threads,
             progress=progress,

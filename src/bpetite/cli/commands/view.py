@@ -6,7 +6,7 @@ import argparse
 import sys
 import webbrowser
 
-from bpetite.cli.formats import add_two_of_any_format, name_of, read_two
+from bpetite.cli.formats import add_some_of_any_format, name_of, read_models
 from bpetite.cli.options import Commands, add_command, add_quiet
 
 _EXAMPLES = """
@@ -25,7 +25,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "The page is served to this machine only, until Ctrl-C.",
         _EXAMPLES,
     )
-    add_two_of_any_format(command, second_optional=True)
+    add_some_of_any_format(command, "two are shown side by side")
     add = command.add_argument
     add("--port", type=int, default=0, metavar="N", help="the port (default: any free one)")
     add("--no-browser", action="store_true", help="only print the address")
@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> bytes:
 
     if not 0 <= options.port <= 65535:
         raise ValueError(f"--port must be between 0 and 65535, not {options.port}")
-    models = [Model(name_of(path), tokenizer) for path, tokenizer in read_two(options)]
+    if len(options.models) > 2:
+        raise ValueError(f"at most two tokenizers can be shown side by side, not {len(options.models)}")
+    models = [Model(name_of(path), tokenizer) for path, tokenizer in read_models(options)]
     try:
         viewer = Viewer(models, options.port)
     except OSError as error:
