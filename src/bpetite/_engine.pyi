@@ -306,6 +306,9 @@ class JoinedTexts(Sequence[bytes]):
     def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
         """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
 
+    def are_text(self) -> bool:
+        """Return whether all of them are UTF-8."""
+
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> bytes: ...

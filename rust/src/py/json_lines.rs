@@ -57,8 +57,14 @@ impl PyFieldTexts {
     }
 
     /// Hand out the texts so far.
-    fn take(&mut self) -> PyResult<JoinedTexts> {
-        let bytes = mem::replace(&mut self.texts.bytes, self.buffers.get().free()?);
-        Ok(JoinedTexts::new_in(self.buffers.get().hand_out(bytes), mem::take(&mut self.texts.places)))
+    fn take(&mut self) -> JoinedTexts {
+        let bytes = mem::take(&mut self.texts.bytes);
+        JoinedTexts::new_in(self.buffers.get().hand_out(bytes), mem::take(&mut self.texts.places))
+    }
+}
+
+impl Drop for PyFieldTexts {
+    fn drop(&mut self) {
+        self.buffers.get().hand_out(mem::take(&mut self.texts.bytes));
     }
 }

@@ -72,6 +72,12 @@ impl PyPageTexts {
     }
 }
 
+impl Drop for PyPageTexts {
+    fn drop(&mut self) {
+        self.buffers.get().hand_out(mem::take(&mut self.texts.bytes));
+    }
+}
+
 /// Where a column is in a row group: which encodings its pages have, by which codec it is packed, how many values it
 /// has, how many bytes they are, unpacked and packed, and where these begin.
 type Told = (Vec<i64>, i64, i64, i64, i64, i64);

@@ -78,6 +78,11 @@ impl JoinedTexts {
         self.places.len()
     }
 
+    /// Whether all of them are UTF-8.
+    fn are_text(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.checked().is_ok())
+    }
+
     fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = index.py();
         if let Ok(slice) = index.cast::<PySlice>() {
@@ -164,7 +169,8 @@ impl PySplitTexts {
 
     /// Hand out the texts that have an end.
     fn take(&mut self) -> PyResult<JoinedTexts> {
-        let (bytes, places) = self.texts.take(self.buffers.get().free()?)?;
+        let room = if self.texts.rest().is_empty() { Vec::new() } else { self.buffers.get().free()? };
+        let (bytes, places) = self.texts.take(room)?;
         Ok(JoinedTexts::new_in(self.buffers.get().hand_out(bytes), places))
     }
 
@@ -174,6 +180,12 @@ impl PySplitTexts {
         let rest = PyBytes::new(py, self.texts.rest());
         self.texts.drop_rest();
         Ok(rest)
+    }
+}
+
+impl Drop for PySplitTexts {
+    fn drop(&mut self) {
+        self.buffers.get().hand_out(std::mem::take(&mut self.texts.bytes));
     }
 }
 

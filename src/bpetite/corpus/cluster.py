@@ -140,15 +140,15 @@ class _Counting:
         """Count inputs of one weight."""
         parts = [part for found in inputs for part in divide(found, self.reading, self.task_bytes)]
         groups = _grouped(parts, self.task_bytes)
-        splitters = self._splitters(*parts[0])
+        splitters = self._splitters(parts[0])
         ranges = len(splitters) + 1
         count_part = self.ray.remote(max_retries=_RETRIES, num_returns=ranges + 1)(_count_part)
         add_up = self.ray.remote(max_retries=_RETRIES)(_add_up)
         limit = self.memory_limit
-        made = [count_part.remote(self.empty, group, splitters, limit) for group in groups]
+        made = [count_part.remote(self.empty, group, self.reading, splitters, limit) for group in groups]
         tallies = [returned[-1] for returned in made]
         sums = [_tree(add_up, self.empty, [returned[n] for returned in made]) for n in range(ranges)]
-        sizes = [sum(found.size() or 0 for found, _ in group) for group in groups]
+        sizes = [sum(found.size() or 0 for found in group) for group in groups]
         del made
         _wait_for(self.ray, tallies, sizes, tell)
         counts = self.empty.empty()
@@ -158,11 +158,11 @@ class _Counting:
             counts._table.add_counts(*self.ray.get(rows))
         return counts
 
-    def _splitters(self, source: Input, reading: Reading) -> list[bytes]:
+    def _splitters(self, source: Input) -> list[bytes]:
         """Choose pretokens that divide the work of adding up; which they are changes no result."""
         ranges = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         sample = self.empty.empty()
-        for batch in read_batches(source, replace(reading, invalid="replace")):
+        for batch in read_batches(source, replace(self.reading, invalid="replace")):
             sample._table.add_documents(batch.texts)
             break
         joined, ends, _ = sample._table.sorted()
@@ -171,12 +171,12 @@ class _Counting:
         return sorted(chosen)
 
 
-def _grouped(parts: Sequence[tuple[Input, Reading]], size: int) -> list[list[tuple[Input, Reading]]]:
+def _grouped(parts: Sequence[Input], size: int) -> list[list[Input]]:
     """Put small parts that follow each other together, up to that size."""
-    groups: list[list[tuple[Input, Reading]]] = []
+    groups: list[list[Input]] = []
     room = 0
     for part in parts:
-        needed = part[0].size() or 0
+        needed = part.size() or 0
         if not groups or needed > room:
             groups.append([])
             room = size
@@ -186,14 +186,11 @@ def _grouped(parts: Sequence[tuple[Input, Reading]], size: int) -> list[list[tup
 
 
 def _count_part(
-    empty: Counts, group: list[tuple[Input, Reading]], splitters: list[bytes], memory_limit: int | None
+    empty: Counts, group: list[Input], reading: Reading, splitters: list[bytes], memory_limit: int | None
 ) -> list[Rows | Tally]:
     """Count a group of parts: the sorted rows of each range of pretokens, and what was read."""
     counts = empty.empty()
-    for source, reading in group:
-        counts.beside += count_inputs(
-            counts._table, [source], reading, num_threads=1, memory_limit=memory_limit
-        )
+    counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=memory_limit)
     joined, ends, numbers = counts._table.sorted()
     bounds = [0, *(bisect_left(_Sorted(joined, ends), splitter) for splitter in splitters), len(ends)]
     ranges: list[Rows | Tally] = []
@@ -312,13 +309,13 @@ class _Encoding:
         parts = [part for found in divided for part in found]
         job = self.ray.put(self.job)
         made = [
-            encode_part.remote(job, source, how, str(self.folder / _PARTS / f"{number:08d}"))
-            for number, (source, how) in enumerate(parts)
+            encode_part.remote(job, source, str(self.folder / _PARTS / f"{number:08d}"))
+            for number, source in enumerate(parts)
         ]
         hashes = [read.remote(found) for found in inputs]
         shards = [
             build.remote(job, str(self.folder), number, slices)
-            for number, slices in enumerate(self._shards(made, [source.size() or 0 for source, _ in parts]))
+            for number, slices in enumerate(self._shards(made, [source.size() or 0 for source in parts]))
         ]
         progress = Progress(shards=self.ray.get(shards))
         told = self.ray.get(made)
@@ -365,7 +362,7 @@ class _Slice:
     after: int
 
 
-def _encode_part(job: Job, source: Input, reading: Reading, path: str) -> tuple[NDArray[np.uint64], int]:
+def _encode_part(job: Job, source: Input, path: str) -> tuple[NDArray[np.uint64], int]:
     """Write the ids of a part beside where its documents end; return these ends, if it is there at once."""
     ends_path = Path(f"{path}.ends")
     if ends_path.exists():
@@ -375,7 +372,7 @@ def _encode_part(job: Job, source: Input, reading: Reading, path: str) -> tuple[
     tokens = affected = 0
     ids: Ids | None = None
     with write_whole(f"{path}.ids", overwrite=True) as file:
-        for batch in read_batches(source, reading):
+        for batch in read_batches(source, job.options.reading):
             ids, ended = job.ids_of(source.name, batch, None if ids is None else ids.base)
             file.write(np.ascontiguousarray(ids, np.dtype(job.dtype).newbyteorder("<")).data)
             ends.append(ended + np.uint64(tokens))

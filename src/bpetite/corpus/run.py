@@ -1,18 +1,17 @@
 """Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
 
-A shard ends with the document that brings it to `shard_size` tokens. Documents are read in the caller's
-thread, each of as many others as were asked for encodes a batch at a time, one more writes ids, and two
-complete shards. Memory does not depend on the size of the corpus: a few batches are on their way, and the
-rows that ids are put in are used again.
+A shard ends with the document that brings it to `shard_size` tokens. As many threads as were asked for read
+documents, as many others encode a batch at a time, one more writes ids, and two complete shards. Memory does
+not depend on the size of the corpus: a few batches are on their way, and the rows that ids are put in are
+used again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
-from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress as Told
 from bpetite.corpus.job import Documents, Encoded, Job, Options, stamp_of
@@ -39,16 +37,12 @@ from bpetite.corpus.shards import (
     Ids,
     ShardWriter,
 )
-from bpetite.reading.batches import Batch, new_buffers
-from bpetite.reading.documents import read_batches
-from bpetite.reading.raw import Raw
+from bpetite.reading.batches import Batch
+from bpetite.reading.parallel import Ended, read_all, threads_of
 from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
-_MOST_THREADS = 64
-"""More are not used: one thread reads for all of them."""
-
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says of a disk that is full, or of a share of it that is used up."""
 
@@ -94,13 +88,6 @@ def encode(
         journal.close()
 
 
-def threads_of(num_threads: int | None) -> int:
-    """Return how many threads are meant; None is one for each core."""
-    if num_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(integer("num_threads", num_threads, least=1), _MOST_THREADS)
-
-
 class _Stopped(Exception):
     """A batch was not encoded to its end, because something else had failed."""
 
@@ -125,6 +112,7 @@ class _Run:
         self._told = progress
         self._total = sum(source.size() or 0 for source in job.inputs)
         self._before = sum(read.bytes for read in reached.inputs)
+        self._reached_position = reached.position
         self._behind = sum(shard.documents for shard in reached.shards)
         self._unnoted: list[ReadInput] = []
         self._writer: ShardWriter | None = None
@@ -138,7 +126,6 @@ class _Run:
         self._writing: deque[Future[Any]] = deque()
         self._finishing: deque[Future[bool | None]] = deque()
         self._rows: deque[Ids] = deque()
-        self._buffers = new_buffers()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
         # If this fails no shard is completed; meanwhile documents are read and encoded.
@@ -156,10 +143,8 @@ class _Run:
 
     def finish(self) -> Manifest:
         """Encode what is left, and write the manifest."""
-        begin = self._reached.position
         try:
-            for number in range(len(self._reached.inputs), len(self._job.inputs)):
-                self._encode_input(number, begin if number == begin.input else Position(number))
+            self._encode_inputs()
         except Exception:
             with contextlib.suppress(_Stopped):
                 self._settle(0)  # What was read before is good, or its error comes first.
@@ -175,28 +160,46 @@ class _Run:
         self._journal.remove()
         return manifest
 
-    def _encode_input(self, number: int, begin: Position) -> None:
-        """Have the documents of an input encoded; what comes of it is dealt with in order."""
-        source = self._job.inputs[number]
+    def _encode_inputs(self) -> None:
+        """Have documents encoded; what comes of them is dealt with in order."""
+        number = len(self._reached.inputs)
+        passed: _Passed | None = None
+        with contextlib.closing(self._read(number)) as items:
+            for source, made, more in items:
+                begin = self._reached_in(number)
+                if passed is None:
+                    stamped = isinstance(source, Input) and stamp_of(source) is not None
+                    passed = _Passed(source.name, number, hashed=not stamped)
+                    affected = 0
+                self._before += more
+                if isinstance(made, Ended):
+                    passed.check_reached(begin)
+                    self._encoding.append(partial(self._end_input, passed, made, affected))
+                    number, passed = number + 1, None
+                else:
+                    affected += made.affected
+                    self._begin_batch(source.name, passed.skip(made, begin), passed)
+                    self._settle(self._threads)
+                    self._tell(self._before)
+
+    def _read(self, first: int) -> Generator[tuple[Input | Documents, Batch | Ended, int], None, None]:
+        """Yield what is read of the inputs from that number on, in order."""
         reading = self._job.options.reading
-        passed = _Passed(source.name, number, hashed=stamp_of(source) is None)
-        raw = None if isinstance(source, Documents) else Raw(source, hashed=True)
-        made = (
-            read_batches(source, reading, raw, self._buffers)
-            if isinstance(source, Input)
-            else source.batches(reading)
-        )
-        read = affected = 0
-        with contextlib.closing(made):
-            for batch in made:
-                self._begin_batch(source.name, passed.skip(batch, begin), passed)
-                self._settle(self._threads + 1)
-                read, affected = batch.read, affected + batch.affected
-                self._tell(self._before + read)
-        passed.check_reached(begin)
-        self._before += read
-        size, digest = (read, None) if raw is None else (raw.size, raw.digest)
-        self._encoding.append(partial(self._end_input, passed, size, digest, affected))
+        files = [found for found in self._job.inputs[first:] if isinstance(found, Input)]
+        yield from read_all(files, reading, self._threads, hashed=True)
+        for documents in self._job.inputs[first:]:
+            if isinstance(documents, Documents):
+                read = 0
+                with contextlib.closing(documents.batches(reading)) as made:
+                    for batch in made:
+                        yield documents, batch, batch.read - read
+                        read = batch.read
+                yield documents, Ended(read, ""), 0
+
+    def _reached_in(self, number: int) -> Position:
+        """Return where an input is gone on with: where an earlier run came, or at its beginning."""
+        begin = self._reached_position
+        return begin if number == begin.input else Position(number)
 
     def _begin_batch(self, name: str, batch: Batch, passed: _Passed) -> None:
         """Have a batch encoded, if there is anything in it."""
@@ -243,9 +246,10 @@ class _Run:
         passed.go_past(texts, goes_on=batch.goes_on)
         self._writing.append(self._writer_thread.submit(self._rows.extend, row))
 
-    def _end_input(self, passed: _Passed, size: int, digest: str | None, affected: int) -> None:
+    def _end_input(self, passed: _Passed, read: Ended, affected: int) -> None:
         """Note an input that was read to its end."""
-        finished = ReadInput(passed.name, size, digest or passed.digest(), passed.documents, affected)
+        digest = read.digest or passed.digest()
+        finished = ReadInput(passed.name, read.size, digest, passed.documents, affected)
         self._reached.inputs.append(finished)
         self._unnoted.append(finished)
 

@@ -36,7 +36,7 @@ def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
             put(None, error)
 
     maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
-    if not _started(maker):
+    if not started_thread(maker):
         yield from items
         return
     try:
@@ -52,7 +52,8 @@ def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
         maker.join()
 
 
-def _started(thread: threading.Thread) -> bool:
+def started_thread(thread: threading.Thread) -> bool:
+    """Start a thread; False where the system has none."""
     try:
         thread.start()
     except RuntimeError:

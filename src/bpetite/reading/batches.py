@@ -74,9 +74,15 @@ def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
     try:
         yield
     except ValueError:
+        refuse_invalid(name, batch)
+        raise
+
+
+def refuse_invalid(name: str, batch: Batch) -> None:
+    """Refuse a document that is no text."""
+    if not isinstance(batch.texts, JoinedTexts) or not batch.texts.are_text():
         for place, text in enumerate(batch.texts):
             _check(name, batch.first + place, text, 0 if place else batch.begun)
-        raise
 
 
 class Gathered:

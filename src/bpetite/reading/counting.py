@@ -8,9 +8,9 @@ from itertools import groupby
 
 from bpetite._engine import CountTable
 from bpetite._internal.types import Progress
-from bpetite.reading.batches import Batch, new_buffers
-from bpetite.reading.documents import is_plain_text, read_batches
+from bpetite.reading.documents import is_plain_text
 from bpetite.reading.options import Reading
+from bpetite.reading.parallel import Ended, read_all, threads_of
 from bpetite.reading.sources import Input
 
 
@@ -93,21 +93,24 @@ def count_inputs(
 
 def _count_documents(
     table: CountTable,
-    inputs: Sequence[Input],
+    inputs: Iterable[Input],
     reading: Reading,
     num_threads: int | None,
     memory_limit: int | None,
     progress: ProgressOfAll | None,
 ) -> Tally:
-    """Have the engine count batches while more of them are read."""
-    pieces = affected = 0
+    """Have the engine count batches, in whatever order they come, while more of them are read."""
+    pieces = affected = read = 0
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
-        nonlocal pieces, affected
-        for name, batch, read in _batches(inputs, reading):
+        nonlocal pieces, affected, read
+        for source, batch, more in read_all(inputs, reading, threads_of(num_threads), in_order=False):
+            if isinstance(batch, Ended):
+                continue
             pieces += batch.goes_on
             affected += batch.affected
-            yield printable(name), batch.first, batch.begun, batch.texts
+            read += more
+            yield printable(source.name), batch.first, batch.begun, batch.texts
             if progress is not None:
                 progress.tell("counting", read, 0)
 
@@ -118,14 +121,3 @@ def _count_documents(
         on_documents=None if progress is None else lambda done: progress.tell_documents(done - pieces),
     )
     return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))
-
-
-def _batches(inputs: Sequence[Input], reading: Reading) -> Iterator[tuple[str, Batch, int]]:
-    """Yield the name of an input, some of its documents, and how much has been read of all inputs."""
-    before = read = 0
-    buffers = new_buffers()
-    for found in inputs:
-        for batch in read_batches(found, reading, buffers=buffers):
-            read = before + batch.read
-            yield found.name, batch, read
-        before = read

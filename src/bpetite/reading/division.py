@@ -1,58 +1,237 @@
 """An input in, the same input in parts that can be read apart out, in order.
 
-Text with separators and JSON lines can be divided where a record begins, if they are local and not
-compressed. Everything else is a part of its own.
+A part is a stretch of the file, and holds the records whose separators begin in it (the first part also the
+first record): who reads it goes on behind its end until the last of them ends. So parts are found without a
+look at records. They begin anywhere in plain text with separators and in plain JSON lines, with a member of
+gzip, with a frame of zstd, and with a row group of Parquet. What is not local, or has none of these, is a
+part of its own.
 """
 
 from __future__ import annotations
 
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
+from typing import BinaryIO
 
-from bpetite.reading import batches
-from bpetite.reading.documents import format_of
 from bpetite.reading.options import Reading
+from bpetite.reading.parquet import row_group_sizes
+from bpetite.reading.raw import Raw
+from bpetite.reading.recognition import recognise
 from bpetite.reading.sources import Input
 
+PART_BYTES = 1 << 22
+"""About how much of an input is a part: no more than a batch, so that a part that is read early can wait."""
 
-def divide(source: Input, reading: Reading, size: int) -> list[tuple[Input, Reading]]:
-    """Return parts of about that size; together they hold the same documents in the same order."""
-    form = format_of(source, reading)
-    separator = _separator(form, reading)
-    total = source.size()
-    if separator is None or total is None or total <= size:
-        return [(source, reading)]
-    reading = replace(reading, input_format="jsonl" if form == ("jsonl", None) else "text")
-    bounds = [0]
-    for wanted in range(size, total, size):
-        if wanted > bounds[-1]:
-            bounds.append(_next_record(source, wanted, total, separator))
-    spans = pairwise(sorted({*bounds, total}))
-    return [(replace(source, span=span), reading) for span in spans]
+_PACKED = 4
+"""How many times less of packed text makes a part: it holds about so many times more."""
+
+_MEMBER = b"\x1f\x8b\x08"
+_TRIED = 1 << 16
+"""How much is unpacked to see whether a member of gzip begins at a place."""
+
+_SEARCHED = 1 << 26
+"""Where no second member begins within so many bytes, there is taken to be only one."""
+
+_BLOCK = 1 << 20
+
+_FRAME = 0xFD2FB528
+_SKIPPED_FRAME = range(0x184D2A50, 0x184D2A60)
 
 
-def _separator(form: tuple[str, str | None], reading: Reading) -> bytes | None:
-    """Return what ends a record, if it can be found from anywhere in the file."""
-    if form == ("jsonl", None):
+def divide(source: Input, reading: Reading, size: int | None = None) -> list[Input]:
+    """Return parts of about that size; together they hold the same documents in the same order.
+
+    What is wrong with an input is left to be told by who reads it.
+    """
+    try:
+        parts = list(_parts(source, reading, PART_BYTES if size is None else size))
+    except (ValueError, OSError, ImportError):
+        parts = []
+    return parts if len(parts) > 1 else [source]
+
+
+def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
+    total = source.size() if source.is_local and not source.is_part else None
+    if total is None or total <= size // _PACKED:
+        return
+    with closing(Raw(source)) as raw:
+        form, compression = recognise(source.name, raw, reading.input_format)
+        source = replace(source, form=(form, compression), whole=total)
+        if form == "parquet":
+            yield from _row_groups(source, raw, reading, size)
+        elif separator_of(form, reading) is not None:
+            bounds: Iterable[int] = range(size, total, size)
+            if compression is not None:
+                starts = _members if compression == "gzip" else _frames
+                bounds = _spaced(starts(raw.file(), total), size // _PACKED)
+            for span in pairwise([0, *bounds, total]):
+                yield replace(source, span=span)
+
+
+def separator_of(form: str, reading: Reading) -> bytes | None:
+    """Return what ends a record, if it can be found from anywhere in the text."""
+    if form == "jsonl":
         return b"\n"
-    if form != ("text", None) or reading.separator is None:
+    if form != "text" or reading.separator is None:
         return None
     separator = reading.separator.encode("utf-8")
     overlaps = any(separator.startswith(separator[cut:]) for cut in range(1, len(separator)))
     return None if overlaps else separator
 
 
-def _next_record(source: Input, wanted: int, total: int, separator: bytes) -> int:
-    """Return where the first record begins that begins at `wanted` or later."""
-    with source.open() as file:
-        place = max(0, wanted - len(separator))
-        file.seek(place)
-        rest = b""
-        while block := file.read(batches.BLOCK):
-            rest += block
-            found = rest.find(separator)
-            if found >= 0:
-                return place + found + len(separator)
-            place += len(rest) - len(separator) + 1
-            rest = rest[len(rest) - len(separator) + 1 :]
-    return total
+def whole_records(
+    own: Callable[[int], bytes], beyond: Callable[[int], bytes], separator: bytes, *, is_first: bool
+) -> Callable[[int], bytes]:
+    """Return a function that reads the records whose separators begin in a part, to the end of the last."""
+    blocks = _whole_records(own, beyond, separator, is_first)
+
+    def read(size: int) -> bytes:
+        return next((block for block in blocks if block), b"")
+
+    return read
+
+
+_PIECE = 1 << 18
+
+
+def _whole_records(
+    own: Callable[[int], bytes], beyond: Callable[[int], bytes], separator: bytes, begun: bool
+) -> Iterator[bytes]:
+    width = len(separator)
+    tail = b""  # It may be the beginning of a separator.
+    while block := own(_PIECE):
+        if not begun:
+            block = tail + block
+            _, found, rest = block.partition(separator)
+            begun = bool(found)
+            tail = block[len(block) - width + 1 :]
+            if not begun:
+                continue
+            block = rest
+        tail = (tail + block)[-width + 1 :] if width > 1 else b""
+        yield block
+    # Separators do not overlap: one that began in this part is no obstacle to finding the next one.
+    behind = b""
+    while len(behind) < width and (more := beyond(_PIECE)):
+        behind += more
+    if not begun:
+        place = (tail + behind[: width - 1]).find(separator)
+        if place < 0:
+            return
+        behind = behind[place + width - len(tail) :]
+        yield from _up_to(behind, beyond, separator)
+        return
+    yield from _up_to(behind, beyond, separator)
+
+
+def _up_to(behind: bytes, beyond: Callable[[int], bytes], separator: bytes) -> Iterator[bytes]:
+    """Yield what stands before the end of the next separator, and that."""
+    place = behind.find(separator)
+    while place < 0:
+        kept = len(behind) - len(separator) + 1
+        if kept > 0:
+            yield behind[:kept]
+            behind = behind[kept:]
+        more = beyond(_PIECE)
+        if not more:
+            yield behind
+            return
+        behind += more
+        place = behind.find(separator)
+    yield behind[: place + len(separator)]
+
+
+def _row_groups(source: Input, raw: Raw, reading: Reading, size: int) -> Iterator[Input]:
+    """Yield row groups of about that size together."""
+    sizes = row_group_sizes(raw, reading.text_column)
+    first = taken = 0
+    for number, group in enumerate(sizes, 1):
+        taken += group
+        if taken >= size or number == len(sizes):
+            span = (source.whole * first // len(sizes), source.whole * number // len(sizes))
+            yield replace(source, span=span, row_groups=(first, number))
+            first, taken = number, 0
+
+
+def _spaced(places: Iterator[int], least: int) -> Iterator[int]:
+    """Yield the places that are at least so far apart, and from the beginning."""
+    last = 0
+    for place in places:
+        if place - last >= least:
+            yield place
+            last = place
+
+
+def _members(file: BinaryIO, total: int) -> Iterator[int]:
+    """Yield where members of gzip begin behind the first. A stretch that does not end with one is refused."""
+    start, kept, last = 0, b"", 0
+    file.seek(0)
+    while block := file.read(_BLOCK):
+        block, start = kept + block, start - len(kept)
+        place = block.find(_MEMBER)
+        while place >= 0:
+            if start + place > 0 and _is_member(file, start + place):
+                last = start + place
+                yield last
+            place = block.find(_MEMBER, place + 1)
+        start += len(block)
+        kept = block[-len(_MEMBER) + 1 :]
+        if not last and start > _SEARCHED:
+            return
+        file.seek(start)
+
+
+def _is_member(file: BinaryIO, place: int) -> bool:
+    """Whether what stands at a place unpacks as gzip: chance does not get that far."""
+    file.seek(place)
+    try:
+        zlib.decompressobj(wbits=31).decompress(file.read(_TRIED))
+    except zlib.error:
+        return False
+    return True
+
+
+def _frames(file: BinaryIO, total: int) -> Iterator[int]:
+    """Yield where frames of zstd begin behind the first, as far as the headers of their blocks tell."""
+    place = 0
+    while place < total:
+        if place > 0:
+            yield place
+        end = _frame_end(file, place)
+        if end is None:
+            return
+        place = end
+
+
+def _frame_end(file: BinaryIO, place: int) -> int | None:
+    """Return where a frame ends, None if it has no header of one."""
+    head = _read_at(file, place, 9)
+    if len(head) < 9:
+        return None
+    magic, after, described = struct.unpack("<IIB", head)[0], struct.unpack_from("<I", head, 4)[0], head[4]
+    if magic in _SKIPPED_FRAME:
+        return place + 8 + int(after)
+    if magic != _FRAME:
+        return None
+    is_single = described >> 5 & 1
+    content_size = (is_single, 2, 4, 8)[described >> 6]
+    place += 5 + (1 - is_single) + (0, 1, 2, 4)[described & 3] + content_size
+    is_last = False
+    while not is_last:
+        header = _read_at(file, place, 3)
+        if len(header) < 3:
+            return None
+        number = int.from_bytes(header, "little")
+        is_last, kind = bool(number & 1), number >> 1 & 3
+        place += 3 + (1 if kind == 1 else number >> 3)
+    return place + 4 * (described >> 2 & 1)
+
+
+def _read_at(file: BinaryIO, place: int, size: int) -> bytes:
+    file.seek(place, os.SEEK_SET)
+    return file.read(size)

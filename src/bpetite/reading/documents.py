@@ -8,11 +8,13 @@ few megabytes where the pattern lets documents be cut (`Reading.cut`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Generator
 
 from bpetite._engine import Buffers
 from bpetite.reading.batches import Batch, new_buffers
+from bpetite.reading.division import separator_of, whole_records
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.json_lines import read_json_lines, text_or_lines
 from bpetite.reading.options import Reading
@@ -29,12 +31,12 @@ def read_batches(
 ) -> Generator[Batch, None, None]:
     """Yield the documents of an input; give `raw` to have its bytes hashed."""
     raw = Raw(source) if raw is None else raw
-    return one_side(source.name, _all_batches(source.name, raw, reading, buffers or new_buffers()), reading)
+    return one_side(source.name, _all_batches(source, raw, reading, buffers or new_buffers()), reading)
 
 
-def _all_batches(name: str, raw: Raw, reading: Reading, buffers: Buffers) -> Generator[Batch, None, None]:
+def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) -> Generator[Batch, None, None]:
     try:
-        form, compression = recognise(name, raw, reading.input_format)
+        form, compression = source.form or recognise(source.name, raw, reading.input_format)
         if form == "parquet":
             yield from read_rows(raw, reading, buffers)
             return
@@ -42,14 +44,23 @@ def _all_batches(name: str, raw: Raw, reading: Reading, buffers: Buffers) -> Gen
         if form == "json":
             form, read = text_or_lines(raw.name, read)
         documents_of = read_json_lines if form == "jsonl" else read_text
-        yield from documents_of(read, raw, reading, buffers)
+        if source.span is None:
+            yield from documents_of(read, raw, reading, buffers)
+            return
+        with contextlib.closing(Raw(source.behind())) as behind:
+            separator = separator_of(form, reading) or b""
+            beyond = unpacked(behind, compression) if behind.expected else behind.read
+            read = whole_records(read, beyond, separator, is_first=source.span[0] == 0)
+            yield from documents_of(read, raw, reading, buffers)
+        if os.stat(source.name).st_size != source.whole:
+            raise ValueError(f"{source.name}: changed while it was read")
     finally:
         raw.close()
 
 
 def is_plain_text(source: Input, reading: Reading) -> bool:
     """Whether an input is a local file that is, as it stands, a document of text."""
-    whole = source.is_local and source.span is None and os.path.isfile(source.name)
+    whole = source.is_local and not source.is_part and os.path.isfile(source.name)
     as_it_is = reading.separator is None and reading.invalid == "error" and reading.hold_out is None
     return whole and as_it_is and format_of(source, reading) == ("text", None)
 

@@ -41,12 +41,30 @@ def column_texts(raw: Raw, name: str, size: int, buffers: Buffers) -> Iterator[t
         file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False)
         _check_column(arrow, raw.name, file.schema_arrow, name)
         column = _Column(arrow, file, name, raw.file(), PageTexts(buffers))
-        for number in range(file.num_row_groups):
+        first, after = raw.row_groups or (0, file.num_row_groups)
+        for number in range(first, after):
             for texts in column.texts(number, size):
-                yield texts, max(column.pages.place, raw.expected * number // file.num_row_groups)
+                known = raw.expected * (number - first) // (after - first)
+                yield texts, max(column.pages.place - raw.start, known)
         yield column.found.take(), raw.expected
     except (arrow.ArrowException, OSError) as error:
         raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+
+
+def row_group_sizes(raw: Raw, name: str) -> list[int]:
+    """Return how many bytes a column takes in each row group, unpacked."""
+    arrow = needed_pyarrow("reading Parquet")
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False)
+        _check_column(arrow, raw.name, file.schema_arrow, name)
+        metadata = file.metadata
+        places = [n for n in range(metadata.num_columns) if file.schema.column(n).path == name]
+        chunks = chunks_of(raw.file(), places[0]) if len(places) == 1 else None
+    except (arrow.ArrowException, OSError) as error:
+        raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
+    return [chunk.unpacked for chunk in chunks] if chunks and len(chunks) == metadata.num_row_groups else []
 
 
 def read_rows(raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:

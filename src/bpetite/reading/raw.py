@@ -20,9 +20,12 @@ class Raw:
         self._is_local = source.is_local
         self._expected = source.size()
         self._left: int | None = None
+        self.start = 0
+        self.row_groups = source.row_groups
         if source.span is not None:
             self.name = f"{source.name}, bytes {source.span[0]} to {source.span[1]}"
-            self._file.seek(source.span[0])
+            self.start = source.span[0]
+            self._file.seek(self.start)
             self._left = source.span[1] - source.span[0]
         self._digest = Xxh3128() if hashed else None
         self._head = b""

@@ -14,7 +14,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, BinaryIO
 
@@ -30,7 +30,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
 _GLOB = re.compile(r"[*?[]")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Input:
     """One file of a corpus, wherever it is."""
 
@@ -44,7 +44,22 @@ class Input:
     """The argument that named it."""
 
     span: tuple[int, int] | None = None
-    """The bytes of it that are meant, if not all."""
+    """The bytes of it that are meant, if not all: the records whose separators begin there."""
+
+    whole: int = 0
+    """How many bytes the whole file had when it was divided."""
+
+    form: tuple[str, str | None] | None = None
+    """Its format and compression, where they are known already."""
+
+    row_groups: tuple[int, int] | None = None
+    """The row groups of Parquet that are meant, if not all: the first, and the one after the last. The span
+    then only says how much of the file that is."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether not all of it is meant."""
+        return self.span is not None
 
     @property
     def is_local(self) -> bool:
@@ -61,6 +76,11 @@ class Input:
         opened: BinaryIO = remote.open()
         weakref.finalize(opened, remote.close).atexit = False  # An archive must not go before what is in it.
         return opened
+
+    def behind(self) -> Input:
+        """Return what stands behind a span."""
+        _, end = self.span or (0, 0)
+        return replace(self, span=(end, max(end, self.whole)))
 
     def size(self) -> int | None:
         """Return its size in bytes (or that of the span), where it can be known without reading it."""

@@ -1,0 +1,286 @@
+"""Inputs in, batches of their documents out, read by several threads.
+
+Inputs are divided where their formats allow it, and a thread reads one part after the other. What was read
+waits for the caller in order, or in the order in which it comes; the threads wait when that is a few batches
+for each of them, so memory does not depend on the size of the corpus.
+
+Of several errors the first one in the corpus is raised: no part behind it is begun, and those before it are
+read to their ends. What a part cannot know of an error, the number of the line or document, is found by
+reading the input once more, in one go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+
+from bpetite._internal.integers import integer
+from bpetite.reading.ahead import started_thread
+from bpetite.reading.batches import Batch, new_buffers, refuse_invalid
+from bpetite.reading.division import divide
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.raw import Raw, hash_input
+from bpetite.reading.sources import Input
+
+_WAITING = 1
+"""How many batches may wait for each thread."""
+
+_LOOK = 0.1
+"""How long somebody waits, in seconds, before looking whether the work goes on at all."""
+
+
+_FORKED = (
+    "this process was forked while threads read, which it does not have: the work goes on in the other "
+    "process only"
+)
+
+
+MOST_THREADS = 256
+"""More are of no use to anybody."""
+
+
+def threads_of(num_threads: int | None) -> int:
+    """Return how many threads are meant; None is one for each core."""
+    if num_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(integer("num_threads", num_threads, least=1), MOST_THREADS)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An input was read to its end."""
+
+    size: int
+    digest: str
+    """The hash of its bytes, if that was asked for."""
+
+
+Item = tuple[Input, Batch | Ended, int]
+"""An input or a part of one, what was read of it, and how many bytes more that took."""
+
+
+def read_all(
+    inputs: Iterable[Input],
+    reading: Reading,
+    threads: int,
+    *,
+    in_order: bool = True,
+    hashed: bool = False,
+) -> Generator[Item, None, None]:
+    """Yield the batches of inputs, and behind those of each that it has ended.
+
+    Out of order, batches have been checked: what is no text is an error here. In order it is left to the
+    caller, for whom the documents of an input are numbered through.
+    """
+    parts = _divided(inputs, reading, threads)
+    first = list(islice(parts, 2))
+    is_alone = threads == 1 or len(first) < 2
+    read = _Reader(reading, is_checked=not (in_order or is_alone), is_hashed=hashed)
+    if is_alone:
+        for part in chain(first, parts):
+            yield from read.part(part)
+        return
+    with contextlib.closing(_Crew(chain(first, parts), read, threads, in_order).items()) as items:
+        yield from _numbered(items) if in_order else items
+
+
+@dataclass(frozen=True)
+class _Part:
+    source: Input
+    whole: Input
+    is_last: bool
+
+
+def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterator[_Part]:
+    for found in inputs:
+        parts = divide(found, reading) if threads > 1 else [found]
+        for number, part in enumerate(parts, 1):
+            yield _Part(part, found, number == len(parts))
+
+
+def _numbered(items: Iterable[Item]) -> Iterator[Item]:
+    """Number the documents of an input through, not those of each part."""
+    before = read = 0
+    for source, made, more in items:
+        if isinstance(made, Ended):
+            before = read = 0
+            yield source, made, more
+            continue
+        if not made.first and not made.begun:
+            before = read
+        read += len(made.texts) - made.goes_on
+        yield source, (replace(made, first=made.first + before) if before else made), more
+
+
+class _Reader:
+    """Reads parts."""
+
+    def __init__(self, reading: Reading, *, is_checked: bool, is_hashed: bool) -> None:
+        self._reading = reading
+        self._is_checked = is_checked and reading.invalid == "error"
+        self._is_hashed = is_hashed
+        self._buffers = new_buffers()
+
+    def part(self, part: _Part) -> Iterator[Item]:
+        """Yield the batches of a part, and what becomes of an input that ends with it."""
+        source, read = part.source, 0
+        raw = Raw(source, hashed=self._is_hashed and not source.is_part)
+        try:
+            with contextlib.closing(read_batches(source, self._reading, raw, self._buffers)) as made:
+                for batch in made:
+                    if self._is_checked:
+                        refuse_invalid(source.name, batch)
+                    yield source, batch, batch.read - read
+                    read = batch.read
+        except ValueError:
+            if source.is_part:
+                self._read_again(part.whole)
+            raise
+        if part.is_last:
+            yield source, self._ended(source, raw), 0
+
+    def _ended(self, source: Input, raw: Raw) -> Ended:
+        if source.is_part and self._is_hashed:
+            return Ended(*hash_input(source.name))
+        return Ended(raw.size, raw.digest)
+
+    def _read_again(self, source: Input) -> None:
+        """Read an input in one go for the sake of its error."""
+        for batch in read_batches(source, self._reading):
+            refuse_invalid(source.name, batch)
+
+
+@dataclass(eq=False)
+class _Outbox:
+    """What was read of a part."""
+
+    number: int
+    part: _Part | None
+    items: deque[Item] = field(default_factory=deque)
+    error: BaseException | None = None
+    is_done: bool = False
+
+
+class _Left(Exception):
+    """Nobody waits for what is read."""
+
+
+class _Crew:
+    """Threads that read parts, and whoever takes what they read."""
+
+    def __init__(self, parts: Iterator[_Part], read: _Reader, threads: int, in_order: bool) -> None:
+        self._parts = parts
+        self._read = read
+        self._in_order = in_order
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+        self._room = _WAITING * threads
+        self._waiting = self._number = 0
+        self._open: deque[_Outbox] = deque()
+        """The parts that were begun, in order, except those of which everything was taken."""
+        self._ready: deque[_Outbox] = deque()
+        """For each item that waits, its part, in the order in which they came."""
+        self._news = threading.Condition()
+        self._beginning = threading.Lock()
+        self._has_left = self._has_begun_all = False
+        self._process = os.getpid()
+
+    def items(self) -> Generator[Item, None, None]:
+        """Yield what is read, and raise the first error in the order of parts."""
+        try:
+            started = [thread for thread in self._threads if started_thread(thread)]
+            while not started and (outbox := self._begin()) is not None and outbox.part is not None:
+                yield from self._read.part(outbox.part)
+            while (item := self._take()) is not None:
+                yield item
+        finally:
+            if os.getpid() == self._process:
+                with self._news:
+                    self._has_left = True
+                    self._news.notify_all()
+                for thread in started:
+                    thread.join()
+
+    # What each thread does
+
+    def _work(self) -> None:
+        while (outbox := self._begin()) is not None:
+            try:
+                for item in self._read.part(outbox.part) if outbox.part else ():
+                    self._put(outbox, item)
+            except _Left:
+                return
+            except BaseException as error:
+                outbox.error = error
+            with self._news:
+                outbox.is_done = True
+                self._has_begun_all |= outbox.error is not None
+                if not self._in_order and outbox.error is None:
+                    self._open.remove(outbox)
+                self._news.notify_all()
+
+    def _begin(self) -> _Outbox | None:
+        """Begin with the next part; what keeps it from being found is an error in its place."""
+        with self._beginning:
+            if self._has_left or self._has_begun_all:
+                return None
+            outbox = _Outbox(self._number, None)
+            try:
+                outbox.part = next(self._parts, None)
+            except BaseException as error:
+                outbox.error = error
+            with self._news:
+                if outbox.part is None:
+                    self._has_begun_all = outbox.is_done = True
+                    self._news.notify_all()
+                if outbox.part is not None or outbox.error is not None:
+                    self._number += 1
+                    self._open.append(outbox)
+            return outbox if outbox.part is not None else None
+
+    def _put(self, outbox: _Outbox, item: Item) -> None:
+        with self._news:
+            while not self._has_left and self._waiting >= self._room and not self._is_awaited(outbox):
+                self._news.wait(_LOOK)
+            if self._has_left:
+                raise _Left
+            self._waiting += 1
+            outbox.items.append(item)
+            self._ready.append(outbox)
+            self._news.notify_all()
+
+    def _is_awaited(self, outbox: _Outbox) -> bool:
+        """Whether somebody waits for this very part."""
+        return self._in_order and self._open[0] is outbox and not outbox.items
+
+    # What the caller does
+
+    def _take(self) -> Item | None:
+        """Return the next item, None behind the last one."""
+        while True:
+            if os.getpid() != self._process:
+                raise RuntimeError(_FORKED)
+            with self._news:
+                outbox = self._next()
+                if outbox is not None:
+                    self._waiting -= 1
+                    self._news.notify_all()
+                    return outbox.items.popleft()
+                if self._has_begun_all and not self._open:
+                    return None
+                if self._open and self._open[0].is_done and (error := self._open[0].error) is not None:
+                    raise error
+                self._news.wait(_LOOK)
+
+    def _next(self) -> _Outbox | None:
+        """Return the part whose item is taken next, if there is one."""
+        if not self._in_order:
+            return self._ready.popleft() if self._ready else None
+        while self._open and self._open[0].is_done and not self._open[0].items and not self._open[0].error:
+            self._open.popleft()
+        return self._open[0] if self._open and self._open[0].items else None

@@ -1,0 +1,240 @@
+"""Several threads read what one reads: the same documents, and the same error."""
+
+import gzip
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Counts, Tokenizer, corpus
+from bpetite.reading import batches, division, parallel
+from bpetite.reading.batches import Batch
+from bpetite.reading.division import divide, whole_records
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.parallel import Ended, read_all
+from bpetite.reading.sources import Input, find_inputs
+
+SEPARATOR = "<|end|>"
+READING = Reading(separator=SEPARATOR)
+TEXTS = [f"{number}: naïve 東京 {'the cat ' * (number * 7 % 40)}" for number in range(400)]
+LINES = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
+TEXT = SEPARATOR.join(TEXTS).encode()
+
+
+def stretches(content: bytes, size: int) -> list[bytes]:
+    return [content[start : start + size] for start in range(0, len(content), size)]
+
+
+def gzip_members(content: bytes) -> bytes:
+    return b"".join(gzip.compress(stretch) for stretch in stretches(content, 3000))
+
+
+def zstd_frames(content: bytes) -> bytes:
+    skipped = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
+    packed = [pyarrow.compress(stretch, "zstd", asbytes=True) for stretch in stretches(content, 3000)]
+    return skipped.join(packed)
+
+
+def parquet(path: Path, texts: list[str | None]) -> None:
+    table = pyarrow.table({"other": list(range(len(texts))), "text": texts})
+    pyarrow.parquet.write_table(table, path, row_group_size=17)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same documents in all formats."""
+    folder = tmp_path_factory.mktemp("formats")
+    for name, content in (("jsonl", LINES), ("txt", TEXT)):
+        (folder / f"a.{name}").write_bytes(content)
+        (folder / f"b.{name}.gz").write_bytes(gzip_members(content))
+        (folder / f"c.{name}.zst").write_bytes(zstd_frames(content))
+        (folder / f"d.{name}.gz").write_bytes(gzip.compress(content))
+    parquet(folder / "e.parquet", [*TEXTS])
+    return folder
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have parts and batches of a few documents."""
+    monkeypatch.setattr(division, "PART_BYTES", 4000)
+    monkeypatch.setattr(batches, "BLOCK", 1500)
+
+
+def documents(items: Iterator[tuple[Input, Batch | Ended, int]]) -> list[str]:
+    """Return whole documents, whose pieces stand in batches that follow each other."""
+    found, open_text = [], b""
+    for _, made, _ in items:
+        if isinstance(made, Ended):
+            continue
+        for place, text in enumerate(made.texts):
+            open_text += text if isinstance(text, bytes) else text.encode()
+            if place < len(made.texts) - made.goes_on:
+                found.append(open_text.decode())
+                open_text = b""
+    return found
+
+
+NAMES = [
+    f"{stem}.{form}{suffix}"
+    for stem, suffix in (("a", ""), ("b", ".gz"), ("c", ".zst"))
+    for form in ("jsonl", "txt")
+]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "e.parquet"])
+@pytest.mark.parametrize("size", [200, 4000, 1 << 20])
+def test_parts_of_every_format_hold_the_documents_of_the_whole(folder: Path, name: str, size: int) -> None:
+    parts = divide(Input(str(folder / name)), READING, size)
+    assert (len(parts) > 3) == (size < 1 << 20)
+    apart = [(part, batch, 0) for part in parts for batch in read_batches(part, READING)]
+    assert documents(iter(apart)) == TEXTS
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_read_in_order_what_one_reads(folder: Path, threads: int) -> None:
+    inputs = find_inputs(str(folder))
+    assert documents(read_all(inputs, READING, threads)) == TEXTS * len(inputs)
+    items = list(read_all(inputs, READING, threads, hashed=True))
+    ended = [(source.name, made.size, made.digest) for source, made, _ in items if isinstance(made, Ended)]
+    alone = read_all(inputs, READING, 1, hashed=True)
+    assert ended == [
+        (source.name, made.size, made.digest) for source, made, _ in alone if isinstance(made, Ended)
+    ]
+    assert sum(more for *_, more in items) == sum(found.size() or 0 for found in inputs)
+
+
+@pytest.mark.usefixtures("small")
+def test_threads_read_out_of_order_what_one_reads(folder: Path) -> None:
+    inputs = find_inputs(str(folder))
+    read = documents(read_all(inputs, READING, 3, in_order=False))
+    assert sorted(read) == sorted(TEXTS * len(inputs))
+
+
+@pytest.mark.usefixtures("small")
+def test_counts_and_shards_do_not_depend_on_threads(folder: Path, tmp_path: Path) -> None:
+    counted = [Counts.from_files(folder, separator=SEPARATOR, num_threads=threads) for threads in (1, 4)]
+    assert counted[0] == counted[1]
+    tokenizer = Tokenizer.train_from_counts(counted[0], 400)
+    for threads in (1, 4):
+        options = corpus.Options(reading=READING, shard_size=3000)
+        corpus.encode(tokenizer, folder, tmp_path / str(threads), options=options, num_threads=threads)
+    made = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("1", "4")]
+    assert made[0] == made[1]
+
+
+@given(
+    content=st.text(st.sampled_from("ab|é\n"), max_size=60).map(str.encode),
+    separator=st.sampled_from(["|", "ab", "é\n", "\n"]).map(str.encode),
+    bounds=st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    piece=st.integers(1, 9),
+)
+def test_a_part_is_the_records_whose_separators_begin_in_it(
+    content: bytes, separator: bytes, bounds: tuple[int, int], piece: int
+) -> None:
+    start, end = (min(bound, len(content)) for bound in sorted(bounds))
+    read = whole_records(
+        reader(content[start:end], piece), reader(content[end:], piece), separator, is_first=start == 0
+    )
+    begins = [0, *(place + len(separator) for place in places(content, separator))]
+    owned = [
+        content[begin:after]
+        for begin, after in zip(begins, [*begins[1:], len(content)], strict=True)
+        if (begin == 0 == start) or start <= begin - len(separator) < end
+    ]
+    assert b"".join(iter(lambda: read(1), b"")) == b"".join(owned)
+
+
+def reader(content: bytes, piece: int) -> Callable[[int], bytes]:
+    rest = iter(stretches(content, piece))
+    return lambda size: next(rest, b"")
+
+
+def places(content: bytes, separator: bytes) -> Iterator[int]:
+    place = content.find(separator)
+    while place >= 0:
+        yield place
+        place = content.find(separator, place + len(separator))
+
+
+def lines_with(number: int, line: bytes) -> bytes:
+    lines = LINES.splitlines(keepends=True)
+    lines[number] = line
+    return b"".join(lines)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("work", ["count", "encode"])
+def test_the_first_error_is_the_one_that_one_thread_tells(tmp_path: Path, work: str) -> None:
+    (tmp_path / "in").mkdir()
+    bad = {
+        "b.jsonl": lines_with(313, b"{no JSON}\n"),
+        "c.jsonl": lines_with(211, b'{"text": "\xff"}\n'),
+        "d.txt": TEXT.replace("300: naïve".encode(), b"\xfe"),
+        "e.jsonl.gz": gzip_members(lines_with(399, b'{"txt": ""}\n')),
+        "f.jsonl.zst": zstd_frames(LINES)[:-100],
+        "h.jsonl": b"{}",
+    }
+    parquet(tmp_path / "g.parquet", [*TEXTS[:123], None])
+    while bad:
+        for name, content in {"a.jsonl": LINES, **bad}.items():
+            (tmp_path / "in" / name).write_bytes(content)
+        told = [error_of(work, tmp_path, threads) for threads in (1, 2, 5, 5)]
+        assert told[0].split("/in/")[1].startswith(next(iter(bad)))
+        assert told == told[:1] * 4
+        (tmp_path / "in" / next(iter(bad))).unlink()
+        del bad[next(iter(bad))]
+
+
+def error_of(work: str, folder: Path, threads: int) -> str:
+    output = folder / f"ids{len(list(folder.iterdir()))}"
+    tokenizer, options = Tokenizer.train("ab", 257), corpus.Options(reading=READING)
+    do: Callable[[], object] = {
+        "count": lambda: Counts.from_files(folder / "in", separator=SEPARATOR, num_threads=threads),
+        "encode": lambda: corpus.encode(
+            tokenizer, folder / "in", output, options=options, num_threads=threads
+        ),
+    }[work]
+    with pytest.raises(ValueError) as refused:
+        do()
+    return str(refused.value)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("in_order", [True, False])
+def test_few_batches_wait_for_whoever_takes_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool
+) -> None:
+    made = 0
+
+    def counted(*arguments: Any) -> Iterator[Batch]:
+        nonlocal made
+        for batch in read_batches(*arguments):
+            made += 1
+            yield batch
+
+    monkeypatch.setattr(parallel, "read_batches", counted)
+    items = read_all(find_inputs(str(folder)), READING, 3, in_order=in_order)
+    for taken in range(1, 40):
+        next(items)
+        time.sleep(0.002)
+        assert made <= taken + 3 + 3 + 1
+    items.close()
+
+
+def test_a_file_that_changes_behind_a_part_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "grows.jsonl"
+    path.write_bytes(LINES)
+    *_, last = divide(Input(str(path)), READING, 1000)
+    with path.open("ab") as file:
+        file.write(b'{"text": "new"}\n')
+    with pytest.raises(ValueError, match="changed while it was read"):
+        list(read_batches(last, READING))
