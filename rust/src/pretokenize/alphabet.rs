@@ -15,6 +15,9 @@ const MOST_ATOMS: usize = 120;
 /// The most different sets that a pattern may have.
 const MOST_SETS: usize = 128;
 
+/// What tables of atoms have where characters differ.
+pub const MIXED: u8 = 0xFF;
+
 /// A set of atoms, one bit for each.
 pub type Atoms = u128;
 
@@ -22,6 +25,11 @@ pub type Atoms = u128;
 pub struct Alphabet {
     /// The atom of each character below 128.
     pub ascii: [u8; 128],
+    /// For the last six bits of a byte that begins a character of several, the atom of all characters that begin so,
+    /// or `MIXED`.
+    pub leads: [u8; PAGE],
+    /// The same for the first two bytes of a character of three: by the last bits of the first, then of the second.
+    pub leads_of_three: [[u8; PAGE]; 16],
     /// The page of each block of code points.
     pages: Box<[u16]>,
     atoms: Vec<u8>,
@@ -71,6 +79,7 @@ impl Alphabet {
         }
         let (end, final_line_feed) = (signatures.len() as u8, signatures.len() as u8 + 1);
         let (pages, atoms) = make_pages(&stretches);
+        let (leads, leads_of_three) = make_leads(&pages, &atoms);
         let ascii =
             std::array::from_fn(|byte| atoms[usize::from(pages[byte >> PAGE_BITS]) * PAGE + byte % PAGE]);
         let line_feed = ascii[usize::from(b'\n')];
@@ -84,6 +93,8 @@ impl Alphabet {
         });
         Some(Self {
             ascii,
+            leads,
+            leads_of_three,
             pages,
             atoms,
             count: signatures.len() + 2,
@@ -108,6 +119,13 @@ impl Alphabet {
     pub fn of(&self, code_point: usize) -> u8 {
         let page = self.pages.get(code_point >> PAGE_BITS).copied().unwrap_or(0);
         self.atoms[usize::from(page) * PAGE + code_point % PAGE]
+    }
+
+    /// The atoms of the code points that share all but the last six bits with one of them.
+    #[inline(always)]
+    pub fn page(&self, code_point: usize) -> &[u8; PAGE] {
+        let page = self.pages.get(code_point >> PAGE_BITS).copied().unwrap_or(0);
+        self.atoms[usize::from(page) * PAGE..].first_chunk().unwrap_or(&[0; PAGE])
     }
 
     /// The atom of the character that begins at `position`, and where it ends.
@@ -174,6 +192,27 @@ fn make_pages(stretches: &[(usize, u8)]) -> (Box<[u16]>, Vec<u8>) {
     (pages, atoms)
 }
 
+/// What the first byte of a character of several bytes tells of its atom, and what the first two of three tell.
+fn make_leads(pages: &[u16], atoms: &[u8]) -> ([u8; PAGE], [[u8; PAGE]; 16]) {
+    let alike = |members: &[u8]| match members {
+        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+        _ => MIXED,
+    };
+    let known: Vec<u8> = atoms.chunks_exact(PAGE).map(alike).collect();
+    let of = |page: usize| known[usize::from(pages[page])];
+    let of_three: [[u8; PAGE]; 16] =
+        std::array::from_fn(|lead| std::array::from_fn(|second| of(lead << PAGE_BITS | second)));
+    let leads = std::array::from_fn(|lead| match lead {
+        0..32 => of(lead),
+        // Shorter characters and surrogates are not written so.
+        32 => alike(&of_three[0][32..]),
+        45 => alike(&of_three[13][..32]),
+        33..48 => alike(&of_three[lead - 32]),
+        _ => MIXED,
+    });
+    (leads, of_three)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,10 +233,19 @@ mod tests {
             let (atom, end) = alphabet.at(text.as_bytes(), 0);
             assert_eq!((alphabet.of(code_point as usize), text.len()), (atom, end));
             assert_eq!(alphabet.before(text.as_bytes(), end), Some(atom));
+            assert_eq!(alphabet.page(code_point as usize)[code_point as usize % PAGE], atom);
+            if let [lead, second, ref others @ ..] = *text.as_bytes() {
+                let [lead, second] = [lead, second].map(|byte| usize::from(byte) & 63);
+                assert!([MIXED, atom].contains(&alphabet.leads[lead]), "{character:?}");
+                if let [_] = others {
+                    assert!([MIXED, atom].contains(&alphabet.leads_of_three[lead - 32][second]));
+                }
+            }
             for set in &sets {
                 assert_eq!(alphabet.members(set) >> atom & 1 != 0, set.contains(character), "{character:?}");
             }
         }
+        assert_ne!(alphabet.leads[usize::from("\u{6000}".as_bytes()[0]) & 63], MIXED);
         assert_eq!(alphabet.members(&sets[2]) >> alphabet.final_line_feed & 1, 1);
         assert_eq!(alphabet.members(&sets[3]) >> alphabet.end & 1, 0);
     }

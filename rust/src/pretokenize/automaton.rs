@@ -47,6 +47,17 @@ pub struct Move {
     pub next: u16,
 }
 
+/// What is found where only a part of the text is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// No match.
+    Nothing,
+    /// A match of so many characters.
+    End(usize),
+    /// What shows only behind the part.
+    GoesOn,
+}
+
 impl Automaton {
     /// The automaton of a pattern, if it has one.
     pub fn new(expression: &Expression) -> Option<Self> {
@@ -95,6 +106,22 @@ impl Automaton {
             }
             (state, position) = (to.next, next);
         }
+    }
+
+    /// The same for a text of which only some atoms are known.
+    pub fn match_within(&self, atoms: &[u8]) -> Found {
+        let (mut state, mut found) = (START, Found::Nothing);
+        for (place, &atom) in atoms.iter().enumerate() {
+            let to = self.step(state, atom);
+            if to.matched {
+                found = Found::End(place);
+            }
+            if to.next == DEAD {
+                return found;
+            }
+            state = to.next;
+        }
+        Found::GoesOn
     }
 
     /// Add the piece that begins at `start` to the batch, which has room; where it ends.

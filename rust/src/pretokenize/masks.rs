@@ -1,8 +1,8 @@
 //! Text in, the starts of many pieces out, hundreds of bytes at a time: the rules of three neighbours as masks.
 //!
 //! A relation of three atoms is a few terms: sets of atoms before, at and behind a place, of which all three must be
-//! members. Eight terms are a bit each in three small tables, so that three look-ups and an AND tell for 64 bytes at
-//! once which of them are fulfilled. A character of several bytes has its atom in all of them.
+//! members. Eight terms are a bit each in three small tables, so that three look-ups and an AND tell for 64
+//! characters at once which of them are fulfilled.
 //!
 //! Where the rules are unsure, the automaton is walked from the last sure start of a piece until one begins where the
 //! masks say so, too: from there on they are right.
@@ -11,7 +11,7 @@
 //! end that are not sure yet are found again at the beginning of the next window.
 
 use super::Batch;
-use super::automaton::Automaton;
+use super::automaton::{Automaton, Found};
 use super::local::{LocalRules, MOST_ATOMS, Relation, Set};
 use super::vectors::{ATOMS, Instructions, Nearby, Portable, Terms, Vectors};
 
@@ -19,13 +19,13 @@ use super::vectors::{ATOMS, Instructions, Nearby, Portable, Terms, Vectors};
 const WORDS: usize = 8;
 const WINDOW: usize = 64 * WORDS;
 
-/// How many bytes at the end of a window may lack what is behind them: a character of four, of which one is there.
-const UNSURE_END: usize = 4;
+/// The atom before a window's first character, theirs, and what is behind the last one, up to a whole word.
+const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 
 /// The most terms, in eights, that a scanner may have: with more of them, the automaton is not slower.
 const MOST_EIGHTS: usize = 8;
 
-/// A bit for every byte of a window.
+/// A bit for every byte, or every character, of a window.
 type Bits = [u64; WORDS];
 
 const NONE: Bits = [0; WORDS];
@@ -107,7 +107,7 @@ impl MaskScanner {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn fill_avx512(work: Work, start: usize, batch: &mut Batch) {
     // SAFETY: this function is only entered where there are the instructions that it enables.
     unsafe { work.fill::<super::vectors::Avx512>(start, batch) }
@@ -190,18 +190,28 @@ struct Work<'a> {
     text: &'a [u8],
 }
 
-/// What the masks tell of a window.
-struct Window {
+/// The characters of a window.
+struct Characters {
+    atoms: [u8; ATOMS_OF_WINDOW],
+    count: usize,
+    /// The bytes that begin them, and whether any has more than one.
+    leads: Bits,
+    wide: bool,
+}
+
+/// What the masks tell of the characters of a window.
+struct Told {
     begins: Bits,
     unsure: Bits,
     open: Bits,
 }
 
-/// How a walk of the automaton has left a window.
+/// How the walk of an automaton has left a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Left {
-    /// At the end of a piece, behind the window.
+    /// Within a piece that begins here.
     Piece(usize),
-    /// At a place of the window where no match begins.
+    /// At a place where no match begins.
     Gap(usize),
 }
 
@@ -222,61 +232,81 @@ impl Work<'_> {
     /// The machine must have the instructions of `V`.
     #[inline(always)]
     unsafe fn scan_window<V: Vectors>(self, base: usize, batch: &mut Batch) -> usize {
-        let rest = self.text.len() - base;
         // SAFETY: the caller vouches for the instructions of `V`.
-        let mut window = unsafe { self.look::<V>(base) };
-        let (limit, ends) = if rest < WINDOW { (rest, true) } else { (WINDOW - UNSURE_END, false) };
-        let left = if window.unsure == NONE { None } else { self.settle(base, limit, &mut window) };
+        let (characters, mut told) = unsafe {
+            let characters = self.characters::<V>(base);
+            let told = self.look::<V>(&characters);
+            (characters, told)
+        };
+        let ends = self.text.len() - base <= WINDOW;
+        // Nothing is known of what is behind the last character of a window, unless the text ends there.
+        let limit = if ends { characters.count } else { characters.count - 1 };
+        let left =
+            if told.unsure == NONE { None } else { self.settle(&characters.atoms, limit, ends, &mut told) };
         let last = match left {
-            Some(Left::Piece(_)) => limit,
-            Some(Left::Gap(start)) => start + 1,
+            Some(Left::Piece(start) | Left::Gap(start)) => start + 1,
             None if ends => limit,
             // What is found behind the last place that is not open may turn out otherwise.
-            None if self.scanner.used[OPEN] => last_not_in(&window.open, limit).map_or(0, |place| place + 1),
+            None if self.scanner.used[OPEN] => last_not_in(&told.open, limit).map_or(0, |place| place + 1),
             None => limit,
         };
-        clear_from(&mut window.begins, last);
-        window.begins[0] &= !1;
+        clear_from(&mut told.begins, last);
+        told.begins[0] &= !1;
+        if characters.wide {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            told.begins = unsafe { at_bytes::<V>(&told.begins, &characters.leads) };
+        }
         let mut end = base;
-        for (word, &bits) in window.begins.iter().enumerate() {
+        for (word, &bits) in told.begins.iter().enumerate() {
             if bits != 0 {
                 if batch.room() < 64 {
                     return end;
                 }
-                batch.push_bits(base + 64 * word, bits);
+                batch.push_many(bits.count_ones() as usize, |ends| {
+                    // SAFETY: the caller vouches for the instructions of `V`.
+                    unsafe { V::positions(base + 64 * word, bits, ends) }
+                });
                 end = base + 64 * word + 63 - bits.leading_zeros() as usize;
             }
         }
         match left {
             _ if batch.room() == 0 => end,
-            Some(Left::Piece(past)) => batch.push_to(past),
             Some(Left::Gap(_)) => self.automaton.fill_one(self.text, end, batch),
             None if ends && self.scanner.covers => batch.push_to(self.text.len()),
             // One piece fills the window, or what it is shows only behind it.
-            None if ends || end == base => self.automaton.fill_one(self.text, end, batch),
-            None => end,
+            _ if ends || end == base => self.automaton.fill_one(self.text, end, batch),
+            _ => end,
         }
     }
 
     /// Walk the automaton where the masks are unsure, and put right what they say; how the walk has left the window, if
     /// it has.
     #[inline(never)]
-    fn settle(self, base: usize, limit: usize, window: &mut Window) -> Option<Left> {
+    fn settle(
+        self,
+        atoms: &[u8; ATOMS_OF_WINDOW],
+        limit: usize,
+        ends: bool,
+        told: &mut Told,
+    ) -> Option<Left> {
+        // What is behind the last character is known, too.
+        let atoms = &atoms[1..limit + 2];
         let mut settled = 0;
-        while let Some(unsure) = first_from(&window.unsure, settled + 1).filter(|place| *place < limit) {
-            let sure = last_not_in(&window.open, unsure).unwrap_or(0).max(settled);
-            let mut start = last_in(&window.begins, sure + 1).unwrap_or(0).max(settled);
+        while let Some(unsure) = first_from(&told.unsure, settled + 1).filter(|place| *place < limit) {
+            let sure = last_not_in(&told.open, unsure).unwrap_or(0).max(settled);
+            let mut start = last_in(&told.begins, sure + 1).unwrap_or(0).max(settled);
             loop {
-                let Some(end) = self.automaton.match_end(self.text, base + start) else {
-                    return Some(Left::Gap(start));
+                let end = match self.automaton.match_within(&atoms[start..]) {
+                    Found::Nothing => return Some(Left::Gap(start)),
+                    Found::GoesOn => return Some(Left::Piece(start)),
+                    Found::End(length) => start + length,
                 };
-                let end = end - base;
-                let known = end < limit && is_in(&window.begins, end) && !is_in(&window.unsure, end);
-                clear_between(&mut window.begins, start, end.min(limit));
+                let known = end < limit && is_in(&told.begins, end) && !is_in(&told.unsure, end);
+                clear_between(&mut told.begins, start, end.min(limit));
                 if end >= limit {
-                    return Some(Left::Piece(base + end));
+                    return (!ends).then_some(Left::Piece(start));
                 }
-                window.begins[end / 64] |= 1 << (end % 64);
+                told.begins[end / 64] |= 1 << (end % 64);
                 start = end;
                 if end > unsure && known {
                     break;
@@ -287,33 +317,25 @@ impl Work<'_> {
         None
     }
 
-    /// What the masks tell of the window at `base`.
+    /// What the masks tell of a window.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn look<V: Vectors>(self, base: usize) -> Window {
+    unsafe fn look<V: Vectors>(self, characters: &Characters) -> Told {
         let used = &self.scanner.used;
         // SAFETY: the caller vouches for the instructions of `V`.
-        let (mut places, inside, wide) = unsafe { self.places::<V>(base) };
-        if wide {
-            // What is open there is told of every byte, so that none of a character is taken for sure.
-            for places in &mut places[..OPEN] {
-                for (word, bits) in places.iter_mut().enumerate() {
-                    *bits &= !inside[word];
-                }
-            }
-        }
+        let places = unsafe { self.places::<V>(characters) };
         let mut begins = places[BEGINS];
         let mut unsure = places[UNSURE];
         let open = places[OPEN];
         begins[0] |= 1;
         if used[BEGINS_WITH_BEFORE] || used[BEGINS_WITHOUT_BEFORE] {
             let (with, without) = (&places[BEGINS_WITH_BEFORE], &places[BEGINS_WITHOUT_BEFORE]);
-            let before = behind_characters(&begins, &inside, wide);
+            let before = up(&begins);
             // Of two such places side by side, the second one would have to wait for the first.
             let depending: Bits = std::array::from_fn(|word| with[word] | without[word]);
-            let chained = behind_characters(&depending, &inside, wide);
+            let chained = up(&depending);
             for word in 0..WORDS {
                 begins[word] |= with[word] & before[word] | without[word] & !before[word];
                 unsure[word] |= depending[word] & chained[word];
@@ -321,48 +343,28 @@ impl Work<'_> {
         }
         if used[UNSURE_WITH_BEFORE] || used[UNSURE_WITHOUT_BEFORE] {
             let (with, without) = (&places[UNSURE_WITH_BEFORE], &places[UNSURE_WITHOUT_BEFORE]);
-            let before = behind_characters(&begins, &inside, wide);
+            let before = up(&begins);
             for word in 0..WORDS {
                 unsure[word] |= with[word] & before[word] | without[word] & !before[word];
             }
         }
         unsure[0] &= !1;
-        Window { begins, unsure, open }
+        Told { begins, unsure, open }
     }
 
-    /// Where the relations hold in the window at `base`, which bytes go on with a character, and whether any do.
+    /// Where the relations hold.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn places<V: Vectors>(self, base: usize) -> ([Bits; RELATIONS], [u64; WORDS + 1], bool) {
-        let mut atoms = [self.automaton.alphabet.end; 1 + WINDOW + 64];
-        let mut inside = [0; WORDS + 1];
-        let mut wide = false;
-        let words = ((self.text.len() - base) / 64 + 1).min(WORDS);
-        for (word, inside) in inside.iter_mut().enumerate().take(words) {
-            let Some(atoms) = atoms[1 + 64 * word..].first_chunk_mut() else { break };
-            // SAFETY: the caller vouches for the instructions of `V`.
-            *inside = unsafe { self.atoms::<V>(base + 64 * word, atoms, &mut wide) };
-        }
+    unsafe fn places<V: Vectors>(self, characters: &Characters) -> [Bits; RELATIONS] {
         let mut places = [NONE; RELATIONS];
-        for word in 0..words {
-            let window = &atoms[64 * word..];
-            let (Some(before), Some(at), Some(next), Some(more)) = (
-                window.first_chunk(),
-                window[1..].first_chunk(),
-                window[2..].first_chunk(),
-                window[1..].first_chunk(),
-            ) else {
+        let words = characters.atoms.windows(128).step_by(64).take(characters.count.div_ceil(64));
+        for (word, window) in words.enumerate() {
+            let (Some(before), Some(at), Some(behind)) =
+                (window.first_chunk(), window[1..].first_chunk(), window[2..].first_chunk())
+            else {
                 break;
-            };
-            let mut behind = [0; 64];
-            let behind = if wide {
-                // SAFETY: the caller vouches for the instructions of `V`.
-                unsafe { V::behind(more, [inside[word], inside[word + 1]], &mut behind) };
-                &behind
-            } else {
-                next
             };
             let nearby = Nearby { before, at, behind };
             for eight in &self.scanner.eights {
@@ -374,76 +376,123 @@ impl Work<'_> {
                 }
             }
         }
-        (places, inside, wide)
+        places
     }
 
-    /// The atoms of 64 bytes, each byte of a character with the character's; which bytes go on with one.
+    /// The characters that begin in the window at `base`.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn atoms<V: Vectors>(self, base: usize, atoms: &mut [u8; 64], wide: &mut bool) -> u64 {
+    unsafe fn characters<V: Vectors>(self, base: usize) -> Characters {
         let alphabet = &self.automaton.alphabet;
-        let rest = &self.text[base..];
-        let mut padded = [0; 64];
-        let bytes = match rest.first_chunk() {
-            Some(bytes) => bytes,
-            None => {
-                padded[..rest.len()].copy_from_slice(rest);
-                &padded
+        let mut this =
+            Characters { atoms: [alphabet.end; ATOMS_OF_WINDOW], count: 0, leads: NONE, wide: false };
+        for (word, rest) in self.text[base..].chunks(64).take(WORDS).enumerate() {
+            let mut padded = [0; 64];
+            let bytes = match rest.first_chunk() {
+                Some(bytes) => bytes,
+                None => {
+                    padded[..rest.len()].copy_from_slice(rest);
+                    &padded
+                }
+            };
+            let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { break };
+            // SAFETY: the caller vouches for the instructions of `V`.
+            let kinds = unsafe { V::atoms(bytes, &alphabet.ascii, atoms) };
+            this.leads[word] = !kinds.inside & !0 >> (64 - rest.len());
+            if kinds.wide != 0 {
+                this.wide = true;
+                let leads = kinds.wide & this.leads[word];
+                // SAFETY: the caller vouches for the instructions of `V`.
+                unsafe {
+                    let mut all = *atoms;
+                    self.wide_atoms::<V>(base + 64 * word, bytes, leads, &mut all);
+                    V::gather(&all, this.leads[word], atoms);
+                }
             }
-        };
-        // SAFETY: the caller vouches for the instructions of `V`.
-        let kinds = unsafe { V::atoms(bytes, &alphabet.ascii, atoms) };
-        if kinds.wide != 0 {
-            *wide = true;
-            self.wide_atoms(base, kinds.wide & !kinds.inside, kinds.inside & 1 != 0, atoms);
+            this.count += this.leads[word].count_ones() as usize;
         }
-        if rest.len() < 64 {
-            atoms[rest.len()..].fill(alphabet.end);
+        if self.text.len() - base <= WINDOW {
+            if self.automaton.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
+                this.atoms[this.count] = alphabet.final_line_feed;
+            }
+            this.atoms[this.count + 1..].fill(alphabet.end);
         }
-        if rest.len() <= 64 && self.automaton.tells_final_line_feed() && rest.last() == Some(&b'\n') {
-            atoms[rest.len() - 1] = alphabet.final_line_feed;
-        }
-        kinds.inside
+        this
     }
 
-    /// Give the bytes of characters that are not ASCII their atoms.
+    /// Put in the atoms of characters beyond ASCII, at the bytes that begin them: those of each first byte at once, or
+    /// of each two first bytes.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    fn wide_atoms(self, base: usize, mut leads: u64, begins_inside: bool, atoms: &mut [u8; 64]) {
+    unsafe fn wide_atoms<V: Vectors>(self, base: usize, bytes: &[u8; 64], leads: u64, atoms: &mut [u8; 64]) {
         let alphabet = &self.automaton.alphabet;
-        if begins_inside {
-            let before = self.text[..base].iter().rposition(|byte| byte & 0xC0 != 0x80).unwrap_or(0);
-            let (atom, end) = alphabet.at(self.text, before);
-            atoms[..(end - base).min(64)].fill(atom);
+        let mut padded = [[0; 64]; 2];
+        for (behind, bytes) in padded.iter_mut().enumerate() {
+            match self.text[base..].get(1 + behind..65 + behind) {
+                Some(whole) => bytes.copy_from_slice(whole),
+                None => {
+                    let rest = self.text.get(base + 1 + behind..).unwrap_or(&[]);
+                    bytes[..rest.len()].copy_from_slice(rest);
+                }
+            }
         }
-        while leads != 0 {
-            let place = leads.trailing_zeros() as usize;
-            leads &= leads - 1;
-            let (atom, end) = alphabet.at(self.text, base + place);
-            for atom_at in &mut atoms[place..(end - base).min(64)] {
-                *atom_at = atom;
+        let [second, third] = &padded;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            let mut mixed = V::look_up(&alphabet.leads, bytes, leads, atoms);
+            while mixed != 0 {
+                let place = mixed.trailing_zeros() as usize;
+                let lead = bytes[place];
+                if lead >= 0xF0 {
+                    atoms[place] = alphabet.at(self.text, base + place).0;
+                    mixed &= mixed - 1;
+                    continue;
+                }
+                let same = V::equal(bytes, lead) & mixed;
+                mixed &= !same;
+                if lead < 0xE0 {
+                    V::look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
+                    continue;
+                }
+                let lead = usize::from(lead & 0x0F);
+                let mut still_mixed = V::look_up(&alphabet.leads_of_three[lead], second, same, atoms);
+                while still_mixed != 0 {
+                    let next = second[still_mixed.trailing_zeros() as usize];
+                    let same = V::equal(second, next) & still_mixed;
+                    still_mixed &= !same;
+                    let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
+                    V::look_up(page, third, same, atoms);
+                }
             }
         }
     }
 }
 
-/// Places whose character before has its bit set: at its first byte.
+/// The same bits one place further.
 #[inline(always)]
-fn behind_characters(bits: &Bits, inside: &[u64; WORDS + 1], wide: bool) -> Bits {
-    let up = |bits: &Bits| {
-        std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
-    };
-    let mut spread = *bits;
-    if wide {
-        for _ in 0..3 {
-            let next: Bits = up(&spread);
-            for word in 0..WORDS {
-                spread[word] |= next[word] & inside[word];
-            }
-        }
-    }
-    up(&spread)
+fn up(bits: &Bits) -> Bits {
+    std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
+}
+
+/// Bits for characters, at the bytes that begin these.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
+#[inline(always)]
+unsafe fn at_bytes<V: Vectors>(bits: &Bits, leads: &Bits) -> Bits {
+    let mut place = 0;
+    std::array::from_fn(|word| {
+        let (first, from) = (place / 64 % WORDS, place % 64);
+        let behind = bits.get(first + 1).copied().unwrap_or(0);
+        let next = bits[first] >> from | (behind << 1) << (63 - from);
+        place += leads[word].count_ones() as usize;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { V::choose(next, leads[word]) }
+    })
 }
 
 fn is_in(bits: &Bits, place: usize) -> bool {

@@ -214,20 +214,11 @@ impl Batch {
         BATCH - self.len
     }
 
-    /// Add an end at `base + i` for every bit `i` that is set; there must be room for 64.
+    /// Add ends, which `write` writes to the beginning of what it is given; there must be room for 64.
     #[inline(always)]
-    fn push_bits(&mut self, base: usize, mut bits: u64) {
-        let count = bits.count_ones() as usize;
-        let Some(room) = self.ends[self.len..].first_chunk_mut::<64>() else { return };
-        // Eight at a time without asking whether so many are left: what is written too much is overwritten.
-        let mut written = 0;
-        while written < count {
-            for end in &mut room[written..][..8] {
-                *end = base + bits.trailing_zeros() as usize;
-                bits &= bits.wrapping_sub(1);
-            }
-            written += 8;
-        }
+    fn push_many(&mut self, count: usize, write: impl FnOnce(&mut [usize; 64])) {
+        let Some(room) = self.ends[self.len..].first_chunk_mut() else { return };
+        write(room);
         self.len += count;
     }
 

@@ -56,17 +56,61 @@ pub trait Vectors {
     /// The machine must have the instructions that the implementation names.
     unsafe fn places(fulfilled: Self::Fulfilled, terms: u8) -> u64;
 
-    /// What is behind the characters at 64 places: the atom there, or, where the bytes next to a place go on with its
-    /// character, the one behind those. `atoms` and `bytes` begin at the first place and go on behind the last one.
+    /// The places of a byte.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64;
+
+    /// At some places, what a table has for the last six bits of an index; which of these have the highest bit.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], places: u64, found: &mut [u8; 64]) -> u64;
+
+    /// Put the bytes of some places side by side; what stands behind them is of no use.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
     #[inline(always)]
-    unsafe fn behind(atoms: &[u8; 68], inside: [u64; 2], behind: &mut [u8; 64]) {
-        let inside = u128::from(inside[0]) | u128::from(inside[1]) << 64;
-        for (place, behind) in behind.iter_mut().enumerate() {
-            let length = 1 + (inside >> (place + 1)).trailing_ones().min(3) as usize;
-            *behind = atoms[place + length];
+    unsafe fn gather(bytes: &[u8; 64], mut places: u64, gathered: &mut [u8; 64]) {
+        for to in gathered {
+            if places == 0 {
+                break;
+            }
+            *to = bytes[places.trailing_zeros() as usize];
+            places &= places - 1;
+        }
+    }
+
+    /// Of some places, those that the lowest bits choose, a bit for each place.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn choose(mut bits: u64, mut places: u64) -> u64 {
+        let mut chosen = 0;
+        while bits != 0 && places != 0 {
+            chosen |= (places & places.wrapping_neg()) * (bits & 1);
+            places &= places - 1;
+            bits >>= 1;
+        }
+        chosen
+    }
+
+    /// Write `base + i` for every bit `i` that is set; what stands behind them is of no use.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn positions(base: usize, mut bits: u64, positions: &mut [usize; 64]) {
+        // Eight at a time without asking whether so many are left: what is written too much is overwritten.
+        let count = bits.count_ones() as usize;
+        for eight in positions.chunks_exact_mut(8).take(count.div_ceil(8)) {
+            for position in eight {
+                *position = base + bits.trailing_zeros() as usize;
+                bits &= bits.wrapping_sub(1);
+            }
         }
     }
 }
@@ -110,6 +154,7 @@ impl Instructions {
                 if is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
                 {
                     all.push(Self::Avx512);
                 }
@@ -161,6 +206,23 @@ impl Vectors for Portable {
             places | (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * eight)
         })
     }
+
+    #[inline(always)]
+    unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64 {
+        bytes.iter().enumerate().fold(0, |places, (place, &other)| places | u64::from(other == byte) << place)
+    }
+
+    #[inline(always)]
+    unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], mut places: u64, found: &mut [u8; 64]) -> u64 {
+        let mut high = 0;
+        while places != 0 {
+            let place = places.trailing_zeros() as usize;
+            found[place] = table[usize::from(index[place] & 63)];
+            high |= u64::from(found[place] >> 7) << place;
+            places &= places - 1;
+        }
+        high
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -172,7 +234,7 @@ mod x86_64 {
 
     use super::{ATOMS, Kinds, Nearby, Terms, Vectors};
 
-    /// AVX-512F, BW and VBMI: one instruction looks up 64 bytes in 128.
+    /// AVX-512F, BW, VBMI and VBMI2: one instruction looks up 64 bytes in 128, one puts chosen bytes side by side.
     pub struct Avx512;
 
     impl Vectors for Avx512 {
@@ -215,17 +277,69 @@ mod x86_64 {
         }
 
         #[inline(always)]
-        unsafe fn behind(atoms: &[u8; 68], inside: [u64; 2], behind: &mut [u8; 64]) {
-            // SAFETY: the caller vouches for the instructions; the loads read the array's own bytes, of which there
-            // are four more than are read at a time.
+        unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64 {
+            // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes.
             unsafe {
-                let mut goes_on = inside[0] >> 1 | inside[1] << 63;
-                let mut found = _mm512_loadu_si512(atoms.as_ptr().add(1).cast());
-                for length in 2..=4 {
-                    found = _mm512_mask_loadu_epi8(found, goes_on, atoms.as_ptr().add(length).cast());
-                    goes_on &= inside[0] >> length | inside[1] << (64 - length);
+                let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+                _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte as i8))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], places: u64, found: &mut [u8; 64]) -> u64 {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let table = _mm512_loadu_si512(table.as_ptr().cast());
+                let index = _mm512_loadu_si512(index.as_ptr().cast());
+                let known = _mm512_loadu_si512(found.as_ptr().cast());
+                // The instruction itself ignores all but six bits of the index.
+                let all = _mm512_mask_permutexvar_epi8(known, places, index, table);
+                _mm512_storeu_si512(found.as_mut_ptr().cast(), all);
+                _mm512_movepi8_mask(all) & places
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn gather(bytes: &[u8; 64], places: u64, gathered: &mut [u8; 64]) {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let bytes = _mm512_loadu_si512(bytes.as_ptr().cast());
+                let side_by_side = _mm512_maskz_compress_epi8(places, bytes);
+                _mm512_storeu_si512(gathered.as_mut_ptr().cast(), side_by_side);
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn choose(bits: u64, places: u64) -> u64 {
+            // SAFETY: the caller vouches for the instructions.
+            unsafe { _pdep_u64(bits, places) }
+        }
+
+        #[inline(always)]
+        unsafe fn positions(base: usize, bits: u64, positions: &mut [usize; 64]) {
+            const PLACES: [u8; 64] = {
+                let mut places = [0; 64];
+                let mut place = 0;
+                while place < 64 {
+                    places[place] = place as u8;
+                    place += 1;
                 }
-                _mm512_storeu_si512(behind.as_mut_ptr().cast(), found);
+                places
+            };
+            let count = bits.count_ones() as usize;
+            // SAFETY: the caller vouches for the instructions; what is loaded are the arrays' own bytes, and what is
+            // stored are eight whole numbers of 64 bits in each chunk of eight.
+            unsafe {
+                let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
+                let mut offsets = [0_u8; 64];
+                let set = _mm512_maskz_compress_epi8(bits, places);
+                _mm512_storeu_si512(offsets.as_mut_ptr().cast(), set);
+                let base = _mm512_set1_epi64(base as i64);
+                let chunks = positions.chunks_exact_mut(8).zip(offsets.chunks_exact(8));
+                for (positions, offsets) in chunks.take(count.div_ceil(8)) {
+                    let offsets = _mm512_cvtepu8_epi64(_mm_loadl_epi64(offsets.as_ptr().cast()));
+                    _mm512_storeu_si512(positions.as_mut_ptr().cast(), _mm512_add_epi64(base, offsets));
+                }
             }
         }
     }
@@ -287,6 +401,63 @@ mod x86_64 {
                 !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256())) as u32)
             });
             u64::from(low) | u64::from(high) << 32
+        }
+
+        #[inline(always)]
+        unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64 {
+            // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes.
+            let [low, high] = [0, 32].map(|half| unsafe {
+                let bytes = _mm256_loadu_si256(bytes.as_ptr().add(half).cast());
+                _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32
+            });
+            u64::from(low) | u64::from(high) << 32
+        }
+
+        #[inline(always)]
+        unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], places: u64, found: &mut [u8; 64]) -> u64 {
+            let mut high = 0;
+            for half in 0..2 {
+                // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own
+                // bytes: 32 of 64 in each half, and 16 of 64 four times.
+                unsafe {
+                    let index = _mm256_loadu_si256(index.as_ptr().add(32 * half).cast());
+                    let index = _mm256_and_si256(index, _mm256_set1_epi8(63));
+                    let mut all = _mm256_setzero_si256();
+                    for part in 0..4 {
+                        let table = _mm_loadu_si128(table.as_ptr().add(16 * part).cast());
+                        all = _mm256_or_si256(all, look_up(table, index, part));
+                    }
+                    let chosen = (places >> (32 * half)) as u32;
+                    let known = _mm256_loadu_si256(found.as_ptr().add(32 * half).cast());
+                    let all = _mm256_blendv_epi8(known, all, to_bytes(chosen));
+                    _mm256_storeu_si256(found.as_mut_ptr().add(32 * half).cast(), all);
+                    high |= u64::from(_mm256_movemask_epi8(all) as u32 & chosen) << (32 * half);
+                }
+            }
+            high
+        }
+
+        #[inline(always)]
+        unsafe fn choose(bits: u64, places: u64) -> u64 {
+            // SAFETY: the caller vouches for the instructions.
+            unsafe { _pdep_u64(bits, places) }
+        }
+    }
+
+    /// A byte of ones for every bit that is set.
+    ///
+    /// # Safety
+    /// The machine must have AVX2.
+    #[inline(always)]
+    unsafe fn to_bytes(bits: u32) -> __m256i {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe {
+            let bits = _mm256_shuffle_epi8(
+                _mm256_set1_epi32(bits as i32),
+                _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303),
+            );
+            let each = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+            _mm256_cmpeq_epi8(_mm256_and_si256(bits, each), each)
         }
     }
 
@@ -364,6 +535,40 @@ mod aarch64 {
             // SAFETY: every aarch64 machine has NEON.
             to_mask(fulfilled.map(|quarter| unsafe { vtstq_u8(quarter, vdupq_n_u8(terms)) }))
         }
+
+        #[inline(always)]
+        unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64 {
+            // SAFETY: every aarch64 machine has NEON; what is loaded are the array's own bytes: 16 of 64.
+            to_mask(std::array::from_fn(|quarter| unsafe {
+                vceqq_u8(vld1q_u8(bytes.as_ptr().add(16 * quarter)), vdupq_n_u8(byte))
+            }))
+        }
+
+        #[inline(always)]
+        unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], places: u64, found: &mut [u8; 64]) -> u64 {
+            // SAFETY: every aarch64 machine has NEON; what is loaded and stored are the arrays' own bytes: 16 of 64.
+            let high: [uint8x16_t; 4] = std::array::from_fn(|quarter| unsafe {
+                let index = vld1q_u8(index.as_ptr().add(16 * quarter));
+                let all = vqtbl4q_u8(vld1q_u8_x4(table.as_ptr()), vandq_u8(index, vdupq_n_u8(63)));
+                let known = vld1q_u8(found.as_ptr().add(16 * quarter));
+                let all = vbslq_u8(to_bytes((places >> (16 * quarter)) as u16), all, known);
+                vst1q_u8(found.as_mut_ptr().add(16 * quarter), all);
+                vcgeq_u8(all, vdupq_n_u8(0x80))
+            });
+            to_mask(high) & places
+        }
+    }
+
+    /// A byte of ones for every bit that is set.
+    #[inline(always)]
+    fn to_bytes(bits: u16) -> uint8x16_t {
+        const EACH: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+        let [low, high] = bits.to_le_bytes();
+        // SAFETY: every aarch64 machine has NEON; the load reads the 16 bytes of `EACH`.
+        unsafe {
+            let bits = vcombine_u8(vdup_n_u8(low), vdup_n_u8(high));
+            vtstq_u8(bits, vld1q_u8(EACH.as_ptr()))
+        }
     }
 
     /// One bit for each byte, of which all bits are set or none: three rounds of adding nearby.
@@ -412,14 +617,28 @@ mod tests {
                 // SAFETY: the callers test for the instructions first.
                 unsafe { assert_eq!(Portable::places(fulfilled.0, some), V::places(fulfilled.1, some)) }
             }
-            let more: [u8; 68] = std::array::from_fn(|place| expected[place % 64]);
-            let (mut expected, mut found) = ([0; 64], [0; 64]);
+            let table: [u8; 64] = std::array::from_fn(|index| (index * 7) as u8);
+            let places = kinds.0.inside ^ kinds.0.wide.rotate_left(7) ^ 0xF0F0_1234_5678_9ABC;
+            let (mut expected, mut found) = (block, block);
             // SAFETY: the callers test for the instructions first.
             unsafe {
-                Portable::behind(&more, [kinds.0.inside, kinds.0.wide], &mut expected);
-                V::behind(&more, [kinds.0.inside, kinds.0.wide], &mut found);
+                let high = Portable::look_up(&table, &block, places, &mut expected);
+                assert_eq!(high, V::look_up(&table, &block, places, &mut found));
+                assert_eq!(expected, found);
+                assert_eq!(Portable::equal(&block, 200), V::equal(&block, 200));
+                let count = places.count_ones() as usize;
+                Portable::gather(&block, places, &mut expected);
+                V::gather(&block, places, &mut found);
+                assert_eq!(expected[..count], found[..count]);
+                for bits in [!0, 0, 0x0123_4567_89AB_CDEF, places] {
+                    assert_eq!(Portable::choose(bits, places), V::choose(bits, places));
+                    let (mut expected, mut found) = ([0; 64], [0; 64]);
+                    Portable::positions(1 << 33, bits, &mut expected);
+                    V::positions(1 << 33, bits, &mut found);
+                    let count = bits.count_ones() as usize;
+                    assert_eq!(expected[..count], found[..count]);
+                }
             }
-            assert_eq!(expected, found);
         }
     }
 
@@ -457,12 +676,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_a_character_is_behind_all_its_bytes() {
-        let atoms: [u8; 68] = std::array::from_fn(|place| place as u8);
-        let mut behind = [0; 64];
+    fn the_portable_way_chooses_among_places() {
+        let places = 0b1101_0010 | 1 << 63;
+        let block: [u8; 64] = std::array::from_fn(|place| place as u8);
+        let (mut gathered, mut positions) = ([0; 64], [0; 64]);
         // SAFETY: the portable way asks for nothing.
-        unsafe { Portable::behind(&atoms, [0b1110_0110 | 1 << 63, 0b1], &mut behind) };
-        assert_eq!(behind[..9], [3, 3, 3, 4, 8, 8, 8, 8, 9]);
-        assert_eq!(behind[62..], [65, 65]);
+        unsafe {
+            assert_eq!(Portable::choose(0b1_0011, places), 0b1_0010 | 1 << 63);
+            assert_eq!(Portable::choose(!0, places), places);
+            assert_eq!(Portable::equal(&block, 7), 1 << 7);
+            Portable::gather(&block, places, &mut gathered);
+            Portable::positions(100, places, &mut positions);
+        }
+        assert_eq!(gathered[..5], [1, 4, 6, 7, 63]);
+        assert_eq!(positions[..5], [101, 104, 106, 107, 163]);
     }
 }
