@@ -53,6 +53,11 @@ if fault == "no threads":
     threading.Thread.start = refuse
 if fault == "memory":
     import numpy, pyarrow.parquet
+    import bpetite._internal.counts_file, bpetite._internal.preparation
+    import bpetite.formats.gpt2, bpetite.formats.huggingface
+    import bpetite.formats.loading, bpetite.formats.tiktoken
+    from bpetite.cli import _parser
+    _parser(["completion"])
     used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
 main(arguments)

@@ -37,6 +37,7 @@ LAYERS = [
         "_internal.fingerprint",
         "_internal.json",
         "_internal.normalizers",
+        "show.bars",
         "show.display",
         "show.progress",
         "patterns",
@@ -44,7 +45,7 @@ LAYERS = [
     {"_trainer", "_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
-    {"_constants", "_internal.integers", "_internal.types"},
+    {"_constants", "_internal.integers", "_internal.lazy", "_internal.types"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 

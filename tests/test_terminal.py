@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pty
@@ -19,12 +20,14 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.cli import _parser
+from bpetite.cli import _GROUPS, _parser
 from bpetite.cli.commands.completion import script
 from encoders import CORPUS
 
-PARSER = _parser()
-COMMANDS = {name: command for _, commands in PARSER.groups for name, command in commands.items()}
+PARSER = _parser(["completion"])
+COMMANDS: dict[str, argparse.ArgumentParser] = dict(
+    next(action.choices for action in PARSER._actions if isinstance(action, argparse._SubParsersAction))
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +75,14 @@ def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int,
 # Help ----------------------------------------------------------------------------------------------------
 
 
-def test_help_lists_every_command_in_a_group() -> None:
+def test_help_lists_every_command_in_a_group_by_its_first_sentence() -> None:
     shown = PARSER.format_help()
-    for title, commands in PARSER.groups:
+    for title, commands in _GROUPS.items():
         assert f"\n{title}\n" in shown
-        for name in commands:
-            assert re.search(rf"^  {name} +[A-Z]", shown, re.MULTILINE), name
+        for name, about in commands.items():
+            assert re.search(rf"^  {name} +{re.escape(about)}$", shown, re.MULTILINE), name
+            described = COMMANDS[name].description or ""
+            assert described.split(". ")[0].rstrip(".") == about
     assert set(COMMANDS) >= {"train", "demo", "encode", "decode", "inspect", "view", "report", "completion"}
 
 

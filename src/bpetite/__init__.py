@@ -6,14 +6,18 @@
 [256, 257]
 """
 
+from typing import TYPE_CHECKING
+
 from bpetite._constants import END_OF_TEXT_TOKEN
-from bpetite.counts import Counts
-from bpetite.dialect import Dialect
-from bpetite.interfaces.huggingface import accelerate
-from bpetite.show.compare import Comparison, compare
-from bpetite.show.difference import Difference, explain_difference
-from bpetite.tokenizer import Tokenizer, trim_memory
-from bpetite.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from bpetite.counts import Counts
+    from bpetite.dialect import Dialect
+    from bpetite.interfaces.huggingface import accelerate
+    from bpetite.show.compare import Comparison, compare
+    from bpetite.show.difference import Difference, explain_difference
+    from bpetite.tokenizer import Tokenizer, trim_memory
+    from bpetite.vocabulary import Vocabulary
 
 __all__ = [
     "END_OF_TEXT_TOKEN",
@@ -28,3 +32,31 @@ __all__ = [
     "explain_difference",
     "trim_memory",
 ]
+
+_MODULES = {
+    "Comparison": "bpetite.show.compare",
+    "Counts": "bpetite.counts",
+    "Dialect": "bpetite.dialect",
+    "Difference": "bpetite.show.difference",
+    "Tokenizer": "bpetite.tokenizer",
+    "Vocabulary": "bpetite.vocabulary",
+    "accelerate": "bpetite.interfaces.huggingface",
+    "compare": "bpetite.show.compare",
+    "explain_difference": "bpetite.show.difference",
+    "trim_memory": "bpetite.tokenizer",
+}
+"""Where each public name is made: its module is imported when the name is first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

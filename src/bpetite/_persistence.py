@@ -13,10 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -28,9 +25,13 @@ from bpetite._constants import (
 )
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
 _CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch

@@ -11,14 +11,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
-from bpetite._internal import counts_file
 from bpetite._internal.integers import integer, number_with_unit
+from bpetite._internal.lazy import LazyModule
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path, Progress
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
@@ -28,6 +27,11 @@ from bpetite.reading.options import Invalid, Reading, Split
 from bpetite.reading.recognition import Format
 from bpetite.reading.sources import find_inputs, weight_of
 from bpetite.vocabulary import listed_special_tokens
+
+if TYPE_CHECKING:
+    from bpetite._internal import counts_file
+else:
+    counts_file = LazyModule("bpetite._internal.counts_file")
 
 
 def memory_bytes(size: int | str | None) -> int | None:

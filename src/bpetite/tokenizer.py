@@ -5,14 +5,10 @@ A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bpetite import _persistence
 from bpetite._constants import Pair
@@ -21,24 +17,35 @@ from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
-from bpetite._internal.preparation import Preparation, PreparedEncoder, split_at_specials
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
-from bpetite.formats import gpt2, huggingface, loading, tiktoken
-from bpetite.formats.shared.difficult import check_same_ids
-from bpetite.formats.shared.imported import Imported
-from bpetite.interfaces.huggingface import HuggingFaceTokenizer
-from bpetite.interfaces.tiktoken import Encoding
 from bpetite.patterns import pattern_name
 from bpetite.reading.options import Invalid
 from bpetite.reading.recognition import Format
-from bpetite.show.display import ShownText, ShownToken
 from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
+
+    from bpetite._internal import preparation
+    from bpetite.formats import gpt2, huggingface, loading, tiktoken
+    from bpetite.formats.shared.imported import Imported
+    from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+    from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.show import display
+    from bpetite.show.display import ShownText
+else:
+    preparation = LazyModule("bpetite._internal.preparation")
+    gpt2 = LazyModule("bpetite.formats.gpt2")
+    huggingface = LazyModule("bpetite.formats.huggingface")
+    loading = LazyModule("bpetite.formats.loading")
+    tiktoken = LazyModule("bpetite.formats.tiktoken")
+    display = LazyModule("bpetite.show.display")
 
 Tokens = str | int | Sequence[str | int]
 
@@ -56,7 +63,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_tokenizer_json", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | PreparedEncoder
+    _encoder: Encoder | preparation.PreparedEncoder
     _assumptions: tuple[str, ...]
     _tokenizer_json: bytes | None  # the file that it was read from, with all that a vocabulary does not hold
 
@@ -462,7 +469,9 @@ class Tokenizer:
         if special == "error":
             self._encoder.count(text, special)
         places, specials = 0, []
-        for segment, is_special in split_at_specials(text, () if special == "text" else self.special_tokens):
+        for segment, is_special in preparation.split_at_specials(
+            text, () if special == "text" else self.special_tokens
+        ):
             if is_special:
                 specials.append((places, places + len(segment)))
             places += len(segment)
@@ -509,9 +518,9 @@ class Tokenizer:
         3 tokens, 6 bytes, 2.00 bytes per token
         """
         specials = set(self.special_tokens.values())
-        return ShownText(
+        return display.ShownText(
             [
-                ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
+                display.ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
                 for token_id in self.encode(text, special=special)
             ]
         )
@@ -525,7 +534,7 @@ class Tokenizer:
         [b'ab', b' ab', b'<|endoftext|>']
         """
         pieces: list[bytes] = []
-        for part, token_id in Preparation.of(self._vocabulary).parts(text):
+        for part, token_id in preparation.Preparation.of(self._vocabulary).parts(text):
             pieces += [part.encode("utf-8")] if token_id is not None else pretokenize(part, self.pattern)
         return pieces
 
@@ -680,6 +689,8 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 257).as_tiktoken().encode("ab<|endoftext|>", allowed_special="all")
         [256, 257]
         """
+        from bpetite.interfaces.tiktoken import Encoding
+
         return Encoding(name, self)
 
     def as_huggingface(self) -> HuggingFaceTokenizer:
@@ -688,6 +699,8 @@ class Tokenizer:
         `transformers.PreTrainedTokenizerFast(tokenizer_object=...)` takes it. What was read by
         `from_huggingface` keeps its template, decoder, truncation and padding.
         """
+        from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+
         content = self._tokenizer_json or huggingface.to_bytes(self._vocabulary)
         return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
@@ -741,6 +754,8 @@ class Tokenizer:
 
     def _check_export(self, again: Vocabulary, path: Path) -> None:
         """Refuse an export that, read back, does not encode difficult texts to the same ids."""
+        from bpetite.formats.shared.difficult import check_same_ids
+
         check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -764,6 +779,8 @@ class Tokenizer:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows."""
+        import html  # It brings a table of all entities.
+
         specials = [f"{text} = {token_id}" for text, token_id in self.special_tokens.items()]
         rows = {
             "tokens": f"{self.vocab_size:,} (ids up to {self.largest_id:,})",
@@ -791,10 +808,10 @@ class Tokenizer:
 def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
     """Yield what is told how far the work is; `True` stands for bars on a terminal or in a notebook."""
     if progress is True:
-        from bpetite.show.progress import Bars  # It brings rich, which takes longer to import than all else.
+        from bpetite.show.progress import StageProgress
 
-        with Bars() as bars:
-            yield bars
+        with StageProgress() as shown:
+            yield shown
     else:
         yield progress or None
 
@@ -813,7 +830,7 @@ def _from_artifact(kind: type[Tokenizer], artifact: bytes, assumptions: tuple[st
     return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder | PreparedEncoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder:
     arrays = vocabulary.arrays
     encoder = Encoder(
         pattern=vocabulary.pattern,
@@ -831,4 +848,4 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | PreparedEncoder:
         and "(?space)" not in vocabulary.pattern
     ):
         return encoder
-    return PreparedEncoder(encoder, vocabulary)
+    return preparation.PreparedEncoder(encoder, vocabulary)

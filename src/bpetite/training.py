@@ -6,17 +6,19 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
 from bpetite._internal.integers import integer
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def planned_tokens(

@@ -30,14 +30,15 @@ from operator import lt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import spell_merges, spelled_in_order
 from bpetite._internal.integers import integer
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import ARGUMENTS, Step
 from bpetite.dialect import Dialect
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Normalization = str | tuple[Step, ...]
 """The name of one normalizer, or several with what each is given."""

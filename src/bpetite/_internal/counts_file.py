@@ -15,18 +15,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
-from typing import Any, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.files import write_whole
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path
 from bpetite.dialect import UnmatchedText
 from bpetite.reading.parquet_pages import chunks_of
 
-Rows = tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Rows: TypeAlias = "tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]"
 """Joined pretokens, the end of each, and the count of each."""
 
 FORMAT_VERSION = 1

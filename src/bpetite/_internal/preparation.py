@@ -14,15 +14,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NoReturn
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._engine import DecodeStream, Encoder, pretokenize
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import WHITE_SPACE, Normalizer, Places
 from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import Vocabulary, normalization_steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MOST_COMPARED = 10_000_000
 """How long all beginnings of tokens may be that are compared for overlaps; beyond, they may overlap."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Path = str | os.PathLike[str]
 """Where a file is."""
@@ -15,7 +16,7 @@ Path = str | os.PathLike[str]
 BytesPair = tuple[bytes, bytes]
 """A merge as the bytes of its two tokens."""
 
-Ids = Iterable[int] | NDArray[np.integer[Any]]
+Ids: TypeAlias = "Iterable[int] | NDArray[np.integer[Any]]"
 """What is decoded."""
 
 Special = Literal["parse", "text", "error"]

@@ -13,39 +13,38 @@ import re
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
-
-from bpetite.cli.commands import (
-    compare,
-    completion,
-    convert,
-    count,
-    decode,
-    demo,
-    encode,
-    encode_corpus,
-    explain,
-    inspect,
-    merge_counts,
-    report,
-    stats,
-    train,
-    verify,
-    view,
-)
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_GROUPS = (
-    ("Learn a vocabulary", (train, count, merge_counts, demo)),
-    ("Text and ids", (encode, decode, encode_corpus, verify)),
-    ("Other people's files", (convert,)),
-    ("Look inside", (inspect, compare, explain, view, stats, report)),
-    ("Shell", (completion,)),
-)
-"""The groups of the help list, and the modules whose commands stand in each."""
+_GROUPS = {
+    "Learn a vocabulary": {
+        "train": "Learn a vocabulary from a corpus, or from counts",
+        "count": "Count the pretokens of a corpus",
+        "merge-counts": "Add up files of counts that were made by the same rules",
+        "demo": "Train on Python's own standard library and show the result",
+    },
+    "Text and ids": {
+        "encode": "Turn text into ids",
+        "decode": "Turn ids into text",
+        "encode-corpus": "Encode a corpus into a folder of token files",
+        "verify": "Check a folder of token files",
+    },
+    "Other people's files": {"convert": "Turn a tokenizer of one format into another"},
+    "Look inside": {
+        "inspect": "Show a tokenizer's rules and tokens",
+        "compare": "Compare tokenizers: how they cut a text, or how many tokens they need for many texts",
+        "explain": "Tell why your merges differ from those of a dialect",
+        "view": "Look at a tokenizer in a browser, or at two side by side",
+        "stats": "Tell how well a vocabulary fits a corpus",
+        "report": "Measure a tokenizer on texts and write one HTML file with plots and tables",
+    },
+    "Shell": {"completion": "Print the script that completes bpetite in a shell"},
+}
+"""The commands in the groups of the help list, each with the first sentence of its description. A command's
+module, and all that it needs, is imported when the command is given."""
 
 _EXAMPLES = """
 Examples
@@ -79,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     name = "bpetite"
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        options = _parser().parse_args(arguments or ["--help"])
+        options = _parser(arguments).parse_args(arguments or ["--help"])
         name = f"bpetite {options.command}"
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
@@ -151,33 +150,43 @@ def _did_you_mean(word: str, names: Iterable[str]) -> str:
 class _Parser(argparse.ArgumentParser):
     """A parser whose help lists the commands in groups."""
 
-    groups: list[tuple[str, dict[str, _Command]]]
-
     def format_help(self) -> str:
         """Return the description, the groups, and examples."""
         lines = [f"{self.description}", "", "Usage: bpetite COMMAND [options]"]
-        for title, commands in self.groups:
-            lines += ["", title]
-            for name, command in commands.items():
-                about = (command.description or "").split(". ")[0].rstrip(".")
-                lines.append(f"  {name:<14} {about}")
+        for title, commands in _GROUPS.items():
+            lines += ["", title, *(f"  {name:<14} {about}" for name, about in commands.items())]
         return "\n".join(lines) + "\n" + _EXAMPLES
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and which command was probably meant."""
-        names = [name for _, commands in self.groups for name in commands]
         for word in re.findall(r"invalid choice: '(.*?)'", message):
-            message = f"there is no command {word!r}{_did_you_mean(word, names)} (bpetite --help lists them)"
+            meant = _did_you_mean(word, _command_names())
+            message = f"there is no command {word!r}{meant} (bpetite --help lists them)"
         super().error(message)
 
 
-def _parser() -> _Parser:
+class _Version(argparse.Action):
+    """Prints the version, which is looked up when it is asked for, and exits."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"bpetite {version('bpetite')}")
+        parser.exit()
+
+
+def _command_names() -> list[str]:
+    return [name for commands in _GROUPS.values() for name in commands]
+
+
+def _parser(arguments: Sequence[str]) -> _Parser:
+    """Return the parser of a command line; only the command that is given has its options."""
     parser = _Parser(
         prog="bpetite",
         description="Train byte-level BPE tokenizers exactly; encode and decode with them fast.",
         usage="bpetite COMMAND [options]",
     )
-    parser.add_argument("--version", action="version", version=f"bpetite {version('bpetite')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(
         prog="bpetite",
         dest="command",
@@ -185,13 +194,12 @@ def _parser() -> _Parser:
         metavar="COMMAND",
         parser_class=_Command,
     )
-    parser.groups = []
-    for title, modules in _GROUPS:
-        before = set(commands.choices)
-        for module in modules:
-            module.add_to(commands)
-        added = {name: command for name, command in commands.choices.items() if name not in before}
-        parser.groups.append((title, added))
+    given = next((word for word in arguments if word in _command_names()), None)
+    for name in _command_names():
+        if given in (name, "completion"):  # completion tells a shell of the options of all
+            import_module(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
+        else:
+            commands.add_parser(name)
     return parser
 
 

@@ -10,13 +10,14 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bpetite.cli.options import add_special_tokens
-from bpetite.formats import loading
-from bpetite.formats.shared import peers
-from bpetite.formats.shared.difficult import Encodes
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from bpetite.formats.shared.difficult import Encodes
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
 """Those that are written too."""
@@ -84,6 +85,8 @@ def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) ->
 
 
 def _open(path: str, options: argparse.Namespace) -> Opened:
+    from bpetite.formats import loading
+
     specials = _with_ids(_specials(options)) or None
     found = loading.find(path, options.pattern, specials)
     return Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
@@ -195,6 +198,8 @@ def _write_gpt2(tokenizer: Tokenizer, folder: str, *, overwrite: bool) -> None:
 
 def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:
     """Load the files with the library that they are for: that library's name, and how it encodes."""
+    from bpetite.formats.shared import peers
+
     vocabulary = opened.tokenizer.vocabulary
     if opened.kind == "tiktoken":
         return "tiktoken", peers.tiktoken_encode(opened.files[0], vocabulary)

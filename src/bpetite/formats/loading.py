@@ -14,15 +14,26 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from bpetite import _persistence
 from bpetite._internal.json import Json, parse_object, refuse
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Path
-from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, tekken, tiktoken
 from bpetite.formats.shared.imported import Imported
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, tekken, tiktoken
+else:
+    gguf = LazyModule("bpetite.formats.gguf")
+    gpt2 = LazyModule("bpetite.formats.gpt2")
+    huggingface = LazyModule("bpetite.formats.huggingface")
+    js_tiktoken = LazyModule("bpetite.formats.js_tiktoken")
+    live = LazyModule("bpetite.formats.live")
+    tekken = LazyModule("bpetite.formats.tekken")
+    tiktoken = LazyModule("bpetite.formats.tiktoken")
 
 SpecialTokens = Mapping[str, int] | Sequence[str]
 
@@ -163,7 +174,7 @@ def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
 def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
     with open(path, "rb") as file:
         beginning = file.read(1024)
-        if beginning.startswith(gguf.MAGIC):
+        if beginning[:1] != b"{" and beginning.startswith(gguf.MAGIC):
             return Found(gguf.read(path, pattern), "gguf", (path,))
         content = beginning + file.read()
     if content.startswith(b"\x1f\x8b"):

@@ -12,12 +12,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, SupportsIndex
 
-import numpy as np
-from numpy.typing import NDArray
-
+from bpetite._internal.lazy import numpy as np
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _Special = Literal["parse", "text"]
 _Specials = Literal["all"] | AbstractSet[str]

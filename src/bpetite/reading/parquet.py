@@ -16,9 +16,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from bpetite._engine import Buffers, JoinedTexts, PageTexts
+from bpetite._internal.lazy import numpy as np
 from bpetite.reading import batches
 from bpetite.reading.batches import Batch, Gathered
 from bpetite.reading.options import Reading

@@ -6,12 +6,13 @@ The engine also reads what the file tells of its columns: pyarrow ends the proce
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from bpetite._engine import PageTexts, column_chunks
+from bpetite._internal.lazy import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _HEADERS = (1 << 8, 1 << 16, 1 << 22)
 """How much is read to find what stands before a page: its least and its greatest text may be there."""

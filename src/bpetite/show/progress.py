@@ -7,23 +7,10 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import rich.progress
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-from rich.text import Text
-
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from bpetite.show.bars import Measure
 
 EVERY = 100
 """A plain line is written at every hundredth merge ..."""
@@ -35,45 +22,31 @@ EVERY_SECONDS = 10
 """... a line is written so many seconds after the last one."""
 
 
-class _RateColumn(ProgressColumn):
-    """How fast a stage goes: bytes of text when counting, else whatever it counts."""
+def _are_shown() -> bool:
+    """Whether stderr is where bars can be drawn: a terminal or a notebook."""
+    if sys.stderr.isatty():
+        return True
+    if "IPython" not in sys.modules:
+        return False
+    from rich.console import Console
 
-    def render(self, task: Task) -> Text:
-        """Return the rate, once there is one."""
-        if not task.speed:
-            return Text("")
-        rate = f"{task.speed / 1e6:.1f} MB/s" if task.description == "counting" else f"{task.speed:,.0f}/s"
-        return Text(rate, style="progress.data.speed")
-
-
-class _DocumentsColumn(ProgressColumn):
-    """How many documents are done."""
-
-    def render(self, task: Task) -> Text:
-        """Return the number."""
-        return Text(f"{task.fields['documents']:,} documents")
+    return Console(stderr=True).is_jupyter
 
 
 class _Shown:
     """Bars on a terminal, one for each stage, while a block runs; and lines, unless they are unwanted."""
 
-    def __init__(self, *columns: ProgressColumn, quiet: bool) -> None:
-        console = Console(stderr=True)
+    def __init__(self, measure: Measure, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._live = not quiet and (sys.stderr.isatty() or console.is_jupyter)
-        self._bars = rich.progress.Progress(
-            TextColumn("{task.description:>9}"),
-            BarColumn(),
-            *columns,
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not self._live,
-        )
-        self._tasks: dict[str, TaskID] = {}
+        self._live = not quiet and _are_shown()
+        if self._live:
+            from bpetite.show.bars import Bars  # It brings rich, which takes longer to import than all else.
+
+            self._bars = Bars(measure)
 
     def __enter__(self) -> Self:
-        self._bars.start()
+        if self._live:
+            self._bars.start()
         return self
 
     def __exit__(
@@ -82,12 +55,11 @@ class _Shown:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bars.stop()
+        self._stop()
 
-    def _draw(self, stage: str, done: int, total: int, documents: int = 0) -> None:
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bars.add_task(stage, total=total or None, documents=documents)
-        self._bars.update(self._tasks[stage], completed=done, total=total or None, documents=documents)
+    def _stop(self) -> None:
+        if self._live:
+            self._bars.stop()
 
     def _say(self, line: str) -> None:
         if not self._quiet:
@@ -98,9 +70,7 @@ class TrainingProgress(_Shown):
     """Called with `(stage, done, total)` while training runs; used as a context manager around it."""
 
     def __init__(self, planned: int, *, quiet: bool = False) -> None:
-        super().__init__(
-            TextColumn("{task.percentage:3.0f}%"), _RateColumn(), TimeElapsedColumn(), quiet=quiet
-        )
+        super().__init__("steps", quiet=quiet)
         self._planned = planned
         self._merges_told = 0
         self._merges_counted = 0
@@ -114,14 +84,14 @@ class TrainingProgress(_Shown):
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
         if self._live and stage != "documents":
-            self._draw(stage, done, total)
+            self._bars.draw(stage, done, total)
         elif stage == "merging":
             self._tell_merges(done)
 
     def complete(self, merges: int, elapsed_ms: float) -> None:
         """Tell that training is over."""
         self._tell_merges(merges, last=True)
-        self._bars.stop()
+        self._stop()
         early = f" (of {self._planned} planned; no pair is left)" if merges < self._planned else ""
         self._say(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
 
@@ -147,7 +117,7 @@ class BytesProgress(_Shown):
     """
 
     def __init__(self, verb: str, *, quiet: bool = False) -> None:
-        super().__init__(DownloadColumn(), _DocumentsColumn(), TransferSpeedColumn(), quiet=quiet)
+        super().__init__("bytes", quiet=quiet)
         self._verb = verb
         self._documents = 0
         self._started = self._told = time.monotonic()
@@ -157,7 +127,7 @@ class BytesProgress(_Shown):
         if stage == "documents":
             self._documents = done
         elif self._live:
-            self._draw(self._verb, done, total, documents=self._documents)
+            self._bars.draw(self._verb, done, total, self._documents)
         elif not self._quiet and time.monotonic() - self._told >= EVERY_SECONDS:
             self._told = time.monotonic()
             speed = done / (self._told - self._started)
@@ -168,7 +138,7 @@ class BytesProgress(_Shown):
 
     def complete(self, what: str, size: int) -> None:
         """Tell what came of it."""
-        self._bars.stop()
+        self._stop()
         elapsed = time.monotonic() - self._started
         self._say(
             f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
@@ -176,15 +146,13 @@ class BytesProgress(_Shown):
         )
 
 
-class Bars(_Shown):
+class StageProgress(_Shown):
     """Called with `(stage, done, total)`: one bar for each stage, and no lines where there is no terminal."""
 
     def __init__(self) -> None:
-        super().__init__(
-            TextColumn("{task.percentage:3.0f}%"), _RateColumn(), TimeElapsedColumn(), quiet=False
-        )
+        super().__init__("steps", quiet=False)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
         if self._live and stage != "documents":
-            self._draw(stage, done, total)
+            self._bars.draw(stage, done, total)

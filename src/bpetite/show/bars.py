@@ -1,0 +1,76 @@
+"""Bars on stderr, one for each stage of long work, drawn by rich."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.text import Text
+
+Measure = Literal["steps", "bytes"]
+"""In what the work is measured: steps of several stages, or the bytes of documents."""
+
+
+class _RateColumn(ProgressColumn):
+    """How fast a stage goes: bytes of text when counting, else whatever it counts."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, once there is one."""
+        if not task.speed:
+            return Text("")
+        rate = f"{task.speed / 1e6:.1f} MB/s" if task.description == "counting" else f"{task.speed:,.0f}/s"
+        return Text(rate, style="progress.data.speed")
+
+
+class _DocumentsColumn(ProgressColumn):
+    """How many documents are done."""
+
+    def render(self, task: Task) -> Text:
+        """Return the number."""
+        return Text(f"{task.fields['documents']:,} documents")
+
+
+class Bars:
+    """Bars while a block runs; they are gone afterwards."""
+
+    def __init__(self, measure: Measure) -> None:
+        columns: tuple[ProgressColumn, ...] = (
+            (DownloadColumn(), _DocumentsColumn(), TransferSpeedColumn())
+            if measure == "bytes"
+            else (TextColumn("{task.percentage:3.0f}%"), _RateColumn(), TimeElapsedColumn())
+        )
+        self._progress = Progress(
+            TextColumn("{task.description:>9}"),
+            BarColumn(),
+            *columns,
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def start(self) -> None:
+        """Show the bars."""
+        self._progress.start()
+
+    def stop(self) -> None:
+        """Take the bars away."""
+        self._progress.stop()
+
+    def draw(self, stage: str, done: int, total: int, documents: int = 0) -> None:
+        """Show how far a stage has come."""
+        if stage not in self._tasks:
+            self._tasks[stage] = self._progress.add_task(stage, total=total or None, documents=documents)
+        self._progress.update(self._tasks[stage], completed=done, total=total or None, documents=documents)

@@ -1,0 +1,67 @@
+"""What is not needed is not imported: each run loads what it uses, and starts in so little time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bpetite
+from bpetite import Tokenizer
+
+SLOW = {"dataclasses", "numpy", "regex", "rich", "unicodedata"}
+"""Modules that take milliseconds to import, or tens of them."""
+
+REST = {"bpetite._engine", "bpetite.corpus", "bpetite.formats", "bpetite.interfaces", "bpetite.show"}
+"""Parts of the package that most runs can do without."""
+
+REPORT = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+
+COMMAND = """
+from bpetite.cli import main
+try:
+    main({arguments})
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def loaded(code: str, folder: Path) -> set[str]:
+    """The modules that a process has loaded once it has run some code."""
+    command = [sys.executable, "-c", code + REPORT]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("startup")
+    (folder / "corpus.txt").write_text("low lower lowest", "utf-8")
+    Tokenizer.train("low lower lowest", 260).save(folder / "tok.json")
+    return folder
+
+
+def test_importing_the_package_imports_nothing_that_takes_time(folder: Path) -> None:
+    assert loaded("import bpetite", folder) & (SLOW | REST | {"argparse"}) == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
+def test_help_needs_little(folder: Path, arguments: list[str]) -> None:
+    there = loaded(COMMAND.format(arguments=arguments), folder)
+    assert "argparse" in there
+    assert there & {"numpy", "regex", "rich"} == set()
+
+
+@pytest.mark.parametrize("name", bpetite.__all__)
+def test_every_public_name_is_there_when_it_is_asked_for(folder: Path, name: str) -> None:
+    assert "bpetite" in loaded(f"import bpetite\nassert bpetite.{name} is bpetite.{name}", folder)
+    assert loaded(f"from bpetite import {name}", folder)
+    assert name in dir(bpetite)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'bpetite' has no attribute 'Tokeniser'"):
+        bpetite.Tokeniser  # noqa: B018
