@@ -14,9 +14,9 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use super::memory::{Cells, Content, Plain};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
 /// The longest pretoken that is kept.

@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::memory::{boxed_array, ensure, reserve};
+use crate::memory::pool::{Poolable, trim, vec_for_text};
+use crate::memory::{boxed_array, ensure, expect, reserve};
 use crate::pretokenize::Pattern;
-use crate::spare::{Spared, row_for, trim};
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod cache;
 mod growing;
-mod memory;
 mod merges;
 mod merging;
 mod offsets;
@@ -86,7 +85,7 @@ pub trait Sink {
 }
 
 /// An integer type that ids are stored as.
-pub trait Id: Copy + Default + Send + Sync + Spared {
+pub trait Id: Copy + Default + Send + Sync + Poolable {
     /// The largest id that fits.
     const LARGEST: u32;
     /// Convert an id known to fit.
@@ -118,10 +117,10 @@ impl<T: Id> Sink for Vec<T> {
     fn expect(&mut self, bytes: usize) {
         // No text has more ids than bytes; what is not used is never touched, and given back in the end.
         if self.capacity() == 0 {
-            *self = row_for(bytes);
+            *self = vec_for_text(bytes);
         }
         if self.capacity() == 0 {
-            memory::expect(self, bytes);
+            expect(self, bytes);
         }
     }
 

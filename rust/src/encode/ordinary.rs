@@ -6,12 +6,11 @@
 use std::ops::Range;
 
 use super::cache::{BucketPlace, Buckets, INLINE, LONGEST, NO_KEY, SHORT, Table, key_of};
-use super::memory;
 use super::merging::{self, Scratch};
 use super::{Encoder, Sink, check_known};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
-use crate::memory::boxed_array;
+use crate::memory::{boxed_array, expect};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
 
@@ -304,7 +303,7 @@ impl Encoder {
             return Ok(());
         }
         if pretoken.len() > LONGEST {
-            memory::expect(&mut misses.ids, pretoken.len());
+            expect(&mut misses.ids, pretoken.len());
         }
         merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)?;
         if self.lacks_bytes { check_known(pretoken, &misses.ids) } else { Ok(()) }

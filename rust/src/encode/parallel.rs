@@ -13,7 +13,7 @@ use super::special::{Segment, Special};
 use super::{Count, Encoder, Id, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::spare::Kept;
+use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Watch};
 
 /// About how many bytes of text make a job, and how many make it worth while to start threads.
@@ -25,7 +25,7 @@ const FOR_EACH_TEXT: usize = size_of::<Part>() + 4 * size_of::<usize>();
 
 /// The ids of several texts in one row; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 pub struct Encoded<T: Id> {
-    pub ids: Kept<T>,
+    pub ids: Pooled<T>,
     pub offsets: Vec<u64>,
 }
 

@@ -14,7 +14,7 @@ use super::{PyWatch, is_integer};
 use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::spare::{self, Kept};
+use crate::memory::pool::{self, Pooled};
 use crate::tokens::{StoredId, TokenBytes};
 use crate::watch::{Pulse, Unwatched};
 
@@ -75,7 +75,7 @@ pub fn text_of<'py>(
     ids: &Ids,
     errors: &str,
 ) -> PyResult<Bound<'py, PyString>> {
-    let mut bytes = Kept::from(spare::row_of::<u8>(ids.len()));
+    let mut bytes = Pooled::from(pool::vec_with_room::<u8>(ids.len()));
     let room = &mut *bytes;
     match ids {
         Ids::Borrowed(array) => {

@@ -14,7 +14,7 @@ use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Workspace};
 use crate::memory;
-use crate::spare::Kept;
+use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Unwatched};
 
 /// Texts below this size are encoded without letting go of the GIL.
@@ -262,7 +262,7 @@ impl PyEncoder {
         text: &Bound<'_, PyString>,
         special: &str,
         num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Kept<T>> {
+    ) -> PyResult<Pooled<T>> {
         let special = named_special(special)?;
         let threads = thread_count(num_threads)?;
         let py = text.py();
@@ -270,7 +270,7 @@ impl PyEncoder {
         if text.len() < SHORT {
             self.encoder.check_fits::<T>()?;
             return with_workspace(|workspace, _| {
-                let mut ids = Kept::default();
+                let mut ids = Pooled::default();
                 self.encoder.encode(text, special, &mut *ids, workspace, &mut Pulse::of(&mut Unwatched))?;
                 Ok(ids)
             });

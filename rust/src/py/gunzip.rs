@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::gunzip;
 use crate::memory;
+use crate::read::gunzip;
 
 /// Unpacks gzip that arrives in blocks.
 #[pyclass(name = "Gunzip", module = "bpetite._engine")]

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
 use crate::encode::Id;
 use crate::memory;
-use crate::spare::Kept;
+use crate::memory::pool::Pooled;
 
 /// Vocabularies with larger ids than this get no shared objects for theirs.
 const LARGEST_SHARED: usize = 1 << 20;
@@ -74,7 +74,7 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
 struct Memory(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
 
 /// An array in the memory of ids.
-pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Kept<T>) -> PyResult<Bound<'_, PyAny>> {
+pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Pooled<T>) -> PyResult<Bound<'_, PyAny>> {
     // SAFETY: the ids stay where they are when their owner moves, and it lives as long as the array, which has it.
     let view = unsafe { ArrayView1::from_shape_ptr(ids.len(), ids.as_mut_ptr().cast_const()) };
     let memory = Bound::new(py, Memory(Box::new(ids)))?.into_any();

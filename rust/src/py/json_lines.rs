@@ -1,13 +1,11 @@
 //! `FieldTexts` as Python sees it.
 
-use std::mem;
-
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use super::texts::{Buffers, JoinedTexts};
-use crate::json_lines;
+use crate::read::json_lines;
 
 /// Gathers the texts that one field has in lines of JSON.
 #[pyclass(name = "FieldTexts", module = "bpetite._engine")]
@@ -34,9 +32,7 @@ impl PyFieldTexts {
     ) -> PyResult<Passed<'py>> {
         let lines = block.get(start..).unwrap_or_default();
         let passed = py.detach(|| {
-            if self.texts.bytes.is_empty() {
-                self.texts.bytes = self.buffers.get().free()?;
-            }
+            self.buffers.get().lend_to(&mut self.texts.texts)?;
             self.texts.take_block(lines)
         })?;
         let left = passed.left.map(|line| PyBytes::new(py, &line));
@@ -44,27 +40,26 @@ impl PyFieldTexts {
     }
 
     fn append(&mut self, text: &str) -> PyResult<()> {
-        Ok(self.texts.push(text)?)
+        Ok(self.texts.texts.push(text.as_bytes())?)
     }
 
     fn __len__(&self) -> usize {
-        self.texts.places.len()
+        self.texts.texts.places().len()
     }
 
     #[getter]
     fn size(&self) -> usize {
-        self.texts.length() + size_of_val(self.texts.places.as_slice())
+        self.texts.texts.length() + size_of_val(self.texts.texts.places())
     }
 
     /// Hand out the texts so far.
     fn take(&mut self) -> JoinedTexts {
-        let bytes = mem::take(&mut self.texts.bytes);
-        JoinedTexts::new_in(self.buffers.get().hand_out(bytes), mem::take(&mut self.texts.places))
+        self.buffers.get().hand_out(self.texts.texts.take())
     }
 }
 
 impl Drop for PyFieldTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(mem::take(&mut self.texts.bytes));
+        self.buffers.get().hand_out(self.texts.texts.take());
     }
 }

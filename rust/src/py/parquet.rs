@@ -1,13 +1,11 @@
 //! `PageTexts` as Python sees it.
 
-use std::mem;
-
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::texts::{Buffers, JoinedTexts};
-use crate::parquet::{self, Chunk, Header, Packing};
+use crate::read::parquet::{self, Chunk, Header, Packing};
 
 /// Gathers the texts of a Parquet column, page by page, as far as pages are plainly well-formed.
 #[pyclass(name = "PageTexts", module = "bpetite._engine")]
@@ -49,32 +47,29 @@ impl PyPageTexts {
 
     fn gather(&mut self, py: Python<'_>, size: usize) -> PyResult<bool> {
         Ok(py.detach(|| {
-            if self.texts.bytes.is_empty() {
-                self.texts.bytes = self.buffers.get().free()?;
-            }
+            self.buffers.get().lend_to(&mut self.texts.texts)?;
             self.texts.gather(size)
         })?)
     }
 
     fn __len__(&self) -> usize {
-        self.texts.places.len()
+        self.texts.texts.places().len()
     }
 
     #[getter]
     fn size(&self) -> usize {
-        self.texts.length() + size_of_val(self.texts.places.as_slice())
+        self.texts.texts.length() + size_of_val(self.texts.texts.places())
     }
 
     /// Hand out the texts so far.
     fn take(&mut self) -> JoinedTexts {
-        let bytes = mem::take(&mut self.texts.bytes);
-        JoinedTexts::new_in(self.buffers.get().hand_out(bytes), mem::take(&mut self.texts.places))
+        self.buffers.get().hand_out(self.texts.texts.take())
     }
 }
 
 impl Drop for PyPageTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(mem::take(&mut self.texts.bytes));
+        self.buffers.get().hand_out(self.texts.texts.take());
     }
 }
 

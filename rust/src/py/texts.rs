@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PySlice, PyString};
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::split;
+use crate::read::{GatheredTexts, split};
 
 /// A text whose bytes stay where they are while this is held, with or without the GIL.
 pub enum OwnedText {
@@ -71,7 +71,7 @@ impl JoinedTexts {
             .filter(|offsets| offsets.is_sorted() && offsets.last().is_none_or(|&end| end <= buffer.len()))
             .ok_or_else(|| PyValueError::new_err("offsets must ascend within the buffer"))?;
         let places = offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect();
-        Ok(Self::new_in(Arc::new(buffer), places))
+        Ok(Self { buffer: Arc::new(buffer), places })
     }
 
     fn __len__(&self) -> usize {
@@ -97,11 +97,6 @@ impl JoinedTexts {
 }
 
 impl JoinedTexts {
-    /// Texts at places, in order, that lie in the buffer.
-    pub fn new_in(buffer: Buffer, places: Vec<Range<usize>>) -> Self {
-        Self { buffer, places }
-    }
-
     fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
         let chosen = slice.indices(self.__len__() as isize)?;
         if chosen.step != 1 {
@@ -151,27 +146,25 @@ impl PySplitTexts {
 
     fn take_block(&mut self, py: Python<'_>, block: PyBackedBytes) -> PyResult<()> {
         Ok(py.detach(|| {
-            if self.texts.bytes.is_empty() {
-                self.texts.bytes = self.buffers.get().free()?;
-            }
+            self.buffers.get().lend_to(&mut self.texts.texts)?;
             self.texts.take_block(&block)
         })?)
     }
 
     fn __len__(&self) -> usize {
-        self.texts.places().len()
+        self.texts.texts.places().len()
     }
 
     #[getter]
     fn size(&self) -> usize {
-        self.texts.length() + size_of_val(self.texts.places())
+        self.texts.length() + size_of_val(self.texts.texts.places())
     }
 
     /// Hand out the texts that have an end.
     fn take(&mut self) -> PyResult<JoinedTexts> {
-        let room = if self.texts.rest().is_empty() { Vec::new() } else { self.buffers.get().free()? };
-        let (bytes, places) = self.texts.take(room)?;
-        Ok(JoinedTexts::new_in(self.buffers.get().hand_out(bytes), places))
+        let buffers = self.buffers.get();
+        let room = if self.texts.rest().is_empty() { Vec::new() } else { buffers.free()? };
+        Ok(buffers.hand_out(self.texts.take(room)?))
     }
 
     /// Hand out the beginning of the text that has no end yet.
@@ -185,7 +178,7 @@ impl PySplitTexts {
 
 impl Drop for PySplitTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(std::mem::take(&mut self.texts.bytes));
+        self.buffers.get().hand_out(self.texts.texts.take());
     }
 }
 
@@ -206,7 +199,7 @@ impl Buffers {
 
 impl Buffers {
     /// A buffer that nobody holds any more, or a new one.
-    pub fn free(&self) -> Result<Vec<u8>> {
+    fn free(&self) -> Result<Vec<u8>> {
         let mut handed_out = self.handed_out.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = handed_out.iter_mut().position(|buffer| Arc::get_mut(buffer).is_some())
             && let Some(bytes) = Arc::into_inner(handed_out.swap_remove(place))
@@ -218,13 +211,21 @@ impl Buffers {
         Ok(vec![0; self.room])
     }
 
-    /// Keep an eye on a buffer that is to be held by others; not on one that had to grow much.
-    pub fn hand_out(&self, bytes: Vec<u8>) -> Buffer {
+    /// Give room to texts that have none yet.
+    pub fn lend_to(&self, texts: &mut GatheredTexts) -> Result<()> {
+        if texts.lacks_room() {
+            texts.use_buffer(self.free()?);
+        }
+        Ok(())
+    }
+
+    /// Texts in a buffer on which an eye is kept, but for one that had to grow much.
+    pub fn hand_out(&self, (bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> JoinedTexts {
         let buffer = Arc::new(bytes);
         if (1..=2 * self.room).contains(&buffer.len()) {
             self.handed_out.lock().unwrap_or_else(PoisonError::into_inner).push(buffer.clone());
         }
-        buffer
+        JoinedTexts { buffer, places }
     }
 }
 

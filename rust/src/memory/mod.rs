@@ -1,10 +1,17 @@
-//! Memory that grows with the input: asked for before it is taken, so that a call which finds too little ends with an
-//! error. What is too small to be asked for lives off [`SPARE`], which every answer leaves free.
+//! Memory that grows with the input.
+//!
+//! It is asked for before it is taken, so that a call which finds too little ends with an error. What is too small to
+//! be asked for lives off [`SPARE`], which every answer leaves free. Two mechanisms make large memory cheaper:
+//! [`pool`] keeps that of the last result for the next one, and [`cells`] lays tables in large [`pages`].
 
 use std::hint::black_box;
 
 use crate::error::{Error, Result};
-use crate::spare;
+
+pub mod cells;
+#[cfg(target_os = "linux")]
+pub mod pages;
+pub mod pool;
 
 /// What is left free for all that is taken without asking. (As much as the allocator always gets from the system and
 /// gives back: looking for it leaves nothing changed.)
@@ -43,7 +50,7 @@ fn look_for(bytes: usize) -> Result<()> {
     if can_be_had(wanted) {
         return Ok(());
     }
-    spare::give_back();
+    pool::give_back();
     if can_be_had(wanted) { Ok(()) } else { Err(missing(bytes)) }
 }
 
@@ -58,7 +65,7 @@ fn can_be_had(bytes: usize) -> bool {
 /// Give back to the system what is kept for later: by us, and by the allocator.
 #[cfg(feature = "python")]
 pub fn trim() {
-    spare::give_back();
+    pool::give_back();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it touches only what the allocator has not given to anybody.
     unsafe {
@@ -78,7 +85,7 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let before = values.capacity();
     let bytes = more.saturating_mul(size_of::<T>());
     let found = values.try_reserve(more).or_else(|_| {
-        spare::give_back();
+        pool::give_back();
         values.try_reserve(more)
     });
     found.map_err(|_| missing(bytes))?;
@@ -89,6 +96,17 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
         values.shrink_to(before);
         missing(bytes)
     })
+}
+
+/// Make room for so many values more, if the system has it. (If not, room is made as it is needed.)
+pub fn expect<T>(values: &mut Vec<T>, more: usize) {
+    let reserved = reserve(values, more);
+    #[cfg(target_os = "linux")]
+    if reserved.is_ok() && more * size_of::<T>() >= 2 * pages::LARGE {
+        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), 0);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = reserved;
 }
 
 /// Put a value behind the others.

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::GatheredTexts;
 use crate::error::Result;
 use crate::memory;
 
@@ -35,7 +36,7 @@ struct Page {
     places: Vec<Range<usize>>,
 }
 
-/// The texts of a column, one behind the other.
+/// The texts of a column.
 #[derive(Default)]
 pub struct PageTexts {
     /// Whether rows may be null, so that pages tell which ones are.
@@ -45,17 +46,10 @@ pub struct PageTexts {
     has_numbers: bool,
     /// How many rows of the page are among the texts.
     gathered: usize,
-    /// The texts, and behind them room for more.
-    pub bytes: Vec<u8>,
-    pub places: Vec<Range<usize>>,
+    pub texts: GatheredTexts,
 }
 
 impl PageTexts {
-    /// How many bytes the texts are.
-    pub fn length(&self) -> usize {
-        self.places.last().map_or(0, |place| place.end)
-    }
-
     /// Begin with another row group: its pages have nothing to do with those before.
     pub fn begin_group(&mut self, optional: bool) {
         self.optional = optional;
@@ -113,16 +107,11 @@ impl PageTexts {
     /// Put rows of the last page behind the texts until there are so many bytes; whether that are all.
     pub fn gather(&mut self, size: usize) -> Result<bool> {
         let strings = if self.has_numbers { &self.dictionary.room } else { &self.page.room };
-        let mut length = self.length();
         for row in &self.page.places[self.gathered..] {
-            if length >= size {
+            if self.texts.length() >= size {
                 return Ok(false);
             }
-            let place = length..length + row.len();
-            memory::lengthen(&mut self.bytes, place.end)?;
-            memory::push(&mut self.places, place.clone())?;
-            self.bytes[place.clone()].copy_from_slice(&strings[row.clone()]);
-            length = place.end;
+            self.texts.push(&strings[row.clone()])?;
             self.gathered += 1;
         }
         Ok(true)
@@ -137,7 +126,7 @@ fn unpack(packing: Packing, packed: &[u8], size: usize, room: &mut Vec<u8>) -> R
         // The system gives zeros, and only when they are looked at.
         *room = vec![0; 2 * size];
         #[cfg(target_os = "linux")]
-        crate::pages::ask_for_large_pages(room.as_ptr(), room.len(), size);
+        memory::pages::ask_for_large_pages(room.as_ptr(), room.len(), size);
     }
     let room = &mut room[..size];
     Ok(match packing {
@@ -272,10 +261,10 @@ mod tests {
         assert_eq!(take(dictionary, &[1, 0, 0, 0, b'a', 1, 0, 0, 0, b'b'], &mut texts), Some(0));
         assert_eq!(take(numbers, &[1, 3, 0b0000_0110], &mut texts), Some(8));
         assert!(texts.gather(100).unwrap());
-        assert_eq!(&texts.bytes[..texts.length()], b"abbaaaaa");
+        assert_eq!(&texts.texts.bytes[..texts.texts.length()], b"abbaaaaa");
         texts.begin_group(false);
         assert_eq!(take(numbers, &[1, 3, 0b0000_0110], &mut texts), None);
         assert!(texts.gather(100).unwrap());
-        assert_eq!(texts.places.len(), 8);
+        assert_eq!(texts.texts.places().len(), 8);
     }
 }

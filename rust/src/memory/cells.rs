@@ -1,14 +1,14 @@
-//! Memory for tables and results that are large and written everywhere, in large pages, which make the first touch and
-//! every later one cheaper.
+//! Slices for large tables that many threads read and write, in large pages, which make the first touch and every later
+//! one cheaper.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::error::Result;
-use crate::memory;
+use super::ensure;
 #[cfg(target_os = "linux")]
-use crate::pages::{self, LARGE, Pages};
+use super::pages::{LARGE, Pages};
+use crate::error::Result;
 
 /// Where slices begin: a multiple of this many bytes.
 const ALIGNMENT: usize = 64;
@@ -55,7 +55,7 @@ impl<T: Plain> Cells<T> {
 
 impl Storage {
     fn new(bytes: usize, content: Content) -> Result<Self> {
-        memory::ensure(bytes)?;
+        ensure(bytes)?;
         #[cfg(target_os = "linux")]
         if bytes >= LARGE
             && let Some(pages) = Pages::fresh(bytes, content == Content::Zeros)
@@ -91,15 +91,4 @@ impl<T: Plain> Deref for Cells<T> {
         // cells, values may change while they are borrowed, as far as `T` allows it.
         unsafe { std::slice::from_raw_parts(self.storage.start().cast::<T>(), self.length) }
     }
-}
-
-/// Make room for so many values more, if the system has it. (If not, room is made as it is needed.)
-pub fn expect<T>(values: &mut Vec<T>, more: usize) {
-    let reserved = memory::reserve(values, more);
-    #[cfg(target_os = "linux")]
-    if reserved.is_ok() && more * size_of::<T>() >= 2 * LARGE {
-        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), 0);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = reserved;
 }

@@ -14,59 +14,59 @@ const LEAST: usize = 32 << 20;
 const MOST: usize = 64 << 20;
 
 /// How many bytes are kept.
-static ALL_KEPT: AtomicUsize = AtomicUsize::new(0);
+static POOLED: AtomicUsize = AtomicUsize::new(0);
 
 /// How much room stays behind the numbers of a large result, so that one of the same size finds enough. (Room is made
 /// for each batch of pretokens as if every byte were an id.) None of it is touched.
 const ROOM: usize = 1 << 16;
 
 /// Numbers of which large results are made.
-pub trait Spared: Sized + 'static {
-    fn spare() -> &'static Spare<Self>;
+pub trait Poolable: Sized + 'static {
+    fn pool() -> &'static Pool<Self>;
 }
 
-impl Spared for u32 {
-    fn spare() -> &'static Spare<Self> {
-        static SPARE: Spare<u32> = Spare(Mutex::new(Vec::new()));
-        &SPARE
+impl Poolable for u32 {
+    fn pool() -> &'static Pool<Self> {
+        static POOL: Pool<u32> = Pool(Mutex::new(Vec::new()));
+        &POOL
     }
 }
 
-impl Spared for u16 {
-    fn spare() -> &'static Spare<Self> {
-        static SPARE: Spare<u16> = Spare(Mutex::new(Vec::new()));
-        &SPARE
+impl Poolable for u16 {
+    fn pool() -> &'static Pool<Self> {
+        static POOL: Pool<u16> = Pool(Mutex::new(Vec::new()));
+        &POOL
     }
 }
 
-impl Spared for u8 {
-    fn spare() -> &'static Spare<Self> {
-        static SPARE: Spare<u8> = Spare(Mutex::new(Vec::new()));
-        &SPARE
+impl Poolable for u8 {
+    fn pool() -> &'static Pool<Self> {
+        static POOL: Pool<u8> = Pool(Mutex::new(Vec::new()));
+        &POOL
     }
 }
 
 /// Give back to the system all that is kept.
 pub fn give_back() {
-    u8::spare().take(|_| true);
-    u32::spare().take(|_| true);
-    u16::spare().take(|_| true);
+    u8::pool().take(|_| true);
+    u32::pool().take(|_| true);
+    u16::pool().take(|_| true);
 }
 
-/// A row without values, for the result of a text of so many bytes: with the memory that is kept, if about so much
+/// A vector without values, for the result of a text of so many bytes: with the memory that is kept, if about so much
 /// is needed.
-pub fn row_for<T: Spared>(bytes: usize) -> Vec<T> {
-    T::spare().take(|values| (bytes / 8..=bytes).contains(&values))
+pub fn vec_for_text<T: Poolable>(bytes: usize) -> Vec<T> {
+    T::pool().take(|values| (bytes / 8..=bytes).contains(&values))
 }
 
-/// A row without values, which has room for so many if what is kept is that much and not far more.
+/// A vector without values, which has room for so many if what is kept is that much and not far more.
 #[cfg(feature = "python")]
-pub fn row_of<T: Spared>(values: usize) -> Vec<T> {
-    T::spare().take(|kept| (values..=values.saturating_mul(8)).contains(&kept))
+pub fn vec_with_room<T: Poolable>(values: usize) -> Vec<T> {
+    T::pool().take(|kept| (values..=values.saturating_mul(8)).contains(&kept))
 }
 
 /// Give back the room behind the values, but for what a result of the same size may need.
-pub fn trim<T: Spared>(values: &mut Vec<T>) {
+pub fn trim<T: Poolable>(values: &mut Vec<T>) {
     let room = if is_kept(values.len() * size_of::<T>()) { ROOM } else { 0 };
     values.shrink_to(values.len() + room);
 }
@@ -78,15 +78,15 @@ fn is_kept(bytes: usize) -> bool {
 
 /// A result whose memory serves the next one.
 #[derive(Debug, Default)]
-pub struct Kept<T: Spared>(Vec<T>);
+pub struct Pooled<T: Poolable>(Vec<T>);
 
-impl<T: Spared> From<Vec<T>> for Kept<T> {
+impl<T: Poolable> From<Vec<T>> for Pooled<T> {
     fn from(values: Vec<T>) -> Self {
         Self(values)
     }
 }
 
-impl<T: Spared> Deref for Kept<T> {
+impl<T: Poolable> Deref for Pooled<T> {
     type Target = Vec<T>;
 
     fn deref(&self) -> &Vec<T> {
@@ -94,30 +94,30 @@ impl<T: Spared> Deref for Kept<T> {
     }
 }
 
-impl<T: Spared> DerefMut for Kept<T> {
+impl<T: Poolable> DerefMut for Pooled<T> {
     fn deref_mut(&mut self) -> &mut Vec<T> {
         &mut self.0
     }
 }
 
-impl<T: Spared> Drop for Kept<T> {
+impl<T: Poolable> Drop for Pooled<T> {
     fn drop(&mut self) {
-        T::spare().keep(std::mem::take(&mut self.0));
+        T::pool().keep(std::mem::take(&mut self.0));
     }
 }
 
-/// What is kept: a row without values. Nobody waits for it: a lock that is taken (or was, when this process was
+/// What is kept: a vector without values. Nobody waits for it: a lock that is taken (or was, when this process was
 /// forked) means doing without.
-pub struct Spare<T>(Mutex<Vec<T>>);
+pub struct Pool<T>(Mutex<Vec<T>>);
 
-impl<T> Spare<T> {
-    /// The row that is kept, if there is one and its size is the wanted one.
+impl<T> Pool<T> {
+    /// The vector that is kept, if there is one and its size is the wanted one.
     fn take(&self, wanted: impl Fn(usize) -> bool) -> Vec<T> {
         let Ok(mut kept) = self.0.try_lock() else { return Vec::new() };
         if !wanted(kept.capacity()) {
             return Vec::new();
         }
-        ALL_KEPT.fetch_sub(kept.capacity() * size_of::<T>(), Ordering::Relaxed);
+        POOLED.fetch_sub(kept.capacity() * size_of::<T>(), Ordering::Relaxed);
         std::mem::take(&mut *kept)
     }
 
@@ -131,7 +131,7 @@ impl<T> Spare<T> {
             && kept.capacity() < values.capacity()
             && fits((values.capacity() - kept.capacity()) * size_of::<T>())
         {
-            lend(&mut values);
+            let_system_take(&mut values);
             std::mem::swap(&mut *kept, &mut values);
         }
     }
@@ -140,11 +140,11 @@ impl<T> Spare<T> {
 /// Whether so many more bytes may be kept; then they count as kept.
 fn fits(more: usize) -> bool {
     let together = |kept: usize| Some(kept + more).filter(|&together| together <= MOST);
-    ALL_KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, together).is_ok()
+    POOLED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, together).is_ok()
 }
 
-/// Let the system take back the room of a row when it needs memory; until it does, what is written there stays.
-fn lend<T>(values: &mut Vec<T>) {
+/// Let the system take back the room of a vector when it needs memory; until it does, what is written there stays.
+fn let_system_take<T>(values: &mut Vec<T>) {
     #[cfg(target_os = "linux")]
     {
         /// A multiple of the size of a page on every machine.
@@ -153,7 +153,7 @@ fn lend<T>(values: &mut Vec<T>) {
         let skipped = room.as_ptr().align_offset(PAGE).min(room.len());
         let start = room[skipped..].as_mut_ptr();
         let whole_pages = size_of_val(&room[skipped..]) / PAGE * PAGE;
-        // SAFETY: these pages lie in the room of a row, of which nobody expects that it holds anything.
+        // SAFETY: these pages lie in the room of a vector, of which nobody expects that it holds anything.
         unsafe { libc::madvise(start.cast(), whole_pages, libc::MADV_FREE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -169,37 +169,37 @@ mod tests {
 
     #[test]
     fn the_memory_of_one_large_result_is_kept_for_one_of_about_its_size() {
-        let spare = Spare(Mutex::new(Vec::new()));
-        spare.keep(vec![1_u64; 1000]);
-        assert_eq!(spare.take(|values| values > 0).capacity(), 0, "small ones are not kept");
-        spare.keep(vec![1_u64; LARGE]);
-        spare.keep(vec![1_u64; LARGE / 2]);
-        assert_eq!(spare.take(|values| values > LARGE).capacity(), 0);
-        let again = spare.take(|values| values == LARGE);
+        let pool = Pool(Mutex::new(Vec::new()));
+        pool.keep(vec![1_u64; 1000]);
+        assert_eq!(pool.take(|values| values > 0).capacity(), 0, "small ones are not kept");
+        pool.keep(vec![1_u64; LARGE]);
+        pool.keep(vec![1_u64; LARGE / 2]);
+        assert_eq!(pool.take(|values| values > LARGE).capacity(), 0);
+        let again = pool.take(|values| values == LARGE);
         assert_eq!((again.len(), again.capacity()), (0, LARGE));
-        assert_eq!(spare.take(|values| values > 0).capacity(), 0, "nobody else gets it");
-        spare.keep(Vec::with_capacity(LARGE / 2));
-        spare.keep(again);
-        assert_eq!(spare.take(|_| true).capacity(), LARGE, "the larger one is kept");
-        spare.keep(Vec::with_capacity(MOST / 8 + 1));
-        assert_eq!(spare.take(|_| true).capacity(), 0, "too much is not kept");
-        let other = Spare(Mutex::new(Vec::new()));
-        spare.keep(vec![1_u64; MOST / 8 - LEAST / 8 + 1]);
+        assert_eq!(pool.take(|values| values > 0).capacity(), 0, "nobody else gets it");
+        pool.keep(Vec::with_capacity(LARGE / 2));
+        pool.keep(again);
+        assert_eq!(pool.take(|_| true).capacity(), LARGE, "the larger one is kept");
+        pool.keep(Vec::with_capacity(MOST / 8 + 1));
+        assert_eq!(pool.take(|_| true).capacity(), 0, "too much is not kept");
+        let other = Pool(Mutex::new(Vec::new()));
+        pool.keep(vec![1_u64; MOST / 8 - LEAST / 8 + 1]);
         other.keep(vec![1_u64; LEAST / 8]);
         assert_eq!(other.take(|_| true).capacity(), 0, "nor is it together with others");
-        assert!(spare.take(|_| true).capacity() > 0);
+        assert!(pool.take(|_| true).capacity() > 0);
         other.keep(vec![1_u64; LEAST / 8]);
         assert_eq!(other.take(|_| true).capacity(), LEAST / 8);
     }
 
     #[test]
     fn a_lock_that_is_taken_means_doing_without() {
-        let spare = Spare(Mutex::new(Vec::new()));
-        let taken = spare.0.lock().unwrap();
-        spare.keep(vec![1_u64; LARGE]);
-        assert_eq!(spare.take(|_| true).capacity(), 0);
+        let pool = Pool(Mutex::new(Vec::new()));
+        let taken = pool.0.lock().unwrap();
+        pool.keep(vec![1_u64; LARGE]);
+        assert_eq!(pool.take(|_| true).capacity(), 0);
         drop(taken);
-        assert_eq!(spare.take(|_| true).capacity(), 0);
+        assert_eq!(pool.take(|_| true).capacity(), 0);
     }
 
     #[test]

@@ -1,21 +1,21 @@
 //! Blocks of text in, the texts in them out, each of which a separator ends.
 
-use std::mem;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
+use super::GatheredTexts;
 use crate::error::Result;
 use crate::memory;
 
-/// Texts between separators, one behind the other.
+/// Texts between separators.
 pub struct SplitTexts {
     /// None ends no text.
     separator: Option<Finder<'static>>,
-    /// All blocks so far, and behind them room for more.
-    pub bytes: Vec<u8>,
+    /// The texts that have an end, with the separators between them, and the beginning of one that has none yet.
+    pub texts: GatheredTexts,
+    /// How many bytes all that is.
     length: usize,
-    places: Vec<Range<usize>>,
     /// Where the text begins that has no end yet.
     start: usize,
 }
@@ -23,7 +23,7 @@ pub struct SplitTexts {
 impl SplitTexts {
     pub fn new(separator: &[u8]) -> Self {
         let separator = (!separator.is_empty()).then(|| Finder::new(separator).into_owned());
-        Self { separator, bytes: Vec::new(), length: 0, places: Vec::new(), start: 0 }
+        Self { separator, texts: GatheredTexts::default(), length: 0, start: 0 }
     }
 
     /// How many bytes were taken in, and not out again.
@@ -31,29 +31,25 @@ impl SplitTexts {
         self.length
     }
 
-    /// The texts that have an end.
-    pub fn places(&self) -> &[Range<usize>] {
-        &self.places
-    }
-
     /// The beginning of a text that has no end yet.
     pub fn rest(&self) -> &[u8] {
-        &self.bytes[self.start..self.length]
+        &self.texts.bytes[self.start..self.length]
     }
 
     /// Put a block behind the others, and find the texts that end in it.
     pub fn take_block(&mut self, block: &[u8]) -> Result<()> {
         let before = self.length;
-        memory::lengthen(&mut self.bytes, before + block.len())?;
+        let bytes = &mut self.texts.bytes;
+        memory::lengthen(bytes, before + block.len())?;
         self.length += block.len();
-        self.bytes[before..self.length].copy_from_slice(block);
+        bytes[before..self.length].copy_from_slice(block);
         let Some(separator) = &self.separator else { return Ok(()) };
         let width = separator.needle().len();
         // A separator may begin in one block and end in the next.
         let from = self.start.max((before + 1).saturating_sub(width));
-        for found in separator.find_iter(&self.bytes[from..self.length]) {
+        for found in separator.find_iter(&bytes[from..self.length]) {
             let end = from + found;
-            memory::push(&mut self.places, self.start..end)?;
+            memory::push(&mut self.texts.places, self.start..end)?;
             self.start = end + width;
         }
         Ok(())
@@ -65,7 +61,9 @@ impl SplitTexts {
         memory::lengthen(&mut room, rest.len())?;
         room[..rest.len()].copy_from_slice(rest);
         (self.length, self.start) = (rest.len(), 0);
-        Ok((mem::replace(&mut self.bytes, room), mem::take(&mut self.places)))
+        let taken = self.texts.take();
+        self.texts.use_buffer(room);
+        Ok(taken)
     }
 
     /// Leave out the beginning of a text that has no end yet.

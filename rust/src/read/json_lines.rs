@@ -6,10 +6,10 @@
 //! those with very long numbers or deep nesting, for which Python has limits of its own.
 
 use std::mem;
-use std::ops::Range;
 
 use memchr::memchr;
 
+use super::GatheredTexts;
 use crate::error::Result;
 use crate::memory;
 
@@ -19,12 +19,10 @@ const DEPTH: u32 = 64;
 /// How many digits a number may have in a row: Python can be told to take no more than 640.
 const DIGITS: usize = 600;
 
-/// The texts of a field, one behind the other.
+/// The texts of a field.
 pub struct FieldTexts {
     field: Vec<u8>,
-    /// The texts, and behind them room for more.
-    pub bytes: Vec<u8>,
-    pub places: Vec<Range<usize>>,
+    pub texts: GatheredTexts,
     /// The beginning of a line that has no end yet.
     rest: Vec<u8>,
 }
@@ -41,22 +39,7 @@ pub struct Passed {
 impl FieldTexts {
     /// `field` is UTF-8; anything else is the name of no field in lines that are plainly well-formed.
     pub fn new(field: Vec<u8>) -> Self {
-        Self { field, bytes: Vec::new(), places: Vec::new(), rest: Vec::new() }
-    }
-
-    /// How many bytes the texts are.
-    pub fn length(&self) -> usize {
-        self.places.last().map_or(0, |place| place.end)
-    }
-
-    /// Put a text behind the others.
-    pub fn push(&mut self, text: &str) -> Result<()> {
-        self.make_room(text.len())?;
-        let start = self.length();
-        let place = start..start + text.len();
-        memory::push(&mut self.places, place.clone())?;
-        self.bytes[place].copy_from_slice(text.as_bytes());
-        Ok(())
+        Self { field, texts: GatheredTexts::default(), rest: Vec::new() }
     }
 
     /// Take the texts of lines, up to a line that is not plainly well-formed. Lines of white space alone hold none.
@@ -89,17 +72,17 @@ impl FieldTexts {
 
     /// Take the texts of lines from where those end that were passed.
     fn take_lines(&mut self, lines: &[u8], passed: &mut Passed) -> Result<()> {
-        self.make_room(lines.len() - passed.bytes)?;
+        // A text is never longer than what it is written as.
+        self.texts.room_for(lines.len() - passed.bytes)?;
         while let Some(length) = memchr(b'\n', &lines[passed.bytes..]) {
             let line = &lines[passed.bytes..][..length];
             passed.bytes += length + 1;
             passed.lines += 1;
-            let start = self.length();
-            let mut text = Text { room: &mut self.bytes[start..], length: 0 };
+            let mut text = Text { room: self.texts.room_for(0)?, length: 0 };
             match Line::new(line).and_then(|line| line.text(&self.field, &mut text)) {
                 Some(Found::Text) => {
-                    let end = start + text.length;
-                    memory::push(&mut self.places, start..end)?;
+                    let length = text.length;
+                    self.texts.end_text(length)?;
                 }
                 Some(Found::Nothing) => {}
                 None => {
@@ -111,12 +94,6 @@ impl FieldTexts {
         memory::extend(&mut self.rest, &lines[passed.bytes..])?;
         passed.bytes = lines.len();
         Ok(())
-    }
-
-    /// Make room for what so many bytes of JSON may say: a text is never longer than what it is written as.
-    fn make_room(&mut self, more: usize) -> Result<()> {
-        let length = self.length();
-        memory::lengthen(&mut self.bytes, length + more)
     }
 }
 
@@ -509,8 +486,9 @@ mod tests {
                 block = &block[passed.bytes..];
             }
         }
-        let text = |place: &Range<usize>| String::from_utf8(texts.bytes[place.clone()].to_vec()).unwrap();
-        (texts.places.iter().map(text).collect(), left)
+        let (bytes, places) = texts.texts.take();
+        let text = |place: std::ops::Range<usize>| String::from_utf8(bytes[place].to_vec()).unwrap();
+        (places.into_iter().map(text).collect(), left)
     }
 
     #[test]
