@@ -4,6 +4,10 @@
 //! counts become merges, merges turn text into ids and ids into bytes ([`decode`]).
 //! Every function has a readable counterpart in the Python specification, which is its oracle.
 
+// Keys, files and masks are read as words whose lowest byte comes first.
+#[cfg(target_endian = "big")]
+compile_error!("bpetite is made for little-endian processors");
+
 pub mod count;
 pub mod decode;
 pub mod encode;
