@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bpetite import Counts, _engine
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS, BaseIds, Dialect, EqualTokens, TieBreak
-from bpetite.training import train_vocabulary
+from bpetite.training import Training, train_vocabulary
 
 ALL_RULES = [
     *DIALECTS.values(),
@@ -83,9 +83,8 @@ def check_against_the_specification(
         max_token_length=max_token_length,
     )
     counts = Counts.from_iterator([corpus], pattern=pattern, dialect=rules, special_tokens=specials)
-    learned = train_vocabulary(
-        counts, vocab_size, dialect=rules, special_tokens=specials, max_token_length=max_token_length
-    )
+    training = Training.of(rules, pattern, specials, max_token_length=max_token_length)
+    learned = train_vocabulary(counts, vocab_size, training)
     assert learned.merges == expected.merges
     assert {**learned.tokens, **{i: text.encode() for text, i in learned.special_tokens.items()}} == dict(
         expected.vocab

@@ -1,11 +1,16 @@
-"""The Rust engine (`rust/src/`), as Python sees it. Private: `bpetite` is the public face."""
+"""The Rust engine (`rust/src/`), as Python sees it, in the order in which data flows.
+
+Private: `bpetite` is the public face.
+"""
 
 from collections.abc import Callable, Iterable, Sequence, Sized
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final, overload
+from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bpetite._internal.types import DType, Ids, Progress, Special
 
 __all__ = [
     "UNICODE_VERSION",
@@ -38,289 +43,40 @@ __all__ = [
     "trim_memory",
 ]
 
-_Progress: TypeAlias = Callable[[str, int, int], object]
-_Special: TypeAlias = Literal["parse", "text", "error"]
-_DType: TypeAlias = Literal["uint32", "uint16"]
-_Ids: TypeAlias = Iterable[int] | NDArray[np.integer[Any]]
-
 UNICODE_VERSION: str
 
-def pretokenize(text: str, pattern: str) -> list[bytes]: ...
-def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str: ...
-def same_pattern(one: str, other: str) -> bool: ...
-def trim_memory() -> None:
-    """Give the memory that is kept for later results back to the system.
+# Patterns: text → pretokens ---------------------------------------------------------------------------
 
-    The memory of a large result (at most 64 MB in all) is kept for the next one when nobody has it any more,
-    because fresh memory is slow to come. A server that has encoded a corpus and goes on with short texts may
-    want to have it back.
+def pretokenize(text: str, pattern: str) -> list[bytes]:
+    """Return the pretokens of a text, in order."""
 
-    >>> trim_memory()
-    """
+def check_pattern(pattern: str) -> None:
+    """Refuse a pattern that cannot be scanned."""
 
-def check_pattern(pattern: str) -> None: ...
-def safe_cut(text: bytes, pattern: str) -> int | None: ...
-def pattern_way(pattern: str) -> str: ...
+def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str:
+    """Return a pattern of another engine's syntax in ours; what cannot be expressed is refused."""
 
-@final
-class CountTable:
-    def __new__(
-        cls, pattern: str, boundaries: Sequence[str] = (), count_unmatched: bool = True
-    ) -> CountTable: ...
-    def add_files(
-        self,
-        paths: Sequence[str | PathLike[str]],
-        *,
-        num_threads: int | None = None,
-        memory_limit: int | None = None,
-        progress: _Progress | None = None,
-        on_documents: Callable[[int], object] | None = None,
-    ) -> None: ...
-    def add_documents(
-        self,
-        documents: Iterable[str | bytes],
-        *,
-        num_threads: int | None = None,
-        memory_limit: int | None = None,
-        progress: _Progress | None = None,
-    ) -> None: ...
-    def add_batches(
-        self,
-        batches: Iterable[tuple[str, int, int, Sequence[str | bytes]]],
-        *,
-        num_threads: int | None = None,
-        memory_limit: int | None = None,
-        on_documents: Callable[[int], object] | None = None,
-    ) -> None: ...
-    def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None: ...
-    def merge(self, other: CountTable) -> None: ...
-    def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]: ...
-    def visit_sorted(
-        self, visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object]
-    ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def documents(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
+def same_pattern(one: str, other: str) -> bool:
+    """Whether two patterns are the same but for their spelling."""
 
-def train_merges(
-    counts: CountTable,
-    *,
-    base: bytes,
-    tie_break: str,
-    shared_tokens: bool,
-    max_tokens: int | None,
-    max_merges: int | None,
-    min_count: int = 1,
-    max_token_length: int | None = None,
-    prior_merges: NDArray[np.uint32] | None = None,
-    num_threads: int | None = None,
-    progress: _Progress | None = None,
-    expect: Callable[[int], object] | None = None,
-) -> NDArray[np.uint32]:
-    """Learn merges from counts, after `prior_merges`: rows of left, right and result symbol."""
+def safe_cut(text: bytes, pattern: str) -> int | None:
+    """Return the first place where a text may be cut without a change to its pretokens, if there is one."""
 
-def train_symbol_merges(
-    symbols: Sequence[bytes],
-    words: Iterable[Iterable[int]],
-    counts: Sequence[int],
-    *,
-    tie_break: str,
-    shared_tokens: bool,
-    max_merges: int | None,
-) -> NDArray[np.uint32]:
-    """Learn merges from words made of symbol numbers: rows of left, right and result symbol."""
+def pattern_way(pattern: str) -> str:
+    """Name the way in which a pattern is scanned."""
+
+# Inputs: bytes → texts --------------------------------------------------------------------------------
 
 @final
-class Encoder:
-    """Turns text into ids and ids into text.
+class Gunzip:
+    """Unpacks gzip that arrives in blocks; one of its members may follow another."""
 
-    `special` says what the literal text of a special token is: its id ("parse"), ordinary text ("text"),
-    or a `ValueError` ("error"). `num_threads` is one for each core where it is None; ids are always the same.
-    """
+    def __new__(cls) -> Gunzip: ...
+    def take_block(self, block: bytes) -> None:
+        """Take the next block; an empty one is the end."""
 
-    def __new__(
-        cls,
-        *,
-        pattern: str,
-        tokens: bytes,
-        ends: NDArray[np.uint64],
-        ids: NDArray[np.uint32],
-        merges: NDArray[np.uint32],
-        special_tokens: Sequence[tuple[str, int]],
-        whole_pretoken_first: bool = False,
-        decode_only: Sequence[tuple[int, bytes]] = ...,
-    ) -> Encoder:
-        """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
-
-        A row of `merges` is left id, right id, resulting id; parents may be made by later merges. A byte that
-        no token is can be in no text. `whole_pretoken_first` gives a pretoken that is a token that token's id
-        before any merge is tried. `decode_only` are further tokens, which no text becomes.
-        """
-
-    def encode(self, text: str, special: _Special = "parse", num_threads: int | None = None) -> list[int]:
-        """Encode a text."""
-
-    def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text in which special tokens are text like any other."""
-
-    def encode_to_numpy(
-        self, text: str, special: _Special = "parse", dtype: _DType = "uint32", num_threads: int | None = None
-    ) -> NDArray[Any]:
-        """Encode a text into an array."""
-
-    def encode_batch(
-        self, texts: Iterable[str | bytes], special: _Special = "parse", num_threads: int | None = None
-    ) -> list[list[int]]:
-        """Encode texts."""
-
-    def encode_batch_to_numpy(
-        self,
-        texts: Iterable[str | bytes],
-        special: _Special = "parse",
-        dtype: _DType = "uint32",
-        num_threads: int | None = None,
-        append: int | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
-
-        `append` is an id that is put behind those of each text.
-        """
-
-    def encode_into(
-        self,
-        texts: Iterable[str | bytes],
-        row: NDArray[Any] | None = None,
-        special: _Special = "parse",
-        dtype: _DType = "uint32",
-        append: int | None = None,
-        progress: _Progress | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts on this thread, into the array `row` or, where it lacks room, a new one.
-
-        Text `i` has the ids from `offsets[i]` to `offsets[i + 1]`. A row must have room for an id for each
-        byte of the texts, and for those that are appended.
-        """
-
-    def encode_with_offsets(
-        self, text: str, special: _Special = "parse", unit: Literal["characters", "bytes"] = "characters"
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Encode a text; beside the ids, the start and end of each token in the text.
-
-        In bytes (of UTF-8), spans tile the text. In characters, a token that holds part of a character spans
-        the whole of it, so that tokens which share a character overlap in it.
-        """
-
-    def count(self, text: str, special: _Special = "parse", num_threads: int | None = None) -> int:
-        """Return how many ids encoding a text gives."""
-
-    def count_batch(
-        self, texts: Iterable[str | bytes], special: _Special = "parse", num_threads: int | None = None
-    ) -> list[int]:
-        """Return how many ids encoding each text gives."""
-
-    def encode_stream(self, special: _Special = "parse") -> EncodeStream:
-        """Begin a text that arrives in pieces."""
-
-    def growing(self, special: _Special = "parse") -> GrowingEncoding:
-        """Begin with an empty text that grows at its end."""
-
-    def decode(self, ids: _Ids, errors: str = "strict") -> str:
-        """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
-
-    def decode_bytes(self, ids: _Ids) -> bytes:
-        """Return the joined bytes of ids."""
-
-    def decode_batch(self, batch: Iterable[_Ids], errors: str = "strict") -> list[str]:
-        """Decode several rows of ids."""
-
-    def decode_stream(self, errors: str = "strict") -> DecodeStream:
-        """Begin a text whose ids arrive one by one, or a few at a time."""
-
-    def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of a token, special ones included."""
-
-@final
-class EncodeStream:
-    """Takes a text in pieces, gives its ids as soon as no later text can change them."""
-
-    def feed(self, piece: str) -> list[int]:
-        """Take the next piece, return the ids that are now final."""
-
-    def finish(self) -> list[int]:
-        """Return the ids that were held back; a new text may then begin."""
-
-@final
-class GrowingEncoding:
-    """A text that grows at its end, and its ids: always those of encoding all of it.
-
-    Made by `Tokenizer.growing`. One thread at a time may use it.
-    """
-
-    def append(self, text: str) -> int:
-        """Go on with this text, and return how many of the ids before have stayed: the others are new.
-
-        The cost is that of what is appended, and of the text after the last place where no later text can
-        change the ids: a word or two with the named patterns, and with a custom one all text after the last
-        special token.
-        """
-
-    def truncate(self, length: int) -> int:
-        """Keep the first `length` characters of the text, and return how many ids have stayed."""
-
-    @property
-    def ids(self) -> list[int]:
-        """The ids of the text."""
-
-    def ids_from(self, start: int) -> list[int]:
-        """Return the ids from number `start` on, such as those that `append` has changed."""
-
-    @property
-    def text(self) -> str:
-        """The text so far."""
-
-    @property
-    def settled(self) -> int:
-        """How many ids, counted from the first, no later text can change."""
-
-    def __len__(self) -> int:
-        """Return how many ids there are."""
-
-@final
-class DecodeStream:
-    """Takes ids, gives the text they complete; bytes of an unfinished character wait for the next ids."""
-
-    def push(self, ids: int | _Ids) -> str:
-        """Take one id, or several, and return the text that is now complete."""
-
-    def finish(self) -> str:
-        """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""
-
-@final
-class JoinedTexts(Sequence[bytes]):
-    """Texts that stand in one buffer; the engine finds them in it without an object for each."""
-
-    def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
-        """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
-
-    def are_text(self) -> bool:
-        """Return whether all of them are UTF-8."""
-
-    def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, index: int, /) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice, /) -> JoinedTexts: ...
-
-@final
-class Buffers:
-    """What texts are handed out in; one that nobody holds any more is used again."""
-
-    def __new__(cls, room: int) -> Buffers:
-        """There is room for so many bytes in each from the first on; they grow."""
+    def read(self, size: int) -> bytes | None:
+        """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
 
 @final
 class SplitTexts(Sized):
@@ -396,17 +152,6 @@ class PageTexts(Sized):
     def take(self) -> JoinedTexts:
         """Return the texts so far; those that follow are gathered anew."""
 
-@final
-class Gunzip:
-    """Unpacks gzip that arrives in blocks; one of its members may follow another."""
-
-    def __new__(cls) -> Gunzip: ...
-    def take_block(self, block: bytes) -> None:
-        """Take the next block; an empty one is the end."""
-
-    def read(self, size: int) -> bytes | None:
-        """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
-
 def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, int, int, int, int]] | None:
     """Return where a column is in each row group of a Parquet file, from the metadata at the file's end.
 
@@ -415,15 +160,28 @@ def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, in
     column in another file.
     """
 
-def spell_merges(
-    base_ids: Sequence[int], merges: NDArray[np.uint32], most: int
-) -> tuple[NDArray[np.uint32], bytes, NDArray[np.uint64]] | None:
-    """Spell the tokens of bytes and merges (rows of left, right and resulting id).
+@final
+class JoinedTexts(Sequence[bytes]):
+    """Texts that stand in one buffer; the engine finds them in it without an object for each."""
 
-    Returns their ids in ascending order, their joined bytes, and where each ends; or `None` where a pair is
-    merged twice, a parent is not made before, an id has two spellings, merges spell more than `most` bytes,
-    or ids are far apart.
-    """
+    def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
+        """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
+
+    def are_text(self) -> bool:
+        """Return whether all of them are UTF-8."""
+
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int, /) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> JoinedTexts: ...
+
+@final
+class Buffers:
+    """What texts are handed out in; one that nobody holds any more is used again."""
+
+    def __new__(cls, room: int) -> Buffers:
+        """There is room for so many bytes in each from the first on; they grow."""
 
 @final
 class Xxh3128:
@@ -435,6 +193,115 @@ class Xxh3128:
 
     def hexdigest(self) -> str:
         """Return the hash of all bytes so far, as `xxh128sum` writes it."""
+
+# Counting: documents → counts -------------------------------------------------------------------------
+
+@final
+class CountTable:
+    """Pretokens and how often each occurs."""
+
+    def __new__(
+        cls, pattern: str, boundaries: Sequence[str] = (), count_unmatched: bool = True
+    ) -> CountTable: ...
+    def add_files(
+        self,
+        paths: Sequence[str | PathLike[str]],
+        *,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
+        on_documents: Callable[[int], object] | None = None,
+    ) -> None:
+        """Count files of text, each a document."""
+
+    def add_documents(
+        self,
+        documents: Iterable[str | bytes],
+        *,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Count documents."""
+
+    def add_batches(
+        self,
+        batches: Iterable[tuple[str, int, int, Sequence[str | bytes]]],
+        *,
+        num_threads: int | None = None,
+        memory_limit: int | None = None,
+        on_documents: Callable[[int], object] | None = None,
+    ) -> None:
+        """Count documents in batches: the name of their input, two numbers for messages, the texts."""
+
+    def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+        """Add pretokens (joined bytes and where each ends) and their counts."""
+
+    def merge(self, other: CountTable) -> None:
+        """Add another table."""
+
+    def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return joined pretokens, where each ends, and counts, in the order of bytes."""
+
+    def visit_sorted(
+        self, visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object]
+    ) -> None:
+        """Call with the same, some pretokens at a time."""
+
+    def __len__(self) -> int: ...
+    @property
+    def total(self) -> int:
+        """How many pretokens were counted."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents were read."""
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of text were read."""
+
+# Merging: counts → merges -----------------------------------------------------------------------------
+
+def train_merges(
+    counts: CountTable,
+    *,
+    base: bytes,
+    tie_break: str,
+    shared_tokens: bool,
+    max_tokens: int | None,
+    max_merges: int | None,
+    min_count: int = 1,
+    max_token_length: int | None = None,
+    prior_merges: NDArray[np.uint32] | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+    expect: Callable[[int], object] | None = None,
+) -> NDArray[np.uint32]:
+    """Learn merges from counts, after `prior_merges`: rows of left, right and result symbol."""
+
+def train_symbol_merges(
+    symbols: Sequence[bytes],
+    words: Iterable[Iterable[int]],
+    counts: Sequence[int],
+    *,
+    tie_break: str,
+    shared_tokens: bool,
+    max_merges: int | None,
+) -> NDArray[np.uint32]:
+    """Learn merges from words made of symbol numbers: rows of left, right and result symbol."""
+
+# Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
+
+def spell_merges(
+    base_ids: Sequence[int], merges: NDArray[np.uint32], most: int
+) -> tuple[NDArray[np.uint32], bytes, NDArray[np.uint64]] | None:
+    """Spell the tokens of bytes and merges (rows of left, right and resulting id).
+
+    Returns their ids in ascending order, their joined bytes, and where each ends; or `None` where a pair is
+    merged twice, a parent is not made before, an id has two spellings, merges spell more than `most` bytes,
+    or ids are far apart.
+    """
 
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.
@@ -459,4 +326,183 @@ def spelled_in_order(tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np
     """Tell whether the parents of merges (rows of places) are bytes or made by an earlier merge.
 
     `None` is: some merge does not make what its parents spell.
+    """
+
+# Encoding and decoding: text ↔ ids --------------------------------------------------------------------
+
+@final
+class Encoder:
+    """Turns text into ids and ids into text.
+
+    `special` says what the literal text of a special token is: its id ("parse"), ordinary text ("text"),
+    or a `ValueError` ("error"). `num_threads` is one for each core where it is None; ids are always the same.
+    """
+
+    def __new__(
+        cls,
+        *,
+        pattern: str,
+        tokens: bytes,
+        ends: NDArray[np.uint64],
+        ids: NDArray[np.uint32],
+        merges: NDArray[np.uint32],
+        special_tokens: Sequence[tuple[str, int]],
+        whole_pretoken_first: bool = False,
+        decode_only: Sequence[tuple[int, bytes]] = ...,
+    ) -> Encoder:
+        """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
+
+        A row of `merges` is left id, right id, resulting id; parents may be made by later merges. A byte that
+        no token is can be in no text. `whole_pretoken_first` gives a pretoken that is a token that token's id
+        before any merge is tried. `decode_only` are further tokens, which no text becomes.
+        """
+
+    def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
+        """Encode a text."""
+
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode a text in which special tokens are text like any other."""
+
+    def encode_to_numpy(
+        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
+    ) -> NDArray[Any]:
+        """Encode a text into an array."""
+
+    def encode_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """Encode texts."""
+
+    def encode_batch_to_numpy(
+        self,
+        texts: Iterable[str | bytes],
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+        append: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
+
+        `append` is an id that is put behind those of each text.
+        """
+
+    def encode_into(
+        self,
+        texts: Iterable[str | bytes],
+        row: NDArray[Any] | None = None,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        append: int | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+        """Encode texts on this thread, into the array `row` or, where it lacks room, a new one.
+
+        Text `i` has the ids from `offsets[i]` to `offsets[i + 1]`. A row must have room for an id for each
+        byte of the texts, and for those that are appended.
+        """
+
+    def encode_with_offsets(
+        self, text: str, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Encode a text; beside the ids, the start and end of each token in the text.
+
+        In bytes (of UTF-8), spans tile the text. In characters, a token that holds part of a character spans
+        the whole of it, so that tokens which share a character overlap in it.
+        """
+
+    def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
+        """Return how many ids encoding a text gives."""
+
+    def count_batch(
+        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+    ) -> list[int]:
+        """Return how many ids encoding each text gives."""
+
+    def encode_stream(self, special: Special = "parse") -> EncodeStream:
+        """Begin a text that arrives in pieces."""
+
+    def growing(self, special: Special = "parse") -> GrowingEncoding:
+        """Begin with an empty text that grows at its end."""
+
+    def decode(self, ids: Ids, errors: str = "strict") -> str:
+        """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
+
+    def decode_bytes(self, ids: Ids) -> bytes:
+        """Return the joined bytes of ids."""
+
+    def decode_batch(self, batch: Iterable[Ids], errors: str = "strict") -> list[str]:
+        """Decode several rows of ids."""
+
+    def decode_stream(self, errors: str = "strict") -> DecodeStream:
+        """Begin a text whose ids arrive one by one, or a few at a time."""
+
+    def token_bytes(self, id: int) -> bytes:
+        """Return the bytes of a token, special ones included."""
+
+@final
+class EncodeStream:
+    """Takes a text in pieces, gives its ids as soon as no later text can change them."""
+
+    def feed(self, piece: str) -> list[int]:
+        """Take the next piece, return the ids that are now final."""
+
+    def finish(self) -> list[int]:
+        """Return the ids that were held back; a new text may then begin."""
+
+@final
+class GrowingEncoding:
+    """A text that grows at its end, and its ids: always those of encoding all of it.
+
+    Made by `Tokenizer.growing`. One thread at a time may use it.
+    """
+
+    def append(self, text: str) -> int:
+        """Go on with this text, and return how many of the ids before have stayed: the others are new.
+
+        The cost is that of what is appended, and of the text after the last place where no later text can
+        change the ids: a word or two with the named patterns, and with a custom one all text after the last
+        special token.
+        """
+
+    def truncate(self, length: int) -> int:
+        """Keep the first `length` characters of the text, and return how many ids have stayed."""
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text."""
+
+    def ids_from(self, start: int) -> list[int]:
+        """Return the ids from number `start` on, such as those that `append` has changed."""
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+
+    @property
+    def settled(self) -> int:
+        """How many ids, counted from the first, no later text can change."""
+
+    def __len__(self) -> int:
+        """Return how many ids there are."""
+
+@final
+class DecodeStream:
+    """Takes ids, gives the text they complete; bytes of an unfinished character wait for the next ids."""
+
+    def push(self, ids: int | Ids) -> str:
+        """Take one id, or several, and return the text that is now complete."""
+
+    def finish(self) -> str:
+        """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""
+
+# Memory -----------------------------------------------------------------------------------------------
+
+def trim_memory() -> None:
+    """Give the memory that is kept for later results back to the system.
+
+    The memory of a large result (at most 64 MB in all) is kept for the next one when nobody has it any more,
+    because fresh memory is slow to come. A server that has encoded a corpus and goes on with short texts may
+    want to have it back.
+
+    >>> trim_memory()
     """

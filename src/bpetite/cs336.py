@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.types import BytesPair, Path
-from bpetite.counts import Counts, default_specials
+from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats import gpt2
 from bpetite.patterns import named_pattern
 from bpetite.tokenizer import Tokenizer as _Tokenizer
-from bpetite.training import planned_tokens, train_vocabulary
+from bpetite.training import Training, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 _DIALECT = Dialect.named("cs336")
@@ -31,14 +31,10 @@ def train_bpe(
     num_threads: int | None = None,
 ) -> tuple[dict[int, bytes], list[BytesPair]]:
     """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything."""
-    special_tokens = default_specials(special_tokens)
-    planned_tokens(vocab_size, _DIALECT, special_tokens)
-    counts = Counts.from_files(
-        input_path, pattern=pattern, dialect=_DIALECT, special_tokens=special_tokens, num_threads=num_threads
-    )
-    trained = train_vocabulary(
-        counts, vocab_size, dialect=_DIALECT, special_tokens=special_tokens, num_threads=num_threads
-    )
+    training = Training.of(_DIALECT, pattern, special_tokens)
+    training.planned_tokens(vocab_size)  # A size that cannot be is refused before the file is read.
+    counts = Counts.from_files(input_path, **training.counting, num_threads=num_threads)
+    trained = train_vocabulary(counts, vocab_size, training, num_threads=num_threads)
     vocab = {token_id: text.encode("utf-8") for text, token_id in trained.special_tokens.items()}
     vocab.update(trained.tokens)
     return vocab, [(vocab[left], vocab[right]) for left, right in trained.merges]

@@ -6,8 +6,9 @@ A `Tokenizer` is one immutable `Vocabulary` with the engine's encoder for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bpetite import _persistence
@@ -19,12 +20,12 @@ from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
-from bpetite.counts import Counts, default_specials
+from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
 from bpetite.reading.options import Invalid
 from bpetite.reading.recognition import Format
-from bpetite.training import extend_vocabulary, planned_tokens, train_vocabulary
+from bpetite.training import Training, extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused
 
 if TYPE_CHECKING:
@@ -113,34 +114,21 @@ class Tokenizer:
         ...     Tokenizer.train_from_files(path, 258).merges
         ((108, 111), (256, 119))
         """
-        special_tokens = default_specials(special_tokens)
-        planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
-        with _shown(progress) as told:
-            counts = Counts.from_files(
-                paths,
-                pattern=pattern,
-                dialect=dialect,
-                special_tokens=special_tokens,
-                separator=separator,
-                text_field=text_field,
-                text_column=text_column,
-                invalid=invalid,
-                input_format=input_format,
-                hold_out=hold_out,
-                num_threads=num_threads,
-                memory_limit=memory_limit,
-                progress=told,
-            )
-            return cls.train_from_counts(
-                counts,
-                vocab_size,
-                dialect=dialect,
-                special_tokens=special_tokens,
-                min_count=min_count,
-                max_token_length=max_token_length,
-                num_threads=num_threads,
-                progress=told,
-            )
+        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        count = partial(
+            Counts.from_files,
+            paths,
+            **training.counting,
+            separator=separator,
+            text_field=text_field,
+            text_column=text_column,
+            invalid=invalid,
+            input_format=input_format,
+            hold_out=hold_out,
+            num_threads=num_threads,
+            memory_limit=memory_limit,
+        )
+        return cls._trained(count, vocab_size, training, num_threads, progress)
 
     @classmethod
     def train_from_iterator(
@@ -162,28 +150,15 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        special_tokens = default_specials(special_tokens)
-        planned_tokens(vocab_size, dialect, special_tokens, min_count, max_token_length)
-        with _shown(progress) as told:
-            counts = Counts.from_iterator(
-                documents,
-                pattern=pattern,
-                dialect=dialect,
-                special_tokens=special_tokens,
-                num_threads=num_threads,
-                memory_limit=memory_limit,
-                progress=told,
-            )
-            return cls.train_from_counts(
-                counts,
-                vocab_size,
-                dialect=dialect,
-                special_tokens=special_tokens,
-                min_count=min_count,
-                max_token_length=max_token_length,
-                num_threads=num_threads,
-                progress=told,
-            )
+        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        count = partial(
+            Counts.from_iterator,
+            documents,
+            **training.counting,
+            num_threads=num_threads,
+            memory_limit=memory_limit,
+        )
+        return cls._trained(count, vocab_size, training, num_threads, progress)
 
     @classmethod
     def train_from_counts(
@@ -199,19 +174,22 @@ class Tokenizer:
         progress: Progress | bool | None = None,
     ) -> Tokenizer:
         """Train on counts; their pattern becomes the tokenizer's."""
+        training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
+        return cls._trained(lambda progress: counts, vocab_size, training, num_threads, progress)
+
+    @classmethod
+    def _trained(
+        cls,
+        count: Callable[..., Counts],
+        vocab_size: int,
+        training: Training,
+        num_threads: int | None,
+        progress: Progress | bool | None,
+    ) -> Tokenizer:
+        training.planned_tokens(vocab_size)  # A size that cannot be is refused before anything is counted.
         with _shown(progress) as told:
-            return cls(
-                train_vocabulary(
-                    counts,
-                    vocab_size,
-                    dialect=dialect,
-                    special_tokens=special_tokens,
-                    min_count=min_count,
-                    max_token_length=max_token_length,
-                    num_threads=num_threads,
-                    progress=told,
-                )
-            )
+            counts = count(progress=told)
+            return cls(train_vocabulary(counts, vocab_size, training, num_threads=num_threads, progress=told))
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (to shorten a text to so many tokens, see `fit`).

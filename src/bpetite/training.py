@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
@@ -15,36 +16,73 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials
 from bpetite.dialect import Dialect
+from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def planned_tokens(
-    vocab_size: int,
-    dialect: str | Dialect,
-    special_tokens: Sequence[str] | None,
-    min_count: int = 1,
-    max_token_length: int | None = None,
-) -> int:
-    """Return how many tokens are to be learned; what is wrong is refused before a corpus is read.
+@dataclass(frozen=True)
+class Training:
+    """All that decides a vocabulary but the corpus and the size; made by `of`, which checks it."""
 
-    >>> planned_tokens(500, "cs336", ["<|endoftext|>"])
-    243
-    """
-    _options(min_count, max_token_length)
-    return Dialect.named(dialect).planned_tokens(vocab_size, len(default_specials(special_tokens)))
+    dialect: Dialect
+    pattern: str | None
+    """None is that of the counts."""
+    special_tokens: tuple[str, ...]
+    min_count: int
+    max_token_length: int | None
+
+    @staticmethod
+    def of(
+        dialect: str | Dialect = "bpetite",
+        pattern: str | None = None,
+        special_tokens: Sequence[str] | None = None,
+        min_count: int = 1,
+        max_token_length: int | None = None,
+    ) -> Training:
+        """Check the options, so that what is wrong is refused before a corpus is read.
+
+        >>> Training.of("cs336").planned_tokens(500)
+        243
+        """
+        if max_token_length is not None:
+            max_token_length = integer("max_token_length", max_token_length, least=1)
+        return Training(
+            Dialect.named(dialect),
+            None if pattern is None else named_pattern(pattern),
+            default_specials(special_tokens),
+            integer("min_count", min_count, least=1),
+            max_token_length,
+        )
+
+    def planned_tokens(self, vocab_size: int) -> int:
+        """Return how many tokens are to be learned."""
+        return self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """The options of it that `Counts` takes."""
+        pattern = PATTERNS["gpt2"] if self.pattern is None else self.pattern
+        return {"pattern": pattern, "dialect": self.dialect, "special_tokens": self.special_tokens}
+
+    @property
+    def trained_with(self) -> dict[str, int]:
+        """What the artifact says of it beside the dialect and the pattern."""
+        options = {"min_count": self.min_count, "max_token_length": self.max_token_length}
+        return {
+            name: value
+            for name, value in options.items()
+            if value is not None and (name, value) != ("min_count", 1)
+        }
 
 
 def train_vocabulary(
     counts: Counts,
     vocab_size: int,
+    training: Training | None = None,
     *,
-    dialect: str | Dialect = "bpetite",
-    special_tokens: Sequence[str] | None = None,
-    min_count: int = 1,
-    max_token_length: int | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Vocabulary:
@@ -53,18 +91,12 @@ def train_vocabulary(
     >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
     ((97, 98), (32, 256))
     """
-    rules = Dialect.named(dialect)
-    specials = default_specials(special_tokens)
-    planned = planned_tokens(vocab_size, rules, specials)
-    min_count, max_token_length = _options(min_count, max_token_length)
-    _check_counted_by(counts, rules, specials)
-    rows = _learn(
-        counts, rules, rules.base_bytes(), planned, min_count, max_token_length, num_threads, progress
-    )
-    trained_with = {} if min_count == 1 else {"min_count": min_count}
-    if max_token_length is not None:
-        trained_with["max_token_length"] = max_token_length
-    return Vocabulary.from_merges(rows, rules, specials, counts.pattern, trained_with)
+    training = training or Training.of()
+    rules, specials = training.dialect, training.special_tokens
+    planned = training.planned_tokens(vocab_size)
+    _check_counted_by(counts, training)
+    rows = _learn(counts, training, rules.base_bytes(), planned, num_threads, progress)
+    return Vocabulary.from_merges(rows, rules, specials, counts.pattern, training.trained_with)
 
 
 def extend_vocabulary(
@@ -91,11 +123,10 @@ def extend_vocabulary(
     rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:
         raise ValueError("a vocabulary with tokens that no merge makes cannot be extended")
-    _check_counted_by(counts, rules, list(vocabulary.special_tokens))
-    if counts.pattern != vocabulary.pattern:
-        raise ValueError(f"the counts were made with pattern {counts.pattern!r}, not the vocabulary's")
+    specials = list(vocabulary.special_tokens)
+    training = Training.of(rules, vocabulary.pattern, specials, min_count, max_token_length)
+    _check_counted_by(counts, training)
     add = integer("add", add, least=0)
-    min_count, max_token_length = _options(min_count, max_token_length)
     bytes_by_id = sorted(range(BASE_VOCAB_SIZE), key=lambda byte: base[byte])
     ids = [base[byte] for byte in bytes_by_id]
     symbol_of = {token_id: symbol for symbol, token_id in enumerate(ids)}
@@ -106,41 +137,30 @@ def extend_vocabulary(
             ids.append(token_id)
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
     prior_merges = np.array(rows, np.uint32).reshape(-1, 3)
-    learned = _learn(
-        counts,
-        rules,
-        bytes(bytes_by_id),
-        add,
-        min_count,
-        max_token_length,
-        num_threads,
-        progress,
-        prior_merges,
-    )
+    learned = _learn(counts, training, bytes(bytes_by_id), add, num_threads, progress, prior_merges)
     return vocabulary.extended(ids, learned.tolist())
 
 
 def _learn(
     counts: Counts,
-    rules: Dialect,
+    training: Training,
     base: bytes,
     most: int,
-    min_count: int,
-    max_token_length: int | None,
     num_threads: int | None,
     progress: Progress | None,
     prior_merges: NDArray[np.uint32] | None = None,
 ) -> NDArray[np.uint32]:
     """Learn up to `most` tokens; neither their number nor a length comes near what 64 bits hold."""
+    longest = training.max_token_length
     return train_merges(
         counts._table,
         base=base,
-        tie_break=rules.tie_break,
-        shared_tokens=rules.equal_tokens == "shared",
+        tie_break=training.dialect.tie_break,
+        shared_tokens=training.dialect.equal_tokens == "shared",
         max_tokens=min(most, LARGEST_COUNT),
         max_merges=None,
-        min_count=_least_count(min_count, counts),
-        max_token_length=None if max_token_length is None else min(max_token_length, LARGEST_COUNT),
+        min_count=_least_count(training.min_count, counts),
+        max_token_length=None if longest is None else min(longest, LARGEST_COUNT),
         prior_merges=prior_merges,
         num_threads=num_threads,
         progress=progress,
@@ -181,23 +201,20 @@ def available_memory() -> int | None:
     return min(found, default=None)
 
 
-def _options(min_count: int, max_token_length: int | None) -> tuple[int, int | None]:
-    """Return the two options as checked integers."""
-    if max_token_length is not None:
-        max_token_length = integer("max_token_length", max_token_length, least=1)
-    return integer("min_count", min_count, least=1), max_token_length
-
-
-def _check_counted_by(counts: Counts, rules: Dialect, specials: Sequence[str]) -> None:
-    """Refuse counts that another dialect or other special tokens would have counted differently."""
+def _check_counted_by(counts: Counts, training: Training) -> None:
+    """Refuse counts that were made by other rules than those of a training."""
     if not isinstance(counts, Counts):
         raise ValueError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
         )
-    if set(counts.boundaries) != set(rules.boundaries(specials)):
+    rules = training.dialect
+    if training.pattern not in (None, counts.pattern):
+        raise ValueError(f"the counts were made with the pattern {counts.pattern}, not {training.pattern}")
+    boundaries = rules.boundaries(training.special_tokens)
+    if set(counts.boundaries) != set(boundaries):
         raise ValueError(
             f"the counts were made with boundaries {list(counts.boundaries)}, "
-            f"but this training wants {list(rules.boundaries(specials))}"
+            f"but this training wants {list(boundaries)}"
         )
     if counts.unmatched_text != rules.unmatched_text:
         raise ValueError(

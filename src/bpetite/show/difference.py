@@ -9,17 +9,17 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, Pair
 from bpetite._internal.types import BytesPair
-from bpetite.counts import Counts, default_specials
+from bpetite.counts import Counts
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.tokenizer import Tokenizer
-from bpetite.training import train_vocabulary
+from bpetite.training import Training, train_vocabulary
 from bpetite.vocabulary import Vocabulary
 
 Merge = BytesPair | tuple[str, str] | Pair | Sequence[int] | str
@@ -113,16 +113,17 @@ def explain_difference(
     Your pair would be the best one if a tie went to the smallest pair of bytes.
     Your pair would be the best one if a tie went to the pair that is met first in the corpus.
     """
-    rules = Dialect.named(dialect)
-    specials = default_specials(special_tokens)
+    training = Training.of(dialect, pattern, special_tokens)
+    rules = training.dialect
     counts = corpus
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else counts
-        counts = Counts.from_iterator(documents, pattern=pattern, dialect=rules, special_tokens=specials)
+        counts = Counts.from_iterator(documents, **training.counting)
+    training = replace(training, pattern=counts.pattern)
     given = list(merges)
-    counted = len(specials) if rules.vocab_size_counts == "everything" else 0
+    counted = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
     size = BASE_VOCAB_SIZE + counted + len(given) + 1
-    vocabulary = train_vocabulary(counts, size, dialect=rules, special_tokens=specials)
+    vocabulary = train_vocabulary(counts, size, training)
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     yours = _as_bytes(given, vocabulary)

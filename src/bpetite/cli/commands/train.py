@@ -19,11 +19,9 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
-from bpetite.dialect import Dialect
-from bpetite.patterns import named_pattern
 from bpetite.show.progress import TrainingProgress
 from bpetite.tokenizer import Tokenizer
-from bpetite.training import planned_tokens
+from bpetite.training import Training, train_vocabulary
 
 _EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
@@ -62,22 +60,16 @@ def run(options: argparse.Namespace) -> bytes:
     """Train, save, and return the line of JSON."""
     started = time.perf_counter()
     check_output(options.output, force=options.force)
-    rules = Dialect.named(options.dialect)
-    named_pattern(options.pattern or "gpt2")
-    planned = planned_tokens(
-        options.vocab_size, rules, options.special_token, options.min_count, options.max_token_length
+    training = Training.of(
+        options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
+    planned = training.planned_tokens(options.vocab_size)
     with TrainingProgress(planned, quiet=options.quiet) as progress:
-        counts = _counts(options, rules, progress)
-        tokenizer = Tokenizer.train_from_counts(
-            counts,
-            options.vocab_size,
-            dialect=rules,
-            special_tokens=options.special_token,
-            min_count=options.min_count,
-            max_token_length=options.max_token_length,
-            num_threads=options.num_threads,
-            progress=progress,
+        counts = _counts(options, training, progress)
+        tokenizer = Tokenizer(
+            train_vocabulary(
+                counts, options.vocab_size, training, num_threads=options.num_threads, progress=progress
+            )
         )
         tokenizer.save(options.output, overwrite=options.force)
         elapsed_ms = (time.perf_counter() - started) * 1000
@@ -92,19 +84,14 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _counts(options: argparse.Namespace, rules: Dialect, progress: TrainingProgress) -> Counts:
-    if options.counts is None:
-        return Counts.from_files(
-            options.input,
-            pattern=options.pattern or "gpt2",
-            dialect=rules,
-            special_tokens=options.special_token,
-            **reading_of(options).to_dict(),
-            num_threads=options.num_threads,
-            memory_limit=options.memory_limit,
-            progress=progress,
-        )
-    counts = load_counts(options.counts, options.memory_limit)
-    if options.pattern is not None and named_pattern(options.pattern) != counts.pattern:
-        raise ValueError(f"the counts were made with the pattern {counts.pattern}, not {options.pattern}")
-    return counts
+def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
+    if options.counts is not None:
+        return load_counts(options.counts, options.memory_limit)
+    return Counts.from_files(
+        options.input,
+        **training.counting,
+        **reading_of(options).to_dict(),
+        num_threads=options.num_threads,
+        memory_limit=options.memory_limit,
+        progress=progress,
+    )
