@@ -303,7 +303,7 @@ def test_truncation_anywhere_is_refused(tmp_path: Path) -> None:
                 texts_of(tmp_path / f"c.{suffix}", Reading(separator="\n"))
 
 
-def test_a_broken_document_is_mended_or_left_out_only_if_asked(tmp_path: Path) -> None:
+def test_a_broken_document_is_repaired_or_left_out_only_if_asked(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_bytes(b"a|\xff\xfeb|c")
     (tmp_path / "c.jsonl").write_bytes(
         b'{"text": "a"}\n{"text": "\\ud800\\udc00\\udc00"}\n{"text": "\xff"}\n'

@@ -120,7 +120,7 @@ def test_a_stream_gives_every_character_as_soon_as_it_is_complete(text: str) -> 
     assert stream.finish() == ""
 
 
-def test_a_stream_that_ends_inside_a_character_is_refused_or_mended() -> None:
+def test_a_stream_that_ends_inside_a_character_is_refused_or_replaced() -> None:
     encoder = trained_encoder()
     stream = encoder.decode_stream()
     assert stream.push([0xE5, 0xA4]) == ""

@@ -60,7 +60,7 @@ CASES: dict[str, Case] = {
     "a glob": ({"1.jsonl": lines(TEXTS[:9]), "2.jsonl": lines(TEXTS[9:])}, ["*.jsonl"], {}),
     "a weight": ({"c.jsonl": lines(TEXTS)}, ["c.jsonl:2"], {}),
     "a URL": ({"c.jsonl": lines(TEXTS)}, ["file://{folder}/c.jsonl"], {}),
-    "what is no text": (
+    "what is not text": (
         {"c.jsonl": lines(TEXTS) + b'{"text": "\\ud800"}\n{"text": 3}\n'},
         ["c.jsonl"],
         {"invalid": "skip"},

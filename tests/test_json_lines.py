@@ -102,7 +102,7 @@ values = st.recursive(
 
 @st.composite
 def objects(draw: st.DrawFn) -> bytes:
-    """Return an object in any of the ways it can be written, keys that stand twice included."""
+    """Return an object in any of the ways it can be written, keys that appear twice included."""
     dumps = [
         lambda value: json.dumps(value, ensure_ascii=True),
         lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),

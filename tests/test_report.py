@@ -173,3 +173,41 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     assert b"exists already" in again.stderr
     forced = subprocess.run([*command, "--force"], cwd=tmp_path, capture_output=True, check=True)
     assert b"bytes per token" in forced.stdout
+
+
+def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
+    models = {"one.json": tokenizer(), "<b>two</b>.json": tokenizer("tiktoken").truncate(300)}
+    for name, model in models.items():
+        path = tmp_path / name.replace("/", "-")
+        model.save(path)
+    names = [name.replace("/", "-") for name in models]
+    for name, text in TEXTS.items():
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    texts = ["prose.txt", "code.txt"]
+    command = [sys.executable, "-m", "bpetite", "report", *names, "--input", *texts, "--output", "r.html"]
+    done = subprocess.run(
+        [*command, "--json", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    page = Page((tmp_path / "r.html").read_text("utf-8"))
+    (table,) = page.tables["compared"]
+    assert table[0] == ["", *names]
+    assert table[1] == ["source", *["tokens", "bytes per token", "ratio"] * 2]
+    sums = [0, 0]
+    for (source, *numbers), text in zip(table[2:], TEXTS.values(), strict=False):
+        counts = [model.count(text) for model in models.values()]
+        sums = [total + count for total, count in zip(sums, counts, strict=True)]
+        size = len(text.encode())
+        assert [source.removesuffix(".txt")] == [name for name, known in TEXTS.items() if known == text]
+        assert numbers == [
+            cell
+            for count in counts
+            for cell in (f"{count:,}", f"{size / count:.4f}", f"{count / counts[0]:.4f}")
+        ]
+    assert [table[-1][0], table[-1][1], table[-1][4]] == ["total", *(f"{total:,}" for total in sums)]
+    rows = json.loads(done.stdout)["compared"]
+    assert [row["tokens"] for row in rows[-2:]] == sums
+    assert page.tags["b"] == 0
+    alone = subprocess.run(
+        [*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True
+    )
+    assert b"compared" not in (tmp_path / "r.html").read_bytes() + alone.stdout

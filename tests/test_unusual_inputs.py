@@ -106,7 +106,9 @@ def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path)
     for number in range(7):
         (folder / f"link-{number}").symlink_to(tmp_path / "nowhere")
     for argument in (folder, f"{folder}/*"):
-        with pytest.raises(ValueError, match=r"8 of its 10 entries are no files that can be read") as refused:
+        with pytest.raises(
+            ValueError, match=r"8 of its 10 entries are not files that can be read"
+        ) as refused:
             Counts.from_files(argument)
         assert "link-0 (a link that leads nowhere)" in str(refused.value)
         assert "and 3 more" in str(refused.value)

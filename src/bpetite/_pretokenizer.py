@@ -49,7 +49,7 @@ def pretokenize(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[bytes]:
 def pieces(text: str, pattern: str = PRETOKENIZER_PATTERN) -> list[tuple[bytes, bool]]:
     """Cut text into pieces: what the pattern matches, and (marked False) what lies between two matches.
 
-    Empty matches are no pieces. In a sequence, whatever lies between two matches is a piece like any other.
+    Empty matches are not pieces. In a sequence, whatever lies between two matches is a piece like any other.
 
     >>> pieces("to be", r"[a-z]+")
     [(b'to', True), (b' ', False), (b'be', True)]

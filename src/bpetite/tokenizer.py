@@ -795,7 +795,7 @@ def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
 
 
 def _not_a_text(text: object, method: str = "encode") -> TypeError:
-    """Say what to do instead of giving a method what is no text."""
+    """Say what to do instead of giving a method what is not text."""
     kind = type(text).__name__
     if isinstance(text, bytes):
         return TypeError(f'{method} takes a str, not bytes: give it text.decode("utf-8")')

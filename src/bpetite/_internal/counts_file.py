@@ -111,7 +111,7 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
 
 
 def _dumped(rules: Rules) -> bytes:
-    """Return the rules as JSON; a byte of a source's name that is no UTF-8 becomes an escape of JSON."""
+    """Return the rules as JSON; a byte of a source's name that is not UTF-8 becomes an escape of JSON."""
     content = json.dumps(asdict(rules), ensure_ascii=False, sort_keys=True)
     return content.encode("utf-8", "backslashreplace")
 

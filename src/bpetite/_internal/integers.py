@@ -32,7 +32,7 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
 
 
 def number_with_unit(name: str, value: Any) -> Any:
-    """Return the number that a text such as `2GB`, `1.5 GiB` or `20M` says; what is no text, as it is.
+    """Return the number that a text such as `2GB`, `1.5 GiB` or `20M` says; anything else as it is.
 
     >>> number_with_unit("shard_size", "20M"), number_with_unit("memory_limit", "1.5 GiB")
     (20000000, 1610612736)

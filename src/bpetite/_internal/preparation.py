@@ -452,7 +452,7 @@ def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, in
 
 
 def _decoded(texts: Iterable[str | bytes]) -> list[str]:
-    """Return the texts of a batch; what is no text is refused as the engine refuses it."""
+    """Return the texts of a batch; what is not text is refused as the engine refuses it."""
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts: one {type(texts).__name__} was given where several are expected")
     return [_text(place, text) for place, text in enumerate(texts)]

@@ -9,7 +9,7 @@ from pathlib import Path
 def standard_library_files() -> list[Path]:
     """Return the UTF-8 source files of the standard library, in one fixed order.
 
-    Its few test files in other encodings, and packages installed beside it, are no part of the corpus.
+    Its few test files in other encodings, and packages installed beside it, are not part of the corpus.
     """
     folder = Path(sysconfig.get_path("stdlib"))
     files = [path for path in sorted(folder.rglob("*.py")) if _belongs(path.relative_to(folder))]

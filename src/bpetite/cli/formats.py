@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,6 +140,14 @@ def read_models(options: argparse.Namespace) -> list[tuple[str, Tokenizer]]:
     if all(differences):
         raise ValueError(differences[0])
     return read
+
+
+def unique_names(named: Iterable[tuple[str, Tokenizer]]) -> dict[str, Tokenizer]:
+    """Return tokenizers by name; of the same names, later ones get a number."""
+    tokenizers: dict[str, Tokenizer] = {}
+    for name, tokenizer in named:
+        tokenizers[f"{name} ({len(tokenizers) + 1})" if name in tokenizers else name] = tokenizer
+    return tokenizers
 
 
 def name_of(path: str) -> str:

@@ -82,7 +82,7 @@ def encode(
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        why = f"{error.strerror}; the same command with --resume goes on after the last whole shard"
+        why = f"{error.strerror}; the same command with --resume continues after the last whole shard"
         raise OSError(error.errno, why, error.filename or str(folder)) from error
     finally:
         journal.close()
@@ -324,7 +324,7 @@ class _Passed:
         self.documents += len(texts) - goes_on
         if self._hash is not None:
             for place, text in enumerate(texts):
-                # What is no text was never encoded, and must only differ from what was.
+                # What is not text was never encoded, and must only differ from what was.
                 self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
                 if place < len(texts) - goes_on:
                     self._hash.update(b"\xff")  # which no text has in it

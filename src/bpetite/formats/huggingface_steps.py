@@ -15,7 +15,7 @@ from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS, pattern_steps
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
-"""What joins the steps of a pattern, and the two steps that are no expressions (see docs/artifact.md)."""
+"""What joins the steps of a pattern, and the two steps that are not expressions (see docs/artifact.md)."""
 
 _DIGIT = r"\p{N}"
 _WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
@@ -35,7 +35,7 @@ _PUNCTUATION = (
 
 
 def steps_of(value: object, key: str) -> list[Any]:
-    """The steps of a sequence; what is no sequence is a single step, and nothing is none.
+    """The steps of a sequence; what is not a sequence is a single step, and nothing is none.
 
     >>> steps_of({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
     [{'type': 'NFC'}]

@@ -162,7 +162,7 @@ def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
     for key, value in listed.items() if isinstance(listed, dict) else ():
         text = value.get("content") if isinstance(value, dict) else None
         if not isinstance(text, str) or not text or not (key.isascii() and key.isdecimal() and len(key) < 11):
-            refuse(path, f"added_tokens_decoder[{key!r:.40}] is no token with an id")
+            refuse(path, f"added_tokens_decoder[{key!r:.40}] is not a token with an id")
         specials[text] = int(key)
     kind = document.get("tokenizer_class")
     return specials, kind if isinstance(kind, str) else None
@@ -247,7 +247,7 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
 
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
-    """Refuse what is no JSON, by its name where it has one."""
+    """Refuse what is not JSON, by its name where it has one."""
     if content[:1] == b"\n" and (b"<unk>" in content[:4096] or b"\xe2\x96\x81" in content[:4096]):
         refuse(path, "a SentencePiece model cannot be read; only byte-level BPE can")
     if _WORDPIECE.match(content):

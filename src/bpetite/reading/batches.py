@@ -63,7 +63,7 @@ def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> 
 
 
 def decoded(name: str, batch: Batch) -> list[str]:
-    """Return the texts of a batch, of which one that is none is an error."""
+    """Return the texts of a batch; one that is not text is an error."""
     with refusing_invalid(name, batch):
         return list(map(_text, batch.texts))
 
@@ -79,7 +79,7 @@ def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
 
 
 def refuse_invalid(name: str, batch: Batch) -> None:
-    """Refuse a document that is no text."""
+    """Refuse a document that is not text."""
     if not isinstance(batch.texts, JoinedTexts) or not batch.texts.are_text():
         for place, text in enumerate(batch.texts):
             _check(name, batch.first + place, text, 0 if place else batch.begun)
@@ -133,7 +133,7 @@ class Gathered:
                 self.add(text)
 
     def addreplaced(self, text: str) -> None:
-        """Take a document that has been mended already."""
+        """Take a document that has been repaired already."""
         self._affected += 1
         self.add(text, checked=True)
 

@@ -61,7 +61,7 @@ class ProgressOfAll:
 
 
 def printable(name: str) -> str:
-    """Return a file's name as errors show it: bytes that are no UTF-8 as escapes."""
+    """Return a file's name as errors show it: bytes that are not UTF-8 as escapes."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -99,16 +99,16 @@ class _GatheredLines(Gathered):
             self.lack(f"line {self._line}: {_lacking(record, self._field)}")
 
     def _add_broken_line(self, line: bytes, error: ValueError | RecursionError) -> None:
-        """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be mended."""
+        """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be repaired."""
         if isinstance(error, RecursionError):
             return self.lack(f"line {self._line}: nested too deeply")
         if not isinstance(error, UnicodeDecodeError):
             return self.lack(f"line {self._line}: not JSON: {error}")
-        if self._invalid == "replace" and (text := self._mended(line)) is not None:
+        if self._invalid == "replace" and (text := self._repaired(line)) is not None:
             return self.addreplaced(text)
         return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
 
-    def _mended(self, line: bytes) -> str | None:
+    def _repaired(self, line: bytes) -> str | None:
         """Return the text of a line in which what is not UTF-8 is replaced; None if there is none."""
         try:
             record = json.loads(line.decode("utf-8", "replace"))

@@ -75,7 +75,7 @@ def read_all(
 ) -> Generator[Item, None, None]:
     """Yield the batches of inputs, and behind those of each that it has ended.
 
-    Out of order, batches have been checked: what is no text is an error here. In order it is left to the
+    Out of order, batches have been checked: what is not text is an error here. In order it is left to the
     caller, for whom the documents of an input are numbered through.
     """
     parts = _divided(inputs, reading, threads)

@@ -1,7 +1,7 @@
 """Arguments in, inputs out: files, folders, globs, URLs and stdin become a list of files in a fixed order.
 
 The arguments keep their order; within a folder or a glob, names are sorted by their bytes. A file or folder
-whose name begins with a dot is no part of a folder. An argument may end in a weight, as in `wiki.txt:2` or
+whose name begins with a dot is not part of a folder. An argument may end in a weight, as in `wiki.txt:2` or
 `web/*.jsonl:1.5`; a file whose whole name looks like that is found first.
 """
 
@@ -187,7 +187,7 @@ def _check_readable(folder: str, names: list[str]) -> None:
     if wrong:
         more = f", and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         raise ValueError(
-            f"{folder}: {len(wrong)} of its {len(names)} entries are no files that can be read: "
+            f"{folder}: {len(wrong)} of its {len(names)} entries are not files that can be read: "
             f"{', '.join(wrong[:_NAMED])}{more}"
         )
 

@@ -12,7 +12,7 @@ from bpetite.reading.raw import Raw
 
 
 def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
-    """Yield the whole, or what separators end; nothing after the last of them is no document."""
+    """Yield the whole, or what separators end; an empty rest is not one."""
     cut = None if reading.invalid == "skip" else reading.cut
     gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from bpetite import corpus
-from bpetite.cli.formats import add_some_of_any_format, read_models
+from bpetite.cli.formats import add_some_of_any_format, read_models, unique_names
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -57,9 +57,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the tokens of a text, or the table."""
-    tokenizers: dict[str, Tokenizer] = {}
-    for path, tokenizer in read_models(options):
-        tokenizers[f"{path} ({len(tokenizers) + 1})" if path in tokenizers else path] = tokenizer
+    tokenizers = unique_names(read_models(options))
     return _texts(tokenizers, options) if options.input else _one_text(tokenizers, options)
 
 

@@ -1,4 +1,4 @@
-"""`bpetite report`: a tokenizer and texts in, one HTML file out, its main numbers on stdout."""
+"""`bpetite report`: tokenizers and texts in, one HTML file out, its main numbers on stdout."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+from bpetite import corpus
 from bpetite._internal.files import write_whole
-from bpetite.cli.formats import add_one_of_any_format, name_of, read_model
+from bpetite.cli.formats import add_some_of_any_format, name_of, read_models, unique_names
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -25,11 +27,12 @@ from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.show.progress import BytesProgress
+from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html
 bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
-bpetite report tokenizer.json --input english.txt --output report.html
+bpetite report tok.json gpt2/ cl100k_base.tiktoken --input german/ python/ --output report.html
 """
 
 
@@ -38,10 +41,10 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command = add_command(
         commands,
         "report",
-        "Measure a tokenizer on texts and write one HTML file with plots and tables.",
+        "Measure a tokenizer on texts, and write one HTML file. It may be compared with others.",
         _EXAMPLES,
     )
-    add_one_of_any_format(command)
+    add_some_of_any_format(command, "the report is about the first, and compares it with the others")
     command.add_argument(
         "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
     )
@@ -58,24 +61,39 @@ def run(options: argparse.Namespace) -> bytes:
     from bpetite.show.report.page import report_html
 
     check_output(options.output, force=options.force)
-    tokenizer = read_model(options)
+    models = read_models(options)
+    name, tokenizer = name_of(models[0][0]), models[0][1]
     cut = cutter(tokenizer.pattern, tokenizer.special_tokens)
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         sources = _sources(options.input, replace(reading_of(options), cut=cut), progress)
         measures = measure(tokenizer, sources)
-    page = report_html(name_of(options.model), measures)
+        compared = _compared(models, options, progress) if len(models) > 1 else []
+    page = report_html(name, measures, compared)
     with write_whole(options.output, overwrite=options.force) as file:
         file.write(page.encode("utf-8"))
     rows = [*measures.sources, measures.total]
     if options.json:
         numbers = [{**vars(row), "bytes_per_token": row.bytes_per_token} for row in rows]
-        return json_line({"sources": numbers, "unused_tokens": len(measures.unused)})
+        beside = {"compared": compared} if compared else {}
+        return json_line({"sources": numbers, "unused_tokens": len(measures.unused), **beside})
     width = max(len(row.name) for row in rows)
     lines = [
         f"{row.name:<{width}}  {row.tokens:>14,} tokens  {row.bytes_per_token:6.3f} bytes per token"
         for row in rows
     ]
     return "\n".join([*lines, f"{len(measures.unused):,} tokens were not used", ""]).encode("utf-8")
+
+
+def _compared(
+    models: Sequence[tuple[str, Tokenizer]], options: argparse.Namespace, progress: BytesProgress
+) -> list[dict[str, Any]]:
+    """Return a row for each source and tokenizer."""
+    return corpus.compare(
+        unique_names((name_of(path), tokenizer) for path, tokenizer in models),
+        options.input,
+        reading=reading_of(options),
+        progress=progress,
+    )
 
 
 def _sources(

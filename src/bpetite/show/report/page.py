@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bpetite.patterns import pattern_name
 from bpetite.show.display import visible
@@ -20,11 +20,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 _UNUSED_SHOWN = 200
 
 
-def report_html(name: str, measures: Measures) -> str:
-    """Return the report of a tokenizer called `name`."""
+def report_html(name: str, measures: Measures, compared: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the report of a tokenizer called `name`; `compared` are rows of `bpetite.corpus.compare`."""
     sections = [
         _summary(name, measures),
         _by_source(measures),
+        *([_compared(compared)] if compared else []),
         _by_size(measures),
         _lengths(measures),
         _frequencies(measures),
@@ -65,6 +66,28 @@ def _by_source(measures: Measures) -> str:
     heading = ("source", "bytes", "characters", "tokens", "bytes per token")
     about = "How much text one token stands for in each source. More is denser."
     return _section("sources", "Compression by source", about, plot, _table(heading, rows, words=True))
+
+
+def _compared(compared: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each source, and three columns for each tokenizer."""
+    names = list(dict.fromkeys(row["tokenizer"] for row in compared))
+    by_source: dict[str, list[object]] = {}
+    for row in compared:
+        numbers = [row["tokens"], row["bytes_per_token"], row["tokens_to_first"]]
+        by_source.setdefault(row["source"], []).extend(numbers)
+    heads = "".join(f'<th scope="colgroup" colspan="3">{html.escape(name)}</th>' for name in names)
+    parts = '<th scope="col">tokens</th><th scope="col">bytes per token</th><th scope="col">ratio</th>'
+    rows = [
+        "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in (source, *numbers)) + "</tr>"
+        for source, numbers in by_source.items()
+    ]
+    table = (
+        f'<div class="scroll"><table class="words"><thead><tr><th></th>{heads}</tr>'
+        f'<tr><th scope="col">source</th>{parts * len(names)}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+    about = f"How many tokens each tokenizer needs; the ratio is to {names[0]}. Less is denser."
+    return _section("compared", "Beside other tokenizers", about, table, "")
 
 
 def _by_size(measures: Measures) -> str:

@@ -62,7 +62,7 @@ class Viewer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget a client that hung up or fell silent; a fault of our own is told as ever."""
+        """Forget a client that hung up or fell silent; a fault of our own is reported."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
