@@ -177,6 +177,14 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
     assert warning not in told("bare.json")  # which has no token to put there
 
 
+def test_a_folder_of_shards_is_a_model(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    corpus.encode(tokenizer, Documents(TEXTS), folder / "model-and-ids")
+    assert Tokenizer.load(folder / "model-and-ids") == tokenizer
+    shown = json.loads(done("inspect", folder / "model-and-ids", "--json"))
+    assert shown["fingerprint"] == tokenizer.fingerprint
+
+
 def test_stats_take_special_tokens_as_encode_does(tmp_path: Path) -> None:
     tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
     text = "one<|endoftext|>two"

@@ -436,7 +436,9 @@ def test_ranks_in_a_folder_get_the_special_tokens_of_its_configuration(
 
 
 def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"none of tokenizer.json, .* is in this folder"):
+    with pytest.raises(
+        FileNotFoundError, match=r"none of bpetite.json, tokenizer.json, .* is in this folder"
+    ):
         Tokenizer.load(tmp_path)
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")

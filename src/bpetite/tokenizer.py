@@ -373,13 +373,14 @@ class Tokenizer:
         """
         return self._encoder.encode_with_offsets(text, special, unit)
 
-    def count(self, text: str, *, special: Special = "parse", num_threads: int | None = None) -> int:
+    def count(self, text: str, special: Special = "parse", *, num_threads: int | None = None) -> int:
         """Return how many ids encoding a text gives, without making them.
 
         As in `encode`, a special token in the text counts as one unless `special` is `"text"`.
 
-        >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
-        2
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.count("ab ab"), tok.count("ab<|endoftext|>", "text")
+        (2, 14)
         """
         try:
             return self._encoder.count(text, special, num_threads)

@@ -38,6 +38,7 @@ else:
 SpecialTokens = Mapping[str, int] | Sequence[str]
 
 FOLDER_FILES = (
+    ("bpetite.json",),
     ("tokenizer.json",),
     ("tekken.json",),
     ("vocab.json", "merges.txt"),

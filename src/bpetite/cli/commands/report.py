@@ -41,7 +41,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command = add_command(
         commands,
         "report",
-        "Measure a tokenizer on texts, and write one HTML file. It may be compared with others.",
+        "Measure a tokenizer on texts and write one HTML file with plots and tables. "
+        "Further tokenizers are compared with it.",
         _EXAMPLES,
     )
     add_some_of_any_format(command, "the report is about the first, and compares it with the others")
