@@ -275,3 +275,70 @@ work()
 for wait in waits:
     wait()
 """)
+
+
+ENCODED = """
+import tempfile
+from pathlib import Path
+from bpetite import corpus
+folder = Path(tempfile.mkdtemp())
+for number in range(6):
+    (folder / f"{number}.txt").write_text("".join(TEXTS[number * 10 :][:10]))
+inputs = sorted(folder.glob("*.txt"))
+def encoded(output, documents=inputs):
+    options = corpus.Options(shard_size=5_000)
+    corpus.encode(TOKENIZER, documents, folder / output, options=options, num_threads=2)
+    return {path.name: path.read_bytes() for path in sorted((folder / output).iterdir())}
+"""
+"""A small corpus, and what `encoded` finds in its folder of shards."""
+
+
+@forks
+def test_a_fork_at_any_moment_of_encoding_a_corpus_leaves_both_processes_whole() -> None:
+    run(f"""{ENCODED}
+expected, parent, ending, failed = encoded("expected"), os.getpid(), threading.Event(), []
+assert len(expected) > 5
+def work():
+    for number in range(1000):
+        if ending.is_set():
+            return
+        if encoded(f"busy-{{number}}") != expected:
+            failed.append(number)
+thread = threading.Thread(target=work)
+thread.start()
+moments = random.Random(2)
+for number in range(12):
+    time.sleep(moments.random() / 20)
+    wait = in_child(lambda: (check(), encoded(f"child-{{number}}") == expected or 1 / 0))
+    assert encoded(f"parent-{{number}}") == expected
+    wait()
+ending.set()
+thread.join()
+assert not failed
+""")
+
+
+@forks
+def test_documents_that_fork_while_they_are_encoded_leave_the_parents_shards_whole() -> None:
+    run(f"""{ENCODED}
+parent, children = os.getpid(), []
+def source():
+    for number, text in enumerate(TEXTS * 5):
+        if number % 100 == 50 and os.getpid() == parent:
+            children.append(os.fork())
+        yield text
+expected = encoded("expected", corpus.Documents(TEXTS * 5))
+try:
+    found = encoded("disturbed", corpus.Documents(source()))
+except BaseException as error:
+    sys.stderr.write(repr(error))
+    sys.stderr.flush()
+    if os.getpid() == parent:
+        raise
+    os._exit(0 if isinstance(error, RuntimeError) and "fork" in str(error) else 1)
+if os.getpid() != parent:
+    os._exit(2)
+assert found == expected
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+""")

@@ -29,6 +29,13 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     return target
 
 
+def write_fully(file: BinaryIO, content: bytes | memoryview) -> None:
+    """Write all of the content to a file without a buffer, which may take less at a time."""
+    rest = memoryview(content).cast("B")
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
 @contextlib.contextmanager
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` that takes its place when the block ends without an error."""

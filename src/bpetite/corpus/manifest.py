@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
-from bpetite._internal.files import write_whole
+from bpetite._internal.files import write_fully, write_whole
 from bpetite.corpus.shards import Shard, ShardFile
 
 FORMAT_VERSION = 2
@@ -66,7 +66,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / JOURNAL
-        self._file: BinaryIO = open(self._path, "a+b")  # noqa: SIM115 - closed by close
+        self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
 
     def read(self) -> tuple[Json | None, Progress]:
@@ -100,8 +100,7 @@ class Journal:
         )
 
     def _append(self, line: Json) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
-        self._file.flush()
+        write_fully(self._file, json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
         os.fsync(self._file.fileno())
 
     def close(self) -> None:

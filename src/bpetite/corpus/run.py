@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -38,7 +39,7 @@ from bpetite.corpus.shards import (
     ShardWriter,
 )
 from bpetite.reading.batches import Batch
-from bpetite.reading.parallel import Ended, read_all, threads_of
+from bpetite.reading.parallel import FORKED, Ended, read_all, threads_of
 from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
 
@@ -105,6 +106,7 @@ class _Run:
         num_threads: int | None,
         progress: Told | None,
     ) -> None:
+        self._process = os.getpid()
         self._folder = folder
         self._journal = journal
         self._job = job
@@ -135,6 +137,8 @@ class _Run:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._is_forked():
+            return  # Threads and files are the other process's.
         self._failed = True
         for threads in (self._encoders, self._writer_thread, self._finishers):
             threads.shutdown()
@@ -146,6 +150,8 @@ class _Run:
         try:
             self._encode_inputs()
         except Exception:
+            if self._is_forked():
+                raise
             with contextlib.suppress(_Stopped):
                 self._settle(0)  # What was read before is good, or its error comes first.
             raise
@@ -166,6 +172,7 @@ class _Run:
         passed: _Passed | None = None
         with contextlib.closing(self._read(number)) as items:
             for source, made, more in items:
+                self._check_process()
                 begin = self._reached_in(number)
                 if passed is None:
                     stamped = isinstance(source, Input) and stamp_of(source) is not None
@@ -213,6 +220,15 @@ class _Run:
         if self._told is not None:
             self._told("encoding", read, self._total)
             self._told("documents", self._behind, 0)
+            self._check_process()
+
+    def _is_forked(self) -> bool:
+        """Whether this process was forked from the one that encodes, by the documents or by `progress`."""
+        return os.getpid() != self._process
+
+    def _check_process(self) -> None:
+        if self._is_forked():
+            raise RuntimeError(FORKED)
 
     def _settle(self, most: int) -> None:
         """Deal with what was begun first until at most so much is left."""

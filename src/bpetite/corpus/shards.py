@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.files import sync_folder
+from bpetite._internal.files import sync_folder, write_fully
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
@@ -107,7 +107,7 @@ class ShardWriter:
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; documents end where `ends` says, counted from the first of these ids."""
         with naming(self._folder / self._ids_name):
-            self._opened().write(np.ascontiguousarray(ids, self._dtype).data)
+            write_fully(self._opened(), np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
             self._ends.append(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
@@ -128,15 +128,14 @@ class ShardWriter:
         ids = self._opened()
         if self._format == "npy":
             ids.seek(0)
-            ids.write(npy_header(self.tokens, self._dtype))
+            write_fully(ids, npy_header(self.tokens, self._dtype))
         names = (self._documents_name, self._ids_name)
         with (
             open(self._part(self._documents_name), "wb") as documents,
             ThreadPoolExecutor(1, "bpetite-sync") as beside,
         ):
             documents.write(self._documents_content())
-            for file in (documents, ids):
-                file.flush()
+            documents.flush()
             synced = beside.submit(_sync, documents, ids)  # The disk works while hashes are computed.
             files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
             synced.result()
@@ -152,9 +151,10 @@ class ShardWriter:
     def _opened(self) -> BinaryIO:
         """Return the file of ids, which is made when there is something to write, not with the writer."""
         if self._file is None:
-            self._file = open(self._part(self._ids_name), "wb")  # noqa: SIM115 - closed by publish or discard
+            # Without a buffer, of which a forked process would write its copy, too.
+            self._file = open(self._part(self._ids_name), "wb", 0)  # noqa: SIM115 - closed by publish or discard
             if self._format == "npy":
-                self._file.write(npy_header(0, self._dtype))
+                write_fully(self._file, npy_header(0, self._dtype))
         return self._file
 
     def _documents_content(self) -> bytes:

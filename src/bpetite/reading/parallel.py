@@ -35,11 +35,10 @@ _LOOK = 0.1
 """How long somebody waits, in seconds, before looking whether the work goes on at all."""
 
 
-_FORKED = (
-    "this process was forked while threads read, which it does not have: the work goes on in the other "
-    "process only"
+FORKED = (
+    "this process was forked while threads were at work, which it does not have: "
+    "the call goes on in the other process only"
 )
-
 
 MOST_THREADS = 256
 """More are of no use to anybody."""
@@ -264,7 +263,7 @@ class _Crew:
         """Return the next item, None behind the last one."""
         while True:
             if os.getpid() != self._process:
-                raise RuntimeError(_FORKED)
+                raise RuntimeError(FORKED)
             with self._news:
                 outbox = self._next()
                 if outbox is not None:
