@@ -11,7 +11,7 @@ SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs r
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-corpus
-.PHONY: docs fuzz soak sanitize valgrind audit clean
+.PHONY: portable ports docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
 
@@ -36,6 +36,18 @@ lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
 
 test-rust: ## The engine's own tests (no Python needed)
 	$(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
+
+portable: $(TESTED) ## The engine's tests without special instructions of this processor
+	BPETITE_PORTABLE=1 $(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
+	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto tests/test_engine_*.py
+
+# 32 bits, another instruction set, other systems; and a Python without a GIL, for which there need be none here.
+PORTS := i686-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-pc-windows-msvc
+
+ports: ## Compile the engine for other machines and for Python without a GIL (`rustup target add` brings the targets)
+	for target in $(PORTS); do $(CARGO) check --quiet --locked --manifest-path $(MANIFEST) --target $$target || exit 1; done
+	PYO3_CONFIG_FILE=$(CURDIR)/tools/free_threaded_python.txt $(CARGO) check --quiet --locked --manifest-path $(MANIFEST) \
+		--features python --target-dir rust/target/free-threaded
 
 test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
 	$(BIN)/pytest -n auto
