@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal
 
 import pytest
@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite._internal import preparation
+from bpetite._pretokenizer import split_at_specials
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 
@@ -27,6 +29,13 @@ PATTERNS_TRIED = [*PATTERNS, r"\w+|\W"]
 TEXTS = st.lists(
     st.sampled_from([*"hel pthm123\n aé日\u0301", "hello", "  ", "'re", *SPECIALS, "<|x", "|>"]), max_size=14
 ).map("".join)
+
+
+def test_special_tokens_are_found_as_the_specification_finds_them() -> None:
+    for specials in ([], ["ab"], ["a", "ab", "abb"], ["bb", "ba"], ["aa", "aab", "b"]):
+        for length in range(7):
+            for text in map("".join, product("ab", repeat=length)):
+                assert preparation.split_at_specials(text, specials) == split_at_specials(text, specials)
 
 
 def ends(tok: Tokenizer, text: str, special: Literal["parse", "text"]) -> list[int]:

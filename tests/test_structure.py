@@ -141,6 +141,20 @@ def test_a_public_type_of_the_engine_has_a_name_of_its_own() -> None:
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
+def test_the_map_names_every_file_or_its_folder_and_nothing_that_is_gone() -> None:
+    content = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
+    named = set(re.findall(r"[\w/]+\.(?:py|rs)|[\w/]+/", content))
+    engine = PROJECT / "rust" / "src"
+    parts = [path for path in engine.iterdir() if path.name not in ("lib.rs", "unicode")]
+    parts += [path for path in PACKAGE.rglob("*.py") if not path.name.startswith("__")]
+    for path in parts:
+        place = path.relative_to(engine if engine in path.parents else PACKAGE)
+        folders = {f"{folder.as_posix()}/" for folder in place.parents} | {f"{place.as_posix()}/"}
+        assert path.name in {name.rpartition("/")[2] for name in named} or folders & named, place
+    there = {path.name for path in PROJECT.rglob("*.[pr][ys]") if ".venv" not in path.parts}
+    assert {name.rpartition("/")[2] for name in named if not name.endswith("/")} <= there
+
+
 def test_the_glossary_is_short_and_says_each_word_once() -> None:
     glossary = (PROJECT / "ARCHITECTURE.md").read_text("utf-8").split("\n## Glossary\n")[1].split("\n## ")[0]
     words = re.findall(r"^- \*\*([a-z ]+)\*\*: ", glossary, re.MULTILINE)

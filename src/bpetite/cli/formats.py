@@ -34,33 +34,36 @@ ANY_FORMAT = (
 def add_model(command: argparse.ArgumentParser) -> None:
     """Declare the tokenizer to use, and what says more about its file."""
     command.add_argument("--model", required=True, metavar="MODEL", help=ANY_FORMAT)
+    _add_model_format(command)
     add_what_files_lack(command)
 
 
 def add_one_of_any_format(command: argparse.ArgumentParser) -> None:
     """Declare a tokenizer of any format, and what says more about its file."""
     command.add_argument("model", metavar="MODEL", help=ANY_FORMAT)
-    command.add_argument(
-        "--from", dest="model_format", choices=READ, help="the format of MODEL (default: by what it holds)"
-    )
+    _add_model_format(command)
     add_what_files_lack(command)
 
 
 def add_some_of_any_format(command: argparse.ArgumentParser, more: str) -> None:
     """Declare tokenizers of any format, and what says more about their files."""
     command.add_argument("models", nargs="+", metavar="MODEL", help=f"{ANY_FORMAT}; {more}")
-    command.add_argument(
-        "--from", dest="model_format", choices=READ, help="the format of every MODEL (default: what it holds)"
-    )
+    _add_model_format(command)
     add_what_files_lack(command)
+
+
+def _add_model_format(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--from", dest="model_format", choices=READ, help="the format of MODEL (default: detected)"
+    )
 
 
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     """Declare the options for what some formats do not hold."""
-    lacking = command.add_argument_group("what some files of tokenizers do not hold")
+    lacking = command.add_argument_group("for tokenizer files that do not say it")
     add = lacking.add_argument
-    add("--pattern", help=f"its pattern: {', '.join(PATTERNS)}, or a regular expression")
-    add_special_tokens(lacking, "TEXT[=ID]", "its special tokens (without ids, the next free ones)")
+    add("--pattern", help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
+    add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ones)")
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,8 @@ def add_cluster(command: argparse.ArgumentParser) -> None:
 
 
 def add_quiet(command: argparse.ArgumentParser) -> None:
-    """Declare that nothing but failures is written on stderr, and in which manner the rest is."""
-    command.add_argument("--quiet", action="store_true", help="write nothing on stderr but failures")
+    """Declare that stderr may be quiet, and have no colours."""
+    command.add_argument("--quiet", action="store_true", help="print nothing on stderr but errors")
     add_no_color(command)
 
 

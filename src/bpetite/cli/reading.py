@@ -17,9 +17,23 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     reading = command.add_argument_group("how inputs become documents")
     add = reading.add_argument
-    add("--separator", metavar="S", help="what stands between the documents of a text file (default: none)")
-    add("--text-field", default="text", metavar="F", help="the field of JSON lines (default: %(default)s)")
-    add("--text-column", default="text", metavar="C", help="the column of Parquet (default: %(default)s)")
+    add(
+        "--separator",
+        metavar="S",
+        help="the text between two documents of a text file (default: a file is one document)",
+    )
+    add(
+        "--text-field",
+        default="text",
+        metavar="F",
+        help="the field of a JSON line that holds the text (default: %(default)s)",
+    )
+    add(
+        "--text-column",
+        default="text",
+        metavar="C",
+        help="the column of Parquet that holds the text (default: %(default)s)",
+    )
     add(
         "--invalid",
         choices=("error", "replace", "skip"),
@@ -30,18 +44,18 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--input-format",
         choices=("auto", "text", "jsonl", "parquet"),
         default="auto",
-        help="what the inputs are (default: what the name and the content of each say)",
+        help="the format of the inputs (default: detected from the name and content of each)",
     )
     add(
         "--hold-out",
         metavar="SHARE",
-        help="leave out this share of the documents, such as 1%%; a hash of each decides",
+        help="leave out this share of the documents, such as 1%%, chosen by a hash of each",
     )
     add(
         "--split",
         choices=("train", "held-out"),
         default="train",
-        help="with --hold-out: read what is left (the default), or just what is held out",
+        help="with --hold-out: read what is left (the default), or only what is held out",
     )
 
 

@@ -38,7 +38,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Compare tokenizers: how they cut a text, or how many tokens they need for many texts.",
         _EXAMPLES,
     )
-    add_some_of_any_format(command, "the others are compared to the first")
+    add_some_of_any_format(command, "the others are compared with the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show how each cuts this text (default: stdin)")
     source.add_argument(

@@ -46,9 +46,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "target",
         metavar="OUT",
-        help="an artifact, tokenizer.json, .tiktoken, or a folder of GPT-2's files: what it is called tells",
+        help="the name decides: tokenizer.json, NAME.tiktoken, a folder (GPT-2's files), else an artifact",
     )
-    add("--from", dest="source_format", choices=READ, help="the format of IN (default: by what it holds)")
+    add("--from", dest="source_format", choices=READ, help="the format of IN (default: detected)")
     add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
     add(
@@ -56,7 +56,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="write a tokenizer_config.json beside the tokenizer.json, for transformers' AutoTokenizer",
     )
-    add("--check", action="store_true", help="compare with the libraries that the two files are for")
+    add("--check", action="store_true", help="compare ids with the libraries that the two formats belong to")
     add_quiet(command)
     add_what_files_lack(command)
     command.set_defaults(run=run)

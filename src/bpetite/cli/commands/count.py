@@ -45,7 +45,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
     )
-    add_output(count, "where the counts go (Parquet)")
+    add_output(count, "the file to write the counts to (Parquet)")
     add_rules(count)
     add_threads(count)
     add_memory_limit(count)

@@ -39,7 +39,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_json(command)
     add_quiet(command)
     add_reading(command)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, dialect="cs336")
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -25,7 +25,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help="files, folders or globs of counts; PATH:2.5 counts one 2.5 times",
     )
-    add_output(merge, "where the sum goes (Parquet)")
+    add_output(merge, "the file to write the sum to (Parquet)")
     add_memory_limit(merge)
     merge.set_defaults(run=run)
 

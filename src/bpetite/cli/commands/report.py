@@ -45,11 +45,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Further tokenizers are compared with it.",
         _EXAMPLES,
     )
-    add_some_of_any_format(command, "the report is about the first, and compares it with the others")
+    add_some_of_any_format(command, "the report is about the first, the others are compared with it")
     command.add_argument(
         "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
     )
-    add_output(command, "where the HTML file goes")
+    add_output(command, "the HTML file to write")
     add_json(command)
     add_quiet(command)
     add_reading(command)

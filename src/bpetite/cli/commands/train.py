@@ -44,8 +44,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     source.add_argument("--counts", nargs="+", metavar="PATH", help="files that `bpetite count` made")
     add = command.add_argument
-    add("--vocab-size", type=int, required=True, metavar="N", help="how large the vocabulary may get")
-    add_output(command, "where the artifact goes")
+    add("--vocab-size", type=int, required=True, metavar="N", help="the largest size of the vocabulary")
+    add_output(command, "the file to write the artifact to")
     add_rules(command)
     add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=int, metavar="N", help="make no token longer than this many bytes")

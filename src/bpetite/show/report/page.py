@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from bpetite.patterns import pattern_name
-from bpetite.show.display import visible
+from bpetite.show.display import bytes_per_token, visible
 from bpetite.show.report.measures import Measures
 from bpetite.show.report.plots import Axis, Point, bar_plot, line_plot, named_bars
 
@@ -92,7 +92,7 @@ def _compared(compared: Sequence[Mapping[str, Any]]) -> str:
 
 def _by_size(measures: Measures) -> str:
     size = measures.total.bytes
-    rows = [(vocab, tokens, size / tokens if tokens else 0.0) for vocab, tokens in measures.tokens_by_size()]
+    rows = [(vocab, tokens, bytes_per_token(size, tokens)) for vocab, tokens in measures.tokens_by_size()]
     points: list[Point] = [(vocab, ratio) for vocab, _, ratio in _thinned(rows, 200)]
     x = Axis("vocabulary size", rows[0][0], rows[-1][0], logarithmic=True)
     y = Axis("bytes per token", 0, _highest(ratio for _, ratio in points))
