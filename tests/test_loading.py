@@ -472,7 +472,7 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02\n\x0c\n\x03\xe2\x96\x81", "a SentencePiece model"),
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", "a SentencePiece model of Unigram"),
         (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
         (CLIP_MERGES, "a CLIP vocabulary"),

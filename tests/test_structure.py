@@ -42,14 +42,14 @@ LAYERS = [
         "show.progress",
         "patterns",
     },
-    {"_trainer", "_encoder", "_decoder"},
+    {"_trainer", "_encoder", "_character_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
     {"_constants", "_internal.integers", "_internal.lazy", "_internal.types"},
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 
-SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_decoder"}
+SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_character_encoder", "_decoder"}
 ENGINE_USERS = {
     "counts",
     "training",

@@ -6,7 +6,7 @@ This is the specification of encoding; the engine must give the same ids, and th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair
@@ -21,10 +21,12 @@ def encode(
     pattern: str = PRETOKENIZER_PATTERN,
     *,
     whole_pretoken_first: bool = False,
+    provisional: Collection[int] = (),
 ) -> list[int]:
     """Encode text; exact literal occurrences of special tokens become their ids.
 
     `whole_pretoken_first` gives a pretoken that is a token that token's id before any merge is tried.
+    `provisional` tokens are only merged further: where one is left, the ids of its bytes stand in its place.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
@@ -35,9 +37,13 @@ def encode(
         if is_special:
             ids.append(special_tokens[segment])
         else:
-            ids.extend(
-                _encode_ordinary(segment, vocab, merges, special_tokens, pattern, whole_pretoken_first)
-            )
+            found = _encode_ordinary(segment, vocab, merges, special_tokens, pattern, whole_pretoken_first)
+            id_of_byte = _base_ids(vocab, special_tokens) if provisional else {}
+            for token_id in found:
+                if token_id in provisional:
+                    ids += [id_of_byte[byte] for byte in vocab[token_id]]
+                else:
+                    ids.append(token_id)
     return ids
 
 

@@ -349,12 +349,15 @@ class Encoder:
         special_tokens: Sequence[tuple[str, int]],
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,
+        provisional: Sequence[int] = ...,
     ) -> Encoder:
         """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
 
         A row of `merges` is left id, right id, resulting id; parents may be made by later merges. A byte that
         no token is can be in no text. `whole_pretoken_first` gives a pretoken that is a token that token's id
         before any merge is tried. `decode_only` are further tokens, which no text becomes.
+        `provisional` are ids, past all others, of tokens that are only merged further: where one is left, the
+        ids of its bytes stand in its place.
         """
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:

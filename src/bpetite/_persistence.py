@@ -225,6 +225,8 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and not vocabulary.added_tokens
         and not vocabulary.trained_with
         and not vocabulary.decode_only
+        and not vocabulary.provisional
+        and not vocabulary.drops_space
     )
 
 
@@ -357,7 +359,9 @@ def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[i
 
 
 def _fits_schema_2(vocabulary: Vocabulary) -> bool:
-    return not vocabulary.irregular and not vocabulary.decode_only
+    return not (
+        vocabulary.irregular or vocabulary.decode_only or vocabulary.provisional or vocabulary.drops_space
+    )
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
@@ -412,10 +416,14 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
 
 def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check what schemas 2 and 3 hold alike."""
+    schema = document["schema_version"]
+    optional = ("token_flags", "drops_space", "provisional") if schema == 3 else ("token_flags",)
     for key in document:
-        if key not in (*keys, "token_flags"):
-            refuse(path, f"{key!r:.80} is not a key of schema {document['schema_version']}")
-    _check_keys(path, document, (*keys, "token_flags") if "token_flags" in document else keys)
+        if key not in (*keys, *optional):
+            refuse(path, f"{key!r:.80} is not a key of schema {schema}")
+    _check_keys(path, document, (*keys, *(key for key in optional if key in document)))
+    if document.get("drops_space", True) is not True:
+        refuse(path, "drops_space must be true, or be left out")
     if document["unicode_version"] != UNICODE_VERSION:
         refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
     if not isinstance(document["pattern"], str):
@@ -459,6 +467,7 @@ def _unmerged_vocabulary(
         trained_with=document["trained_with"],
         irregular=irregular,
         decode_only=decode_only or {},
+        drops_space="drops_space" in document,
     )
 
 
@@ -504,6 +513,8 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
     return {
         **_rules(vocabulary),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
+        **({"drops_space": True} if vocabulary.drops_space else {}),
+        **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
         "schema_version": 3,
         "tokens": _to_hexadecimal(vocabulary.tokens),
     }
@@ -518,12 +529,13 @@ def _from_schema_3(path: Path, document: Json) -> Vocabulary:
     tokens = _from_hexadecimal(path, document, "tokens")
     decode_only = _from_hexadecimal(path, document, "decode_only")
     merges = _merge_rows(path, document)
+    provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
     base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
     ends = np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64)
     arrays = Arrays(np.array(list(tokens), np.uint32), b"".join(tokens.values()), ends, merges)
     try:
         unmerged = _unmerged_vocabulary(path, document, base, decode_only, irregular=True)
-        return unmerged.with_arrays(arrays)
+        return unmerged.with_arrays(arrays, provisional)
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 

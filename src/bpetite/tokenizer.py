@@ -551,7 +551,9 @@ class Tokenizer:
         >>> tok.vocab_size, tok.largest_id
         (259, 258)
         """
-        return max(int(self._vocabulary.arrays.ids.max()), *self.special_tokens.values(), 0)
+        vocabulary = self._vocabulary
+        ids = vocabulary.arrays.ids[: len(vocabulary.arrays.ids) - len(vocabulary.provisional)]
+        return max(int(ids.max()), *self.special_tokens.values(), *vocabulary.decode_only, 0)
 
     @property
     def mergeable_vocab_size(self) -> int:
@@ -608,10 +610,11 @@ class Tokenizer:
         pattern: str | None = None,
         special_tokens: tiktoken.SpecialTokens | None = None,
     ) -> Tokenizer:
-        """Load an artifact, or any other file, folder or object that holds a byte-level BPE tokenizer.
+        """Load an artifact, or any other file, folder or object that holds a BPE tokenizer.
 
         That is: `tokenizer.json`, a model's folder, tiktoken's files of ranks, `vocab.json` and `merges.txt`,
-        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, JS-tiktoken's JSON; a `tiktoken.Encoding`, a
+        `encoder.json` and `vocab.bpe`, `tekken.json`, GGUF, JS-tiktoken's JSON,
+        SentencePiece's `.model` of type BPE with byte fallback; a `tiktoken.Encoding`, a
         `tokenizers.Tokenizer`, a tokenizer of transformers. What it does not hold may be given: the pattern,
         special tokens (a dict of ids, or a list). `assumptions` tells what was assumed.
         """
@@ -689,7 +692,7 @@ class Tokenizer:
 
     @classmethod
     def from_huggingface(cls, path: Path) -> Tokenizer:
-        """Read the `tokenizer.json` of a byte-level BPE tokenizer, exactly or not at all."""
+        """Read the `tokenizer.json` of a BPE tokenizer that loses no text, exactly or not at all."""
         return cls._of_file(path, huggingface.read(path))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False, config: bool = False) -> None:
@@ -820,9 +823,11 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=list(vocabulary.decode_only.items()),
+        provisional=list(vocabulary.provisional),
     )
     if (
         vocabulary.normalization is None
+        and not vocabulary.drops_space
         and not vocabulary.token_flags
         and "(?space)" not in vocabulary.pattern
     ):

@@ -118,7 +118,7 @@ def extend_vocabulary(
     >>> extend_vocabulary(old, Counts.from_iterator(["abc"]), 5).merges
     ((97, 98), (256, 99))
     """
-    if vocabulary.irregular:
+    if vocabulary.irregular or vocabulary.provisional:
         raise ValueError("a vocabulary whose merges are not in an order of training cannot be extended")
     rules, base, prior = vocabulary.dialect, vocabulary.base_ids, vocabulary.merges
     if set(vocabulary.tokens) != {*base, *vocabulary.merge_ids}:

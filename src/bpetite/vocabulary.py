@@ -157,6 +157,14 @@ class Vocabulary:
     decode_only: Mapping[int, bytes] = field(default_factory=dict)
     """Tokens that no text becomes: what decoding makes of their ids."""
 
+    provisional: Collection[int] = frozenset()
+    """Tokens without an id of their own, which are only merged further: where one is left, the ids of its
+    bytes stand in its place. Their ids here are past all others. SentencePiece's vocabularies, whose merges
+    begin with characters, have them for the beginnings of characters."""
+
+    drops_space: bool = False
+    """Whether decoding leaves out a space that the text begins with, as one was put there."""
+
     def __post_init__(self) -> None:
         merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
         _check_distinct("pair", merges)
@@ -185,9 +193,12 @@ class Vocabulary:
             ("trained_with", MappingProxyType(dict(self.trained_with))),
             ("merge_ids", merge_ids),
             ("irregular", irregular),
+            ("provisional", frozenset(self.provisional)),
             ("decode_only", MappingProxyType(dict(sorted(self.decode_only.items())))),
         ):
             object.__setattr__(self, name, value)
+        if self.provisional:
+            _check_provisional(self.provisional, self.arrays, [*specials.values(), *self.decode_only])
 
     if not TYPE_CHECKING:
 
@@ -259,8 +270,10 @@ class Vocabulary:
             return replace(self, merges=rows[:, :2].tolist(), merge_ids=rows[:, 2].tolist())
         return self._with_arrays(Arrays(*spelled, rows.copy()))
 
-    def with_arrays(self, arrays: Arrays) -> Vocabulary:
+    def with_arrays(self, arrays: Arrays, provisional: Collection[int] = ()) -> Vocabulary:
         """Give a vocabulary that has only bytes all tokens (bytes among them) and merges, in any order.
+
+        `provisional` are those of the tokens that are only merged further.
 
         >>> ones = {byte: bytes([byte]) for byte in range(256)}
         >>> whole = Vocabulary(ones | {256: b"abab", 257: b"ab"}, [(257, 257), (97, 98)], irregular=True)
@@ -277,9 +290,11 @@ class Vocabulary:
                 merges=arrays.to_pairs(),
                 merge_ids=arrays.to_merge_ids(),
                 irregular=True,
+                provisional=provisional,
             )
+        _check_provisional(provisional, arrays, [*self.special_tokens.values(), *self.decode_only])
         irregular = not in_order or len(self.tokens) < BASE_VOCAB_SIZE
-        return self._with_arrays(arrays, irregular=irregular)
+        return self._with_arrays(arrays, irregular=irregular, provisional=frozenset(provisional))
 
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
         """Take the place of objects by arrays that are known to be right."""
@@ -338,7 +353,8 @@ class Vocabulary:
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        return len(self.arrays.ids) + len(self.special_tokens) + len(self.decode_only)
+        count = len(self.arrays.ids) + len(self.special_tokens) + len(self.decode_only)
+        return count - len(self.provisional)
 
     @cached_property
     def id_of(self) -> Mapping[bytes, int]:
@@ -376,6 +392,10 @@ class Vocabulary:
             content["decode_only"] = [[token_id, token.hex()] for token_id, token in self.decode_only.items()]
         if self.token_flags:
             content["token_flags"] = sorted(self.token_flags.items())
+        if self.provisional:
+            content["provisional"] = sorted(self.provisional)
+        if self.drops_space:
+            content["drops_space"] = True
         # Merges in the order of their ids have those that their bytes give.
         if np.any(np.diff(arrays.merges[:, 2].astype(np.int64)) <= 0):
             merge_ids = list(self.merge_ids)
@@ -390,7 +410,7 @@ class Vocabulary:
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
         ((97, 98),)
         """
-        if self.irregular:
+        if self.irregular or self.provisional:
             raise ValueError("no training gives this vocabulary, nor a smaller one of its kind")
         planned = self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
         kept = set(self.base_ids)
@@ -471,6 +491,20 @@ def check_special_tokens(special_tokens: Collection[str]) -> None:
             raise ValueError(f"a special token must be a non-empty string, not {text!r}")
         text.encode("utf-8")
     _check_distinct("special token", special_tokens)
+
+
+def _check_provisional(provisional: Collection[int], arrays: Arrays, other_ids: Collection[int]) -> None:
+    """Refuse provisional tokens that are none, single bytes, or not past all others."""
+    if not provisional:
+        return
+    own = arrays.ids[-len(provisional) :].tolist()
+    lengths = np.diff(arrays.ends, prepend=np.uint64(0))[-len(provisional) :]
+    if sorted(provisional) != own or own[0] < max(other_ids, default=0):
+        raise ValueError(
+            f"provisional tokens {min(provisional)} to {max(provisional)} are not past all others"
+        )
+    if int(lengths.min()) < 2:
+        raise ValueError("a provisional token is a single byte, which no merge makes")
 
 
 def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int]) -> None:

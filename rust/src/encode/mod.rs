@@ -45,6 +45,9 @@ pub struct Definition<'a> {
     pub special_tokens: &'a [(String, u32)],
     /// Whether a pretoken that is a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
+    /// Ids, past those of all others, of tokens that are only merged further: where one is left, the ids of its bytes
+    /// stand in its place.
+    pub provisional: &'a [u32],
 }
 
 /// A vocabulary, ready to encode; it is never changed, and any number of threads may use it at once.
@@ -59,6 +62,8 @@ pub struct Encoder {
     largest_id: u32,
     /// Whether there are bytes that no token is.
     lacks_bytes: bool,
+    /// What stands in the place of tokens that are only merged further.
+    provisional: HashMap<u32, Box<[u32]>>,
 }
 
 /// The id of a byte that no token is.
@@ -184,12 +189,18 @@ impl Encoder {
         let tokens = TokenBytes::new(definition.tokens.iter().copied().chain(others.clone()))?;
         let base = base_ids(definition.tokens)?;
         let lacks_bytes = base.contains(&NO_ID);
+        let provisional = ids_of_bytes(definition.provisional, &tokens, &base)?;
         let merges = Merges::new(base, definition.merges, &tokens)?;
         let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
+        let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
+        if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
+            return Err(Error::Value(format!("provisional token {id} has no id past those of all others")));
+        }
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
-            largest_id: ids.max().unwrap_or(0),
+            largest_id,
             lacks_bytes,
+            provisional,
             whole: if definition.whole_pretoken_first {
                 whole_tokens(definition.tokens)
             } else {
@@ -279,6 +290,21 @@ fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
         }
     }
     Ok(ids)
+}
+
+/// The ids of the bytes of provisional tokens.
+fn ids_of_bytes(
+    provisional: &[u32],
+    tokens: &TokenBytes,
+    base: &[u32; 256],
+) -> Result<HashMap<u32, Box<[u32]>>> {
+    let of_token = |&id: &u32| {
+        let token = tokens.get(id).filter(|token| token.len() > 1);
+        let token =
+            token.ok_or_else(|| Error::Value(format!("provisional token {id} is not made by any merge")))?;
+        Ok((id, token.iter().map(|&byte| base[usize::from(byte)]).collect()))
+    };
+    provisional.iter().map(of_token).collect()
 }
 
 /// Refuse text with a byte that no token is.

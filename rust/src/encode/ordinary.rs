@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::cache::{BucketPlace, Buckets, INLINE, LONGEST, NO_KEY, SHORT, Table, key_of};
 use super::merging::{self, Scratch};
-use super::{Encoder, Sink, check_known};
+use super::{Encoder, NO_ID, Sink, check_known};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
 use crate::memory::{boxed_array, expect};
@@ -306,6 +306,17 @@ impl Encoder {
             expect(&mut misses.ids, pretoken.len());
         }
         merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)?;
+        if !self.provisional.is_empty() {
+            self.take_apart(&mut misses.ids);
+        }
         if self.lacks_bytes { check_known(pretoken, &misses.ids) } else { Ok(()) }
+    }
+
+    /// Put the ids of their bytes in the place of provisional tokens.
+    fn take_apart(&self, ids: &mut Vec<u32>) {
+        if ids.iter().any(|&id| id > self.largest_id && id != NO_ID) {
+            let apart = |id| self.provisional.get(&id).map_or(vec![id], |bytes| bytes.to_vec());
+            *ids = std::mem::take(ids).into_iter().flat_map(apart).collect();
+        }
     }
 }

@@ -330,6 +330,7 @@ mod tests {
             merges: &merges,
             special_tokens: &special_tokens,
             whole_pretoken_first: false,
+            provisional: &[],
         };
         Encoder::new(&definition).unwrap()
     }

@@ -40,7 +40,8 @@ pub struct PyEncoder {
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (
-        *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![]
+        *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![],
+        provisional=vec![]
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -53,6 +54,7 @@ impl PyEncoder {
         special_tokens: Vec<(String, u32)>,
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
+        provisional: Vec<u32>,
     ) -> PyResult<Self> {
         memory::ensure(2 * tokens.len() + ids.len()? * FOR_EACH_TOKEN + merges.len()? * size_of::<u32>())?;
         let tokens = cut_tokens(tokens, ends.as_array().iter().copied(), ids.as_array().iter().copied())?;
@@ -64,6 +66,7 @@ impl PyEncoder {
             merges: &merges,
             special_tokens: &special_tokens,
             whole_pretoken_first,
+            provisional: &provisional,
         };
         let encoder = py.detach(|| encode::Encoder::new(&definition))?;
         memory::ensure_spare()?;

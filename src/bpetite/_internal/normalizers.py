@@ -28,9 +28,15 @@ _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 ARGUMENTS = {
     **dict.fromkeys([*_FORMS, "Lowercase", "StripAccents", "Strip left", "Strip right"], 0),
     "Prepend": 1,
+    "Prepend first": 1,
     "Replace": 2,
+    "Space first": 0,
 }
 """The normalizers there are, and how many arguments each is given."""
+
+ONLY_FIRST = ("Prepend first", "Space first")
+"""Those that concern only the beginning of a whole text: something is put there, or a space where there is
+none, the latter once special tokens are set apart."""
 
 _WHOLE_TEXT = {"Prepend", "Strip left", "Strip right", "Replace"}
 """Normalizers for which it matters where a text begins and ends."""

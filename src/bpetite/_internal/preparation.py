@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.normalizers import WHITE_SPACE, Normalizer, Places
+from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer, Places
 from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import Vocabulary, normalization_steps
 
@@ -139,11 +139,19 @@ class Preparation:
         flags: Mapping[str, Collection[str]],
         normalizer: Normalizer,
         pattern: str,
+        first: Normalizer | None = None,
+        *,
+        space_first: bool = False,
     ) -> None:
-        """A token without flags is looked for in the text as it is; `pattern` may put spaces into a text."""
+        """A token without flags is looked for in the text as it is; `pattern` may put spaces into a text.
+
+        `first` normalizes what the text begins with, and `space_first` puts a space there if there is none.
+        """
         second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
         normalized = {text: normalizer(text) for text in second}
         self._normalizer = normalizer
+        self._normalizer_of_first = first or normalizer
+        self._space_first = space_first
         self._pattern = pattern if _SPACE in pattern else None
         self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
         self._second = _Tokens(
@@ -158,17 +166,22 @@ class Preparation:
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Preparation:
         """What the texts of a vocabulary need."""
+        steps = normalization_steps(vocabulary.normalization)
+        anywhere = [step for step in steps if step[0] not in ONLY_FIRST]
+        at_first = [("Prepend", *step[1:]) if step[0] == "Prepend first" else step for step in steps]
         return cls(
             vocabulary.special_tokens,
             vocabulary.token_flags,
-            Normalizer(normalization_steps(vocabulary.normalization)),
+            Normalizer(anywhere),
             vocabulary.pattern,
+            Normalizer([step for step in at_first if step[0] != "Space first"]),
+            space_first=("Space first",) in steps,
         )
 
     @property
     def is_local(self) -> bool:
         """Whether what becomes of a part of a text does not depend on where the text begins and ends."""
-        return self._normalizer.is_local and self._pattern is None
+        return self._normalizer_of_first.is_local and self._pattern is None and not self._space_first
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens that are looked for in the text itself, and of what is between."""
@@ -178,7 +191,8 @@ class Preparation:
         """Whether the engine may take a text as it is, and find the special tokens in it by itself."""
         return (
             self._is_simple
-            and self._normalizer.is_local
+            and not self._space_first
+            and self._normalizer_of_first.is_local
             and not (self._delicate and self._delicate.search(text))
             and self._normalizer(text) == text
         )
@@ -189,9 +203,11 @@ class Preparation:
             if token_id is not None:
                 yield text[start:end], token_id
                 continue
-            normalized = self._normalizer(text[start:end])
+            normalized = (self._normalizer if start else self._normalizer_of_first)(text[start:end])
             for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
-                yield normalized[begin:stop], token_id
+                part = normalized[begin:stop]
+                puts_space = self._space_first and not start + begin and token_id is None and part[0] != " "
+                yield " " + part if puts_space else part, token_id
 
     def segments(self, text: str, *, parse: bool = True) -> Iterator[Segment]:
         """Yield the segments of a text."""
@@ -200,10 +216,14 @@ class Preparation:
             if token_id is not None:
                 yield Segment(text[start:end], places, token_id)
                 continue
-            normalized, inner = self._normalizer.aligned(text[start:end])
+            normalizer = self._normalizer if start else self._normalizer_of_first
+            normalized, inner = normalizer.aligned(text[start:end])
             places = [(start + first, start + last) for first, last in inner]
             for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
-                yield Segment(normalized[begin:stop], places[begin:stop], token_id)
+                segment = Segment(normalized[begin:stop], places[begin:stop], token_id)
+                if self._space_first and not start + begin and token_id is None and segment.text[0] != " ":
+                    segment = Segment(" " + segment.text, [segment.places[0], *segment.places])
+                yield segment
 
     def with_spaces(self, segment: Segment) -> Segment:
         """Return a segment with the spaces that the pattern puts in: that is what its tokens spell."""
@@ -304,10 +324,23 @@ class PreparedEncoder:
         self._encoder = encoder
         self._preparation = Preparation.of(vocabulary)
         self._is_streamable = vocabulary.normalization is None and not vocabulary.token_flags
-        self.decode = encoder.decode
-        self.decode_bytes = encoder.decode_bytes
-        self.decode_batch = encoder.decode_batch
+        self._drops_space = vocabulary.drops_space
         self.token_bytes = encoder.token_bytes
+
+    def decode(self, ids: Any, errors: str = "strict") -> str:
+        """Decode ids."""
+        text = self._encoder.decode(ids, errors)
+        return text.removeprefix(" ") if self._drops_space else text
+
+    def decode_bytes(self, ids: Any) -> bytes:
+        """Decode ids to bytes."""
+        joined = self._encoder.decode_bytes(ids)
+        return joined.removeprefix(b" ") if self._drops_space else joined
+
+    def decode_batch(self, batch: Iterable[Any], errors: str = "strict") -> list[str]:
+        """Decode several rows of ids."""
+        texts = self._encoder.decode_batch(batch, errors)
+        return [text.removeprefix(" ") for text in texts] if self._drops_space else texts
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
         """Encode a text."""
@@ -420,9 +453,10 @@ class PreparedEncoder:
         """Return how many ids encoding each text gives."""
         return [self.count(text, special, num_threads) for text in _decoded(texts)]
 
-    def decode_stream(self, errors: str = "strict") -> DecodeStream:
+    def decode_stream(self, errors: str = "strict") -> Any:
         """Begin a text whose ids arrive one by one."""
-        return self._encoder.decode_stream(errors)
+        stream = self._encoder.decode_stream(errors)
+        return _WithoutSpace(stream) if self._drops_space else stream
 
     def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
         """Cut a text into ids of special tokens and what the engine is to encode."""
@@ -435,6 +469,30 @@ class PreparedEncoder:
 
     def _refuse(self, what: str) -> NoReturn:
         raise ValueError(f"this vocabulary normalizes text, so it cannot tell {what}")
+
+
+class _WithoutSpace:
+    """A stream of ids whose text leaves out a space at its beginning."""
+
+    def __init__(self, stream: DecodeStream) -> None:
+        self._stream = stream
+        self._is_first = True
+
+    def push(self, ids: Any) -> str:
+        """Take one id, or several, and return the text that is now complete."""
+        return self._after_space(self._stream.push(ids))
+
+    def finish(self) -> str:
+        """Return the rest. A new text may then begin."""
+        rest = self._after_space(self._stream.finish())
+        self._is_first = True
+        return rest
+
+    def _after_space(self, text: str) -> str:
+        if not text or not self._is_first:
+            return text
+        self._is_first = False
+        return text.removeprefix(" ")
 
 
 def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, int]]:

@@ -13,10 +13,11 @@ from typing import Any, TypeVar, cast
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.json import Json, parse_object, refuse, type_name
-from bpetite._internal.normalizers import Normalizer, Step
+from bpetite._internal.normalizers import ONLY_FIRST, Normalizer, Step
 from bpetite._internal.preparation import overlap
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.formats.huggingface_characters import before_of_characters
 from bpetite.formats.huggingface_steps import (
     normalization_of,
     normalizer_of,
@@ -26,6 +27,7 @@ from bpetite.formats.huggingface_steps import (
 )
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
+from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pieces
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
@@ -64,6 +66,8 @@ class _Reader:
         model = self._model()
         ids = self._ids(model)
         specials, added_tokens = self._added_tokens(ids)
+        if self._flag(model, "model.byte_fallback", False):
+            return self._of_characters(model, ids, specials, added_tokens)
         normalization = self._read(normalization_of, "normalizer")
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
@@ -82,6 +86,46 @@ class _Reader:
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
         return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
+
+    def _of_characters(
+        self, model: Json, ids: Mapping[str, int], specials: Mapping[str, int], added_tokens: set[str]
+    ) -> Imported:
+        """Read a model whose merges begin with characters, as SentencePiece's do."""
+        if self._flag(model, "model.ignore_merges", False):
+            self._refuse("model.ignore_merges is on: whole texts would be looked up, as nothing cuts them")
+        before = self._read(lambda document: before_of_characters(document, self._decoder()), "")
+        byte_ids = {
+            byte: token_id
+            for spelled, token_id in ids.items()
+            if (byte := byte_of_name(spelled)) is not None and spelled not in specials
+        }
+        pieces = Pieces(
+            self._path,
+            {
+                spelled: token_id
+                for spelled, token_id in _without(ids, specials).items()
+                if byte_of_name(spelled) is None
+            },
+            byte_ids,
+            before.has_marks,
+            specials,
+        )
+        vocabulary = vocabulary_of_pieces(
+            pieces,
+            self._list(model.get("merges"), "model.merges"),
+            pattern=before.pattern,
+            puts_space=before.puts_space,
+            normalization=before.normalization,
+            token_flags=self._token_flags(specials, before.normalization),
+            added_tokens=added_tokens,
+            drops_space=before.drops_space,
+        )
+        self._say_what_is_left_out()
+        said = ["pretokens are cut where no token reaches across (the file has no pattern)"]
+        return Imported(vocabulary, [*said, *self._assumptions, UNICODE_ASSUMPTION])
+
+    def _decoder(self) -> list[Any]:
+        return steps_of(self._document.get("decoder"), "decoders")
 
     # Access to the JSON --------------------------------------------------------------------------------
 
@@ -134,8 +178,6 @@ class _Reader:
         for key in ("continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(key) not in (None, ""):
                 self._refuse(f"model.{key} is {model[key]!r:.80}: such tokens are not byte-level")
-        if self._flag(model, "model.byte_fallback", False):
-            self._refuse("model.byte_fallback is on: such tokens are not byte-level")
         return model
 
     def _ids(self, model: Json) -> dict[str, int]:
@@ -204,7 +246,7 @@ class _Reader:
         return {content: names for content, names in flags.items() if names}
 
     def _check_normalized_apart(self, second: Sequence[str], normalization: Sequence[Step]) -> None:
-        normalizer = Normalizer(normalization)
+        normalizer = Normalizer([step for step in normalization if step[0] not in ONLY_FIRST])
         first: dict[str, str] = {}
         for content in second:
             normalized = normalizer(content)
@@ -218,7 +260,7 @@ class _Reader:
 
     def _read(self, read: Callable[[object], T], key: str) -> T:
         try:
-            return read(self._document.get(key))
+            return read(self._document.get(key) if key else self._document)
         except ValueError as reason:
             refuse(self._path, str(reason))
 
@@ -231,6 +273,9 @@ class _Reader:
             self._refuse(f"decoder: {kinds[0]!r:.80} does not simply join the bytes of tokens")
         if not kinds:
             self._assumptions.append("decoding joins the bytes of tokens (the file has no decoder)")
+        self._say_what_is_left_out()
+
+    def _say_what_is_left_out(self) -> None:
         if self._document.get("post_processor"):
             kinds = [
                 step.get("type")
@@ -264,6 +309,11 @@ def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:
 
 def to_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the `tokenizer.json` of a vocabulary; what the format cannot express is refused."""
+    if vocabulary.provisional:
+        raise ValueError(
+            "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
+            "was read from; its artifact can hold it"
+        )
     document = {
         "version": "1.0",
         "truncation": None,

@@ -25,13 +25,14 @@ from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, tekken, tiktoken
+    from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
 else:
     gguf = LazyModule("bpetite.formats.gguf")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
     js_tiktoken = LazyModule("bpetite.formats.js_tiktoken")
     live = LazyModule("bpetite.formats.live")
+    sentencepiece = LazyModule("bpetite.formats.sentencepiece")
     tekken = LazyModule("bpetite.formats.tekken")
     tiktoken = LazyModule("bpetite.formats.tiktoken")
 
@@ -63,8 +64,8 @@ class Found:
 
     imported: Imported
     kind: str
-    """The format: one of `bpetite`, `huggingface`, `tiktoken`, `gpt2`, `tekken`, `gguf`, `js-tiktoken`; or
-    `object`."""
+    """The format: one of `bpetite`, `huggingface`, `tiktoken`, `gpt2`, `tekken`, `gguf`, `js-tiktoken`,
+    `sentencepiece`; or `object`."""
     files: tuple[str, ...] = ()
     """The files that were read."""
 
@@ -185,6 +186,8 @@ def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | Non
         return Found(imported, "tiktoken", (path,))
     if content.startswith(b"#version"):
         return _of_merges(path, pattern, special_tokens)
+    if sentencepiece.is_model(content):
+        return Found(sentencepiece.parse(path, content), "sentencepiece", (path,))
     if content.lstrip()[:1] != b"{":
         _refuse_other(path, content)
     return _of_json(path, content, pattern, special_tokens)
@@ -249,8 +252,6 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
     """Refuse what is not JSON, by its name where it has one."""
-    if content[:1] == b"\n" and (b"<unk>" in content[:4096] or b"\xe2\x96\x81" in content[:4096]):
-        refuse(path, "a SentencePiece model cannot be read; only byte-level BPE can")
     if _WORDPIECE.match(content):
         refuse(path, "a WordPiece vocabulary cannot be read; only byte-level BPE can")
     if _RWKV.match(content):

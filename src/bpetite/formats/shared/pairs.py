@@ -144,14 +144,25 @@ def _resolved(
             if number == _UNKNOWN:
                 refuse(path, f"{place(rank)} is made of {_shown(part)}, which is not a token")
         refuse(path, f"{place(rank)} makes {_shown(left + right)}, which is not a token")
+    again = repeated_pair(rows)
+    if again is not None:
+        left, right = map(_shown, _parts(merges, again))
+        refuse(path, f"{place(again)}, {left} and {right}, appears twice")
+    return rows
+
+
+def repeated_pair(rows: NDArray[np.uint32]) -> int | None:
+    """Return the place of a row whose pair an earlier row has, if there is one.
+
+    >>> repeated_pair(np.array([[1, 2, 3], [2, 1, 4], [1, 2, 3]], np.uint32))
+    2
+    """
     pairs = rows[:, 0].astype(np.uint64) << np.uint64(32) | rows[:, 1]
     in_order = np.sort(pairs)
-    if np.any(in_order[1:] == in_order[:-1]):
-        firsts = np.unique(pairs, return_index=True)[1]
-        rank = int(np.setdiff1d(np.arange(len(pairs)), firsts)[0])
-        left, right = map(_shown, _parts(merges, rank))
-        refuse(path, f"{place(rank)}, {left} and {right}, appears twice")
-    return rows
+    if not np.any(in_order[1:] == in_order[:-1]):
+        return None
+    firsts = np.unique(pairs, return_index=True)[1]
+    return int(np.setdiff1d(np.arange(len(pairs)), firsts)[0])
 
 
 def _parts(merges: bytes, rank: int) -> list[str]:

@@ -1,0 +1,110 @@
+"""`normalizer`, `pre_tokenizer` and `decoder` of a `tokenizer.json` whose merges begin with characters, in;
+what is done to a text before it is merged, and to what is decoded, out.
+
+Such files spell spaces as U+2581, in a normalizer or in `Metaspace`; here, they stay spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bpetite._internal.json import Json
+from bpetite._internal.normalizers import Step
+from bpetite.formats.huggingface_steps import normalization_of, steps_of
+from bpetite.formats.shared.pieces import MARK
+
+_TO_SPACES: Step = ("Replace", MARK, " ")
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is done to a text."""
+
+    has_marks: bool
+    """Whether spaces are spelled U+2581."""
+    normalization: tuple[Step, ...]
+    pattern: str | None
+    """The pattern, where one is asked for."""
+    puts_space: bool
+    drops_space: bool
+
+
+def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
+    """Read the parts of a file; an error names the place."""
+    steps = steps_of(document.get("normalizer"), "normalizers")
+    normalization: list[Step] = []
+    has_marks = False
+    for step in steps:
+        if has_marks and not _is_prepend(step):
+            raise ValueError("normalizer: a step behind that which replaces spaces cannot be read")
+        if _is_replace_of_spaces(step):
+            has_marks = True
+            normalization.append(_TO_SPACES)
+        elif has_marks:
+            normalization.append(("Prepend", " "))
+        else:
+            normalization += normalization_of(step)
+    pattern, puts_space = None, False
+    for place, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
+        kind = step.get("type") if isinstance(step, dict) else None
+        if (
+            kind == "Split"
+            and has_marks
+            and step.get("pattern") == {"String": " "}
+            and not step.get("invert")
+        ):
+            continue  # There are no spaces any more.
+        if kind != "Metaspace" or place or step.get("replacement", MARK) != MARK:
+            raise ValueError(
+                f"pre_tokenizer[{place}]: {kind!r:.80} cannot be read where model.byte_fallback is on"
+            )
+        scheme = step.get("prepend_scheme")
+        if scheme is None:
+            scheme = "always" if step.get("add_prefix_space", True) else "never"
+        if scheme not in ("always", "first", "never"):
+            raise ValueError(f"pre_tokenizer[{place}].prepend_scheme is {scheme!r:.80}")
+        if not has_marks:
+            normalization.append(_TO_SPACES)
+        has_marks = True
+        puts_space = scheme == "always"
+        if scheme == "first":
+            normalization.append(("Space first",))
+        if step.get("split", True):
+            pattern = " ?[^ ]+| "
+    drops_space = _check_decoder(decoder, has_marks=has_marks)
+    return Before(has_marks, tuple(normalization), pattern, puts_space, drops_space)
+
+
+def _is_replace_of_spaces(step: Any) -> bool:
+    return isinstance(step, dict) and (
+        (step.get("type"), step.get("pattern"), step.get("content")) == ("Replace", {"String": " "}, MARK)
+    )
+
+
+def _is_prepend(step: Any) -> bool:
+    return isinstance(step, dict) and (step.get("type"), step.get("prepend")) == ("Prepend", MARK)
+
+
+def _check_decoder(decoder: Sequence[Json], *, has_marks: bool) -> bool:
+    """Refuse what does not give the text back; return whether a space is left out at the beginning."""
+    left: list[str] = []
+    drops_space = writes_spaces = False
+    for step in decoder:
+        kind = step.get("type") if isinstance(step, dict) else None
+        if kind == "Replace" and (step.get("pattern"), step.get("content")) == ({"String": MARK}, " "):
+            writes_spaces = True
+        elif kind == "Metaspace":
+            writes_spaces = True
+            scheme = step.get("prepend_scheme")
+            drops_space = scheme != "never" if scheme is not None else step.get("add_prefix_space", True)
+        elif kind == "Strip" and (step.get("content"), step.get("start"), step.get("stop")) == (" ", 1, 0):
+            drops_space = True
+        elif kind in ("ByteFallback", "Fuse"):
+            left.append(str(kind))
+        else:
+            raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
+    if "ByteFallback" not in left or writes_spaces != has_marks:
+        raise ValueError("decoder: it does not give the text back that the tokens were made of")
+    return drops_space

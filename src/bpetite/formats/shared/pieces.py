@@ -1,0 +1,277 @@
+"""Tokens that are made of characters, as SentencePiece's are, in; a vocabulary of bytes out.
+
+In such files a space is spelled U+2581, merges begin with characters, and a character that is no token is
+spelled by tokens of its bytes. Here, spaces are spaces (a U+2581 of a text becomes one, as both are the same
+there), and the first merges put the bytes of every character together. What these merges make on the way to a
+character is provisional: where it is left over, the tokens of its bytes stand in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._engine import happening_merges, recover_merges, resolve_pairs, spelled_in_order
+from bpetite._internal.json import refuse
+from bpetite._internal.types import Path
+from bpetite.dialect import Dialect
+from bpetite.formats.shared.pairs import repeated_pair
+from bpetite.patterns import PATTERNS
+from bpetite.vocabulary import Arrays, Normalization, Vocabulary
+
+MARK = "\u2581"
+"""How a space is spelled."""
+
+_UNKNOWN = 2**32 - 1
+_BETWEEN, _WITHIN = "\ud801", "\ud800"
+"""What stands between texts, and between the two parts of a merge: no text holds half a surrogate pair."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """What a file says of its tokens."""
+
+    path: Path
+    ids: Mapping[str, int]
+    """The ids of all tokens but bytes and special ones, by their spelling."""
+    byte_ids: Mapping[int, int]
+    """The ids of the tokens for single bytes, such as `<0x0A>`."""
+    has_marks: bool
+    """Whether spaces are spelled U+2581."""
+    special_tokens: Mapping[str, int]
+
+    def text_of(self, spelled: str) -> str:
+        """What a token is in a text."""
+        return spelled.replace(MARK, " ") if self.has_marks else spelled
+
+
+def pattern_of_pieces(texts: Collection[str]) -> str:
+    r"""Return a pattern that cuts text only where no token reaches across.
+
+    >>> pattern_of_pieces(["the", " the", "  ", "\n"])
+    '\\n+| *[^ \\n]+| +'
+    >>> pattern_of_pieces(["of the"]) == PATTERNS["none"]
+    True
+    """
+    joined = _BETWEEN.join(texts)
+    if re.search(rf"[^ {_BETWEEN}] ", joined):
+        return PATTERNS["none"]
+    if re.search(rf"[^\n{_BETWEEN}]\n|\n[^\n{_BETWEEN}]", joined):
+        return " *[^ ]+| +"
+    return r"\n+| *[^ \n]+| +"
+
+
+def byte_of_name(name: str) -> int | None:
+    """Return the byte that a token such as `<0x0A>` is.
+
+    >>> byte_of_name("<0x0A>"), byte_of_name("<0xA>")
+    (10, None)
+    """
+    found = re.fullmatch("<0x([0-9A-F]{2})>", name)
+    return int(found[1], 16) if found else None
+
+
+def vocabulary_of_pieces(
+    pieces: Pieces,
+    merges: Sequence[object] | None,
+    in_order: Sequence[str] = (),
+    *,
+    pattern: str | None = None,
+    puts_space: bool = False,
+    normalization: Normalization | None = None,
+    token_flags: Mapping[str, Collection[str]] | None = None,
+    added_tokens: Collection[str] = (),
+    drops_space: bool = False,
+) -> Vocabulary:
+    """Make the vocabulary, of merges as pairs of spellings or of tokens `in_order` of their ranks.
+
+    Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
+    between special tokens that begins with none.
+    """
+    path = pieces.path
+    if len(pieces.byte_ids) < 256:
+        lacking = min(set(range(256)) - set(pieces.byte_ids))
+        refuse(path, f"there is no token <0x{lacking:02X}>, so that characters without a token would be lost")
+    table = _Table.of(pieces)
+    if merges is None:
+        rows = _rows_of_ranks(table, in_order)
+    else:
+        rows = _rows_of_pairs(table, merges)
+    cut = pattern or pattern_of_pieces([text for text in table.texts if len(text) > 1])
+    try:
+        return Vocabulary(
+            {token_id: token for token_id, token in table.tokens.items() if len(token) == 1},
+            (),
+            pieces.special_tokens,
+            f"(?space)(?then){cut}" if puts_space else cut,
+            Dialect.named("huggingface"),
+            normalization=normalization,
+            token_flags=token_flags or {},
+            added_tokens=added_tokens,
+            irregular=True,
+            decode_only=table.decode_only,
+            drops_space=drops_space,
+        ).with_arrays(Arrays(table.ids, table.joined, table.ends, table.ids[rows]), sorted(table.provisional))
+    except ValueError as error:
+        refuse(path, str(error))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """All tokens, those of bytes and provisional ones included."""
+
+    pieces: Pieces
+    texts: Mapping[str, int]
+    """The ids of tokens that texts become, by what they are in a text."""
+    tokens: Mapping[int, bytes]
+    """In the order of ids."""
+    decode_only: Mapping[int, bytes]
+    provisional: frozenset[int]
+    characters: Sequence[tuple[int, int, int]]
+    """Merges (left, right and resulting id) that put characters together."""
+    ids: NDArray[np.uint32]
+    joined: bytes
+    ends: NDArray[np.uint64]
+
+    @staticmethod
+    def of(pieces: Pieces) -> _Table:
+        texts: dict[str, int] = {}
+        decode_only: dict[int, bytes] = {}
+        for spelled, token_id in pieces.ids.items():
+            # Where spaces are spelled by marks, no text has a space any more when tokens are looked for.
+            if spelled and not (pieces.has_marks and " " in spelled):
+                texts[pieces.text_of(spelled)] = token_id
+            else:
+                decode_only[token_id] = spelled.encode("utf-8")
+        tokens = {token_id: _bytes_of(pieces.path, text) for text, token_id in texts.items()}
+        base: dict[int, int] = {}
+        for byte, token_id in pieces.byte_ids.items():
+            base[byte] = texts.get(chr(byte), token_id) if byte < 0x80 else token_id
+            if base[byte] == token_id:
+                tokens[token_id] = bytes([byte])
+            else:
+                decode_only[token_id] = bytes([byte])
+        next_id = max([*tokens, *decode_only, *pieces.special_tokens.values()]) + 1
+        made = {bytes([byte]): token_id for byte, token_id in base.items()}
+        rows: list[tuple[int, int, int]] = []
+        for token in _parts_of_characters(texts):
+            token_id = texts.get(_character(token), next_id)
+            if token_id == next_id:
+                tokens[token_id] = token
+                next_id += 1
+            made[token] = token_id
+            rows.append((made[token[:-1]], made[token[-1:]], token_id))
+        in_order = dict(sorted(tokens.items()))
+        lengths = np.fromiter(map(len, in_order.values()), np.uint64, len(in_order))
+        return _Table(
+            pieces,
+            texts,
+            in_order,
+            decode_only,
+            frozenset(token_id for _, _, token_id in rows) - set(texts.values()),
+            rows,
+            np.fromiter(in_order, np.uint32, len(in_order)),
+            b"".join(in_order.values()),
+            np.cumsum(lengths, dtype=np.uint64),
+        )
+
+    def places(self, ids: object) -> NDArray[np.uint32]:
+        """Where the tokens of ids are in the arrays."""
+        return np.searchsorted(self.ids, np.array(ids, np.uint32)).astype(np.uint32)
+
+
+def _bytes_of(path: Path, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as lone:
+        refuse(path, f"token {text!r:.80} is no text: {lone.reason}")
+
+
+def _character(token: bytes) -> str:
+    """The character that bytes are, or nothing if they are only the beginning of one."""
+    try:
+        return token.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _parts_of_characters(texts: Collection[str]) -> list[bytes]:
+    """All characters of several bytes, and their beginnings of at least two: the short ones first."""
+    characters = [character.encode("utf-8") for character in set("".join(texts)) if character > "\x7f"]
+    beginnings = {character[:end] for character in characters for end in range(2, len(character) + 1)}
+    return sorted(beginnings, key=lambda token: (len(token), token))
+
+
+def _rows_of_ranks(table: _Table, in_order: Sequence[str]) -> NDArray[np.uint32]:
+    """The merges where two neighbours merge if they are a token together, the lowest rank first."""
+    ids = [token_id for token_id, token in table.tokens.items() if len(token) == 1]
+    ids += [token_id for _, _, token_id in table.characters]
+    known = set(ids)
+    ids += [token_id for spelled in in_order if (token_id := table.pieces.ids[spelled]) not in known]
+    tokens = [table.tokens[token_id] for token_id in ids]
+    ends = np.cumsum(np.fromiter(map(len, tokens), np.uint64, len(tokens)), dtype=np.uint64)
+    parents = recover_merges(b"".join(tokens), ends)
+    merged = parents[:, 0] >= 0
+    every = np.array(ids, np.int64)
+    return table.places(np.column_stack([every[parents[merged]], every[merged]]))
+
+
+def _rows_of_pairs(table: _Table, merges: Sequence[object]) -> NDArray[np.uint32]:
+    """The merges of a list of pairs."""
+    path, ids = table.pieces.path, table.pieces.ids
+    pairs = _as_texts(path, merges)
+    used = set(pairs).union(*ids)
+    # What separates the parts of merges, where it is a part of tokens itself, is written as something else.
+    free = [chr(code) for code in range(0xE000, 0xF900) if chr(code) not in used][:2]
+    if len(free) < 2:
+        refuse(path, "model.vocab: its tokens hold all characters for private use")
+    space, line = free
+    pairs = pairs.replace(" ", space).replace("\n", line).replace(_WITHIN, " ").replace(_BETWEEN, "\n")
+    spelled = list(ids)
+    written = [text.replace(" ", space).replace("\n", line).encode("utf-8") for text in spelled]
+    ends = np.cumsum(np.fromiter(map(len, written), np.uint64, len(written)), dtype=np.uint64)
+    found, wrong = resolve_pairs(b"".join(written), ends, pairs.encode("utf-8"))
+    if wrong is not None:
+        refuse(path, f"model.merges[{wrong}] is no pair of tokens")
+    unknown = np.nonzero((found == _UNKNOWN).any(axis=1))[0]
+    rank = repeated_pair(found)
+    if rank is not None:
+        refuse(path, f"model.merges[{rank}] appears twice")
+    of_text = np.array([ids[text] for text in spelled], np.int64)
+    if len(unknown):
+        parts = pairs.split("\n")[int(unknown[0])].replace(space, " ").replace(line, "\n")
+        refuse(path, f"model.merges[{unknown[0]}], {parts!r:.80}, is of what no token is, or makes none")
+    if len(found):
+        kept = np.isin(of_text[found], table.ids).all(axis=1)  # no text has those that are only decoded
+        found = found[kept]
+    characters = np.array(table.characters, np.int64).reshape(-1, 3)
+    rows = table.places(np.concatenate([characters, of_text[found].reshape(-1, 3)]))
+    if not spelled_in_order(table.joined, table.ends, rows):
+        rows = rows[happening_merges(table.joined, table.ends, rows)]
+    return rows
+
+
+def _as_texts(path: Path, merges: Sequence[object]) -> str:
+    """Join merges, each a text `left right` or a list of two texts."""
+    kinds = set(map(type, merges))
+    if kinds <= {str}:
+        lines = cast("Sequence[str]", merges)
+        if not all(line.count(" ") == 1 for line in lines):
+            rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1)
+            refuse(path, f"model.merges[{rank}]: {lines[rank]!r:.80} is no pair of tokens")
+        joined = _BETWEEN.join(lines).replace(" ", _WITHIN)
+    else:
+        for rank, merge in enumerate(merges):
+            if not isinstance(merge, list) or list(map(type, merge)) != [str, str]:
+                refuse(path, f"model.merges[{rank}]: {merge!r:.80} is no pair of tokens")
+        joined = _BETWEEN.join(map(_WITHIN.join, cast("Sequence[list[str]]", merges)))
+    try:
+        joined.replace(_BETWEEN, "").replace(_WITHIN, "").encode("utf-8")
+    except UnicodeEncodeError:
+        refuse(path, "model.merges: there is half a surrogate pair in it, so it is no text")
+    return joined

@@ -1,0 +1,375 @@
+"""SentencePiece's BPE, as `.model` and as `tokenizer.json`: held to sentencepiece, to tokenizers, and to the
+specification of merges that begin with characters."""
+
+import contextlib
+import copy
+import io
+import json
+import pickle
+import struct
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite._character_encoder import encode as specified
+from bpetite._encoder import encode as byte_specified
+from bpetite._persistence import artifact_bytes, vocabulary_of
+from bpetite.formats.sentencepiece import parse
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
+from known_characters import is_known
+
+MARK = "\u2581"
+CORPUS = [
+    *DIFFICULT_TEXTS[3:],
+    "the cat and the other cat",
+    "the hat  of the\tother",
+    "東京都に住む 東京",
+] * 3
+TRAININGS: dict[str, dict[str, Any]] = {
+    "llama": {"split_digits": True},
+    "gemma": {"add_dummy_prefix": False, "user_defined_symbols": ["\n", "\n\n", MARK * 2, MARK * 4, "<x>"]},
+    "across spaces": {"split_by_whitespace": False},
+}
+TEXTS = [
+    *(text for text in DIFFICULT_TEXTS if "<s>" not in text),  # which sentencepiece finds in no text
+    MARK,
+    f"a{MARK} {MARK}b",
+    "<0x41>",
+    "the\n\n\nhat <x><x> of\n <x>",
+    " " * 7 + "x" + " " * 5,
+]
+
+
+@cache
+def trained(name: str, **options: Any) -> bytes:
+    """A model, trained by sentencepiece."""
+    model = io.BytesIO()
+    given_options = {
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "vocab_size": 700,
+        "hard_vocab_limit": False,
+        "minloglevel": 2,
+        **TRAININGS.get(name, {}),
+        **options,
+    }
+    lines = [line for text in CORPUS for line in text.split("\n")]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, **given_options
+    )
+    return model.getvalue()
+
+
+def loaded(content: bytes, tmp_path: Path) -> Tokenizer:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(content)
+    return Tokenizer.load(path)
+
+
+def characters() -> Iterator[str]:
+    """Texts of all characters."""
+    scalars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    return ("".join(scalars[start : start + 997]) for start in range(0, len(scalars), 997))
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_a_model_gives_the_ids_of_sentencepiece_and_its_texts_back(name: str, tmp_path: Path) -> None:
+    model = trained(name)
+    theirs, tok = sentencepiece.SentencePieceProcessor(model_proto=model), loaded(model, tmp_path)
+    for text in [*TEXTS, *characters()]:
+        ids = tok.encode(text)
+        assert ids == theirs.encode(text), text[:80]
+        assert tok.decode(ids) == text.replace(MARK, " ")
+    assert tok.vocab_size == theirs.get_piece_size() == tok.largest_id + 1
+    assert tok.encode_batch(TEXTS) == [tok.encode(text) for text in TEXTS]
+    stream = tok.decode_stream()
+    ids = tok.encode(" the  é😀")
+    assert "".join(map(stream.push, ids)) + stream.finish() == " the  é😀" == tok.decode_bytes(ids).decode()
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) -> None:
+    tok = loaded(trained(name), tmp_path)
+    assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+    again = pickle.loads(pickle.dumps(tok))
+    assert (again, again.encode(TEXTS[12])) == (tok, tok.encode(TEXTS[12]))
+    for write in (tok.to_tiktoken, tok.to_huggingface):
+        with pytest.raises(ValueError):
+            write(tmp_path / "out")
+    with pytest.raises(ValueError, match="no training gives"):
+        tok.truncate(300)
+    with pytest.raises(ValueError, match="cannot be extended"):
+        tok.extend(["abc"], 1)
+
+
+def test_runs_of_spaces_of_one_score_grow_from_the_left(tmp_path: Path) -> None:
+    """As in the models of Llama, where sentencepiece takes the leftmost of equal merges."""
+    runs = [MARK * length for length in (2, 4, 8, 5, 16, 6, 12, 13, 10, 14, 3, 9, 7, 11, 15)]
+    content = made(
+        [(MARK + "a", -1.0, 1), *((run, -1e9, 1) for run in runs), (MARK, -2e9, 1), ("a", -2e9, 1)]
+    )
+    theirs, tok = sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path)
+    for count in range(70):
+        for text in (" " * count, " " * count + "a" + " " * count + "a"):
+            assert tok.encode(text) == theirs.encode(text)
+    for same in (["ab", "bc"], [MARK * 2, "ab"], ["aa", "aaaa", "aaa", "baa"]):
+        with pytest.raises(ValueError, match="have the same score"):
+            loaded(made([(text, -1.0, 1) for text in same]), tmp_path)
+
+
+# As tokenizer.json ---------------------------------------------------------------------------------------
+
+TO_MARKS = {"type": "Replace", "pattern": {"String": " "}, "content": MARK}
+PREPEND = {"type": "Prepend", "prepend": MARK}
+SETTINGS: dict[str, tuple[Any, Any, bool, bool]] = {
+    "Llama 2": ({"type": "Sequence", "normalizers": [PREPEND, TO_MARKS]}, None, True, False),
+    "Llama 2, tokens normalized": (
+        {"type": "Sequence", "normalizers": [PREPEND, TO_MARKS]},
+        None,
+        True,
+        True,
+    ),
+    "replaced before": ({"type": "Sequence", "normalizers": [TO_MARKS, PREPEND]}, None, True, False),
+    "NFKC": ({"type": "Sequence", "normalizers": [{"type": "NFKC"}, TO_MARKS]}, None, False, False),
+    "Gemma": (
+        TO_MARKS,
+        {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+        False,
+        False,
+    ),
+    "no spaces are spelled": (None, None, False, False),
+    **{
+        f"Metaspace, {scheme}, {split}, {normalized}": (
+            None,
+            {"type": "Metaspace", "replacement": MARK, "prepend_scheme": scheme, "split": split},
+            scheme != "never",
+            normalized,
+        )
+        for scheme in ("first", "always", "never")
+        for split in (False, True)
+        for normalized in (False, True)
+    },
+}
+
+
+def document(model: bytes, setting: str) -> dict[str, Any]:
+    """The `tokenizer.json` that transformers' converters would make of a model."""
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
+    normalizer, pre_tokenizer, strips, normalized = copy.deepcopy(SETTINGS[setting])
+    vocab = {theirs.id_to_piece(number): number for number in range(theirs.get_piece_size())}
+    has_marks = setting != "no spaces are spelled"
+    merges = [
+        (-theirs.get_score(number), vocab[piece[:cut]], [piece[:cut], piece[cut:]])
+        for piece, number in vocab.items()
+        for cut in range(1, len(piece))
+        if not theirs.is_byte(number) and piece[:cut] in vocab and piece[cut:] in vocab
+    ]
+    decoders: list[Any] = (
+        [{"type": "Replace", "pattern": {"String": MARK}, "content": " "}] if has_marks else []
+    )
+    decoders += [{"type": "ByteFallback"}, {"type": "Fuse"}]
+    if strips:
+        decoders.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {
+                "id": number,
+                "content": content,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": normalized,
+                "special": True,
+            }
+            for number, content in enumerate(("<unk>", "<s>", "</s>"))
+        ],
+        "normalizer": normalizer,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": None,
+        "decoder": {"type": "Sequence", "decoders": decoders},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": "<unk>",
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "ignore_merges": False,
+            "vocab": vocab,
+            "merges": [pair for _, _, pair in sorted(merges, key=lambda merge: merge[:2])],
+        },
+    }
+
+
+def written(value: dict[str, Any], tmp_path: Path) -> Path:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(value), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("name", ["llama", "across spaces"])
+def test_a_tokenizer_json_gives_the_ids_and_offsets_of_tokenizers(
+    name: str, setting: str, tmp_path: Path
+) -> None:
+    path = written(document(trained(name), setting), tmp_path)
+    theirs, tok = tokenizers.Tokenizer.from_file(str(path)), Tokenizer.load(path)
+    with_specials = ["<s>a</s> b<s>  </s>x", "<s>", "</s>ab <s>", " <s> <s>", "a <unk>  b"]
+    texts = [*TEXTS, *with_specials]
+    if setting != "NFKC":  # newer characters are normalized there in another way
+        texts += list(characters())[::7]
+    for text in texts:
+        if setting == "NFKC" and not all(map(is_known, text)):
+            continue
+        expected = theirs.encode(text, add_special_tokens=False)
+        ids, offsets = tok.encode_with_offsets(text)
+        assert ids == tok.encode(text) == expected.ids, text[:80]
+        if MARK not in text and setting != "NFKC" and len(text) < 500:
+            assert offsets == expected.offsets, text[:80]
+        if not set(with_specials) & {text} and setting not in ("NFKC", "no spaces are spelled"):
+            assert tok.decode(ids).lstrip(" ") == text.replace(MARK, " ").lstrip(" ")
+    assert tok.encode_batch(texts) == [tok.encode(text) for text in texts]
+    tok.to_huggingface(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "a byte is missing": (lambda d: d["model"]["vocab"].pop("<0x7F>"), "there is no token <0x7F>"),
+    "ignore_merges": (lambda d: d["model"].update(ignore_merges=True), "ignore_merges is on"),
+    "no decoder": (lambda d: d.update(decoder=None), "does not give the text back"),
+    "another decoder": (lambda d: d.update(decoder={"type": "BPEDecoder"}), "does not simply join"),
+    "another pre-tokenizer": (
+        lambda d: d.update(pre_tokenizer={"type": "Whitespace"}),
+        "'Whitespace' cannot be read where model.byte_fallback is on",
+    ),
+    "a step behind": (
+        lambda d: d["normalizer"]["normalizers"].append({"type": "NFC"}),
+        "behind that which replaces spaces",
+    ),
+    "a merge of nothing": (lambda d: d["model"]["merges"].append(["q", "zzz"]), "is of what no token is"),
+    "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is no pair of tokens"),
+    "no pair": (lambda d: d["model"].update(merges=["a b c"]), "is no pair of tokens"),
+    "a merge twice": (lambda d: d["model"]["merges"].append(d["model"]["merges"][0]), "appears twice"),
+    "half a surrogate pair": (lambda d: d["model"]["vocab"].update({"\ud801": 5000}), "is no text"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_tokenizer_json_that_cannot_be_repeated_is_refused(name: str, tmp_path: Path) -> None:
+    change, says = WRONG[name]
+    value = document(trained("llama"), "Llama 2")
+    change(value)
+    with pytest.raises(ValueError, match=says):
+        Tokenizer.load(written(value, tmp_path))
+
+
+# The message ---------------------------------------------------------------------------------------------
+
+
+def field(number: int, value: bytes | int) -> bytes:
+    """A field of a message."""
+    if isinstance(value, int):
+        return (
+            bytes([number << 3 | 0]) + varint(value) if number < 16 else varint(number << 3) + varint(value)
+        )
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def varint(value: int) -> bytes:
+    found = b""
+    while value > 0x7F:
+        found += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return found + bytes([value])
+
+
+def made(pieces: list[tuple[str, float, int]], kind: int = 2, normalizer: bytes = b"") -> bytes:
+    """A model of all bytes and some pieces."""
+    every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)), *pieces]
+    message = b""
+    for text, score, piece_kind in every:
+        spelled = field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, piece_kind)
+        message += field(1, spelled)
+    kept = field(1, b"identity") + field(4, 0) + normalizer
+    return message + field(2, field(3, kind) + field(35, 1)) + field(3, kept)
+
+
+REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
+    "Unigram": (lambda: made([], kind=1), "a SentencePiece model of Unigram"),
+    "words": (lambda: made([], kind=3), "a SentencePiece model of words"),
+    "nmt_nfkc": (
+        lambda: made([], normalizer=field(2, b"map")),
+        "in a way that only sentencepiece can repeat",
+    ),
+    "white space": (lambda: made([], normalizer=field(4, 1)), "remove_extra_whitespaces"),
+    "no marks": (lambda: made([], normalizer=field(5, 0)), "escape_whitespaces is off"),
+    "twice": (lambda: made([("a", 0.0, 1), ("a", 0.0, 1)]), "appears twice"),
+    "empty": (lambda: made([("", 0.0, 1)]), "is empty"),
+    "unused": (lambda: made([("a", 0.0, 5)]), "is marked as unused"),
+    "no byte": (lambda: made([("<0xZZ>", 0.0, 6)]), "is no name of a byte"),
+    "not a number": (lambda: made([("ab", float("nan"), 1)]), "is not a number"),
+    "not UTF-8": (lambda: made([]) + field(1, field(1, b"\xff")), "not valid UTF-8"),
+    "a group": (lambda: made([]) + b"\x0b", "there is no kind of field 3"),
+    "a long number": (lambda: made([]) + b"\x08" + b"\xff" * 20, "within a number"),
+    "a long field": (lambda: made([]) + b"\x0a\xff\xff\xff\xff\x0f", "cut off, or broken"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_model_that_cannot_be_read_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    content, says = REFUSED[name]
+    with pytest.raises(ValueError, match=says):
+        loaded(content(), tmp_path)
+
+
+def test_a_model_that_is_cut_off_or_changed_is_read_or_refused() -> None:
+    model = made([("ab", -1.0, 1), ("a", -2.0, 1), ("b", -3.0, 1)])
+    for place in [*range(0, len(model), 5), *range(len(model) - 60, len(model))]:
+        for broken in (model[:place], model[:place] + bytes([model[place] ^ 0x55]) + model[place + 1 :]):
+            with contextlib.suppress(ValueError):
+                parse("broken", broken)
+
+
+# The specification ---------------------------------------------------------------------------------------
+
+ALPHABET = "aé東\U0001f600 "
+TOKENS = st.lists(st.text(ALPHABET, min_size=2, max_size=4), max_size=12, unique=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b" + MARK, max_size=12))
+def test_merges_of_bytes_do_what_merges_of_characters_do(
+    tokens: list[str], singles: set[str], text: str
+) -> None:
+    """Also where characters are parts of tokens, and none themselves."""
+    byte_ids = {byte: byte for byte in range(256)}
+    ids = {token: 256 + place for place, token in enumerate([*sorted(singles), *tokens])}
+    pieces = Pieces("made", ids, byte_ids, False, {})
+    vocabulary = vocabulary_of_pieces(pieces, None, tokens)
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    expected = specified(text, ids, byte_ids, lambda left, right: ranks.get(left + right))
+    assert Tokenizer(vocabulary).encode(text) == expected
+    found = byte_specified(
+        text,
+        vocabulary.tokens,
+        vocabulary.merges,
+        {},
+        vocabulary.pattern,
+        provisional=vocabulary.provisional,
+    )
+    assert found == expected
