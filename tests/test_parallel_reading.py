@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
+from bpetite.corpus import manifest
+from bpetite.corpus.shards import ShardWriter
 from bpetite.reading import batches, division, parallel
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide, whole_records
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Ended, read_all
+from bpetite.reading.parallel import Bundle, Ended, Item, read_all
 from bpetite.reading.sources import Input, find_inputs
 
 SEPARATOR = "<|end|>"
@@ -68,11 +72,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BLOCK", 1500)
 
 
-def documents(items: Iterator[tuple[Input, Batch | Ended, int]]) -> list[str]:
+def documents(items: Iterator[Item]) -> list[str]:
     """Return whole documents, whose pieces stand in batches that follow each other."""
     found, open_text = [], b""
     for _, made, _ in items:
         if isinstance(made, Ended):
+            continue
+        if isinstance(made, Bundle):
+            found += [text.decode() for text in made.texts]
             continue
         for place, text in enumerate(made.texts):
             open_text += text if isinstance(text, bytes) else text.encode()
@@ -238,3 +245,96 @@ def test_a_file_that_changes_behind_a_part_is_refused(tmp_path: Path) -> None:
         file.write(b'{"text": "new"}\n')
     with pytest.raises(ValueError, match="changed while it was read"):
         list(read_batches(last, READING))
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Small files, some of them with no documents or several, and some that are no small text."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number, text in enumerate(TEXTS):
+        (folder / f"{number:03d}.txt").write_text(SEPARATOR.join([text] * (number % 4)))
+    (folder / "100.txt").write_text("a long one " * 5000)
+    (folder / "200.jsonl").write_bytes(LINES)
+    (folder / "300").write_bytes(gzip.compress(TEXT))  # which its name does not tell
+    return folder
+
+
+@pytest.mark.parametrize("separator", [None, SEPARATOR])
+@pytest.mark.parametrize("shard_size", [50, 10**6])
+@pytest.mark.usefixtures("small")
+def test_small_files_are_read_together_as_they_would_be_apart(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str | None, shard_size: int
+) -> None:
+    tokenizer = Tokenizer.train("".join(TEXTS), 300)
+    options = corpus.Options(reading=Reading(separator=separator), shard_size=shard_size)
+    for threads in (1, 3):
+        corpus.encode(tokenizer, many, tmp_path / str(threads), options=options, num_threads=threads)
+    together = Counts.from_files(many, separator=separator)
+    monkeypatch.setattr(parallel, "_SMALL", -1)
+    made = corpus.encode(tokenizer, many, tmp_path / "apart", options=options, num_threads=1)
+    assert contents(tmp_path / "1") == contents(tmp_path / "3") == contents(tmp_path / "apart")
+    assert together == Counts.from_files(many, separator=separator)
+    assert [Path(read.name) for read in made.inputs] == sorted(many.iterdir())
+
+
+@pytest.mark.usefixtures("small")
+def test_a_run_that_stops_among_small_files_goes_on_there(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Tokenizer.train("".join(TEXTS), 300)
+    options = corpus.Options(reading=READING, shard_size=700)
+    corpus.encode(tokenizer, many, tmp_path / "whole", options=options)
+    for stop in range(1, 40, 3):
+        left = stop
+        output = tmp_path / f"stopped{stop}"
+        publish = ShardWriter.publish
+
+        def publish_some(writer: ShardWriter, publish: Any = publish) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise OSError("the disk is gone")
+            publish(writer)
+
+        monkeypatch.setattr(ShardWriter, "publish", publish_some)
+        with pytest.raises(OSError, match="the disk is gone"):
+            corpus.encode(tokenizer, many, output, options=options)
+        monkeypatch.setattr(ShardWriter, "publish", publish)
+        corpus.encode(tokenizer, many, output, options=options, resume=True)
+        assert contents(output) == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("work", ["count", "encode"])
+def test_a_small_file_that_is_no_text_is_named(many: Path, work: str) -> None:
+    (many / "150.txt").write_bytes(b"abc\xff")
+    (many / "151.txt").write_bytes(b"\xff")
+    assert [error_of(work, many.parent, threads) for threads in (1, 3)] == [
+        f"{many / '150.txt'}: document 0: not valid UTF-8 at byte 3"
+    ] * 2
+
+
+@pytest.mark.parametrize("most", [10, 10**6])
+def test_a_manifest_of_many_inputs_is_the_same_in_parquet(
+    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(manifest, "MOST_IN_JSON", most)
+    (many / os.fsdecode(b"\xff.txt")).write_text("a name that is no text")
+    options = corpus.Options(reading=READING)
+    tokenizer = Tokenizer.train("".join(TEXTS), 300)
+    made = corpus.encode(tokenizer, many, tmp_path / "ids", options=options)
+    assert made == corpus.verify(tmp_path / "ids", inputs=True)
+    assert made == corpus.encode(tokenizer, many, tmp_path / "ids", options=options, resume=True)
+    listed = tmp_path / "ids" / manifest.INPUTS
+    assert listed.exists() == (most == 10)
+    if listed.exists():
+        rows = pyarrow.parquet.read_table(listed).to_pylist()
+        assert [os.fsdecode(row["name"]) for row in rows] == [read.name for read in made.inputs]
+        assert sum(row["documents"] for row in rows) == made.documents
+        pyarrow.parquet.write_table(pyarrow.parquet.read_table(listed).slice(1), listed)
+        with pytest.raises(ValueError, match=re.escape(f"{listed}: not as it was written")):
+            corpus.verify(tmp_path / "ids")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -87,6 +87,9 @@ class Documents:
         """Return None: nobody knows."""
         return None
 
+    def status(self) -> None:
+        """Return None: there is no file."""
+
     def batches(self, reading: Reading) -> Generator[Batch, None, None]:
         """Yield the documents."""
         return one_side(self.name, batches_of(self.documents, reading.invalid), reading)
@@ -136,7 +139,7 @@ class Job:
 
     def stamps(self) -> list[list[Any]]:
         """Return what inputs are told from changed ones by before they are read."""
-        return [[source.name, source.size(), stamp_of(source)] for source in self.inputs]
+        return [_named_stamp(source) for source in self.inputs]
 
     def identity(self, stamps: list[list[Any]] | None = None) -> Json:
         """Return what a run that goes on must have in common with the one that was stopped."""
@@ -177,7 +180,16 @@ class Job:
 
 def stamp_of(source: Input | Documents) -> list[int] | None:
     """Return what changes when a local file is written to; None for other inputs."""
-    if not source.is_local or source.size() is None:
-        return None
-    status = os.stat(source.name)
+    status = source.status()
+    return None if status is None else _stamp(status)
+
+
+def _named_stamp(source: Input | Documents) -> list[Any]:
+    status = source.status()
+    if status is None:
+        return [source.name, source.size(), None]
+    return [source.name, status.st_size, _stamp(status)]
+
+
+def _stamp(status: os.stat_result) -> list[int]:
     return [status.st_mtime_ns, status.st_ctime_ns]

@@ -9,17 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._internal.files import write_fully, write_whole
-from bpetite.corpus.shards import Shard, ShardFile
+from bpetite.corpus.shards import Shard, ShardFile, hash_file
+from bpetite.reading.unpacking import needed_pyarrow
 
 FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
+INPUTS = "inputs.parquet"
+MOST_IN_JSON = 10_000
+"""With more inputs than this, the manifest names a file that lists them."""
 TOKENIZER = "bpetite.json"
 FORMER_TOKENIZER = "tokenizer.json"
 """As the artifact was called before; other libraries, and ours, take this name for Hugging Face's file."""
@@ -29,7 +33,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ReadInput:
     """An input that was read to its end."""
 
@@ -86,8 +90,15 @@ class Journal:
             raise ValueError(reason) from None
 
     def begin(self, run: Json) -> None:
-        """Write down what is being made."""
-        self._append(run)
+        """Write down what is being made, the inputs a few at a time: there may be millions."""
+        inputs = run["inputs"]
+        others = {name: value for name, value in run.items() if name != "inputs"}
+        write_fully(self._file, json.dumps(others).encode("ascii")[:-1] + b', "inputs": [')
+        for first in range(0, len(inputs), _ROWS):
+            more = json.dumps(inputs[first : first + _ROWS]).encode("ascii")
+            write_fully(self._file, (b", " if first else b"") + more[1:-1])
+        write_fully(self._file, b"]}\n")
+        os.fsync(self._file.fileno())
 
     def step(self, shard: Shard, inputs: list[ReadInput], position: Position) -> None:
         """Write down that a shard is whole."""
@@ -181,24 +192,30 @@ class Manifest:
         """How many documents there are in all, empty ones among them."""
         return sum(shard.documents for shard in self.shards)
 
-    def to_json(self) -> bytes:
-        """Return the file's content, with its own hash at the end: the same manifest is the same bytes."""
+    def to_json(self, listed: Json | None = None) -> bytes:
+        """Return the file's content, with its own hash at the end: the same manifest is the same bytes.
+
+        `listed` is what it tells of the file that lists the inputs, if there is one.
+        """
         content: Json = {
             "format_version": FORMAT_VERSION,
             "tokenizer": dict(self.tokenizer),
             "options": dict(self.options),
             "documents": self.documents,
             "tokens": self.tokens,
-            "inputs": [asdict(read) for read in self.inputs],
+            "inputs": [asdict(read) for read in self.inputs] if listed is None else listed,
             "shards": [asdict(shard) for shard in self.shards],
         }
         content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
         return _dumped(content)
 
     def save(self, folder: Path) -> None:
-        """Write the file."""
+        """Write the file, and before it the one that lists many inputs."""
+        listed = None
+        if len(self.inputs) > MOST_IN_JSON:
+            listed = _write_inputs(folder / INPUTS, self.inputs)
         with write_whole(folder / MANIFEST, overwrite=True) as file:
-            file.write(self.to_json())
+            file.write(self.to_json(listed))
 
     @staticmethod
     def load(folder: Path) -> Manifest:
@@ -214,18 +231,65 @@ class Manifest:
             stored = json.loads(content)
             if stored["format_version"] != FORMAT_VERSION:
                 raise ValueError(f"format_version {stored['format_version']!r} is not {FORMAT_VERSION}")
+            listed = stored["inputs"] if type(stored["inputs"]) is dict else None
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=tuple(_stored(ReadInput, read) for read in stored["inputs"]),
+                inputs=() if listed else tuple(_stored(ReadInput, read) for read in stored["inputs"]),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
             )
-            as_written = manifest.to_json() == content
+            as_written = manifest.to_json(listed) == content
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path}: broken: {error!r:.200}") from None
         if not as_written:
             raise ValueError(f"{path}: not as it was written")
-        return manifest
+        return manifest if listed is None else replace(manifest, inputs=_read_inputs(folder / INPUTS, listed))
+
+
+def _write_inputs(path: Path, inputs: Sequence[ReadInput]) -> Json:
+    """List inputs in a Parquet file; return what the manifest tells of it."""
+    arrow = needed_pyarrow(f"a manifest of more than {MOST_IN_JSON:,} inputs")
+    import pyarrow.parquet
+
+    with (
+        write_whole(path, overwrite=True) as file,
+        pyarrow.parquet.ParquetWriter(file, _schema(arrow), compression="zstd") as writer,
+    ):
+        for first in range(0, len(inputs), _ROWS):
+            rows = inputs[first : first + _ROWS]
+            columns = {name: [getattr(read, name) for read in rows] for name in _schema(arrow).names}
+            columns["name"] = [os.fsencode(name) for name in columns["name"]]
+            writer.write_table(arrow.table(columns, schema=_schema(arrow)))
+    return _listed(path, len(inputs))
+
+
+def _listed(path: Path, count: int) -> Json:
+    size, sha256 = hash_file(path)
+    return {"file": path.name, "count": count, "bytes": size, "sha256": sha256}
+
+
+def _read_inputs(path: Path, listed: Json) -> tuple[ReadInput, ...]:
+    """Read the list of inputs, which must be the file that the manifest tells of."""
+    needed_pyarrow("a manifest of many inputs")
+    import pyarrow.parquet
+
+    if _listed(path, listed.get("count", 0)) != listed:
+        raise ValueError(f"{path}: not as it was written")
+    read: list[ReadInput] = []
+    for batch in pyarrow.parquet.ParquetFile(path).iter_batches(_ROWS):
+        columns = batch.to_pydict()
+        names = map(os.fsdecode, columns.pop("name"))
+        read += [ReadInput(*row) for row in zip(names, *columns.values(), strict=True)]
+    return tuple(read)
+
+
+_ROWS = 1 << 16
+
+
+def _schema(arrow: Any) -> Any:
+    kinds = {"name": arrow.binary(), "bytes": arrow.int64(), "xxh3_128": arrow.string()}
+    kinds |= {"documents": arrow.int64(), "affected": arrow.int64()}
+    return arrow.schema([arrow.field(name, kind, nullable=False) for name, kind in kinds.items()])
 
 
 def _dumped(content: Json) -> bytes:

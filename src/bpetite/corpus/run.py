@@ -39,7 +39,7 @@ from bpetite.corpus.shards import (
     ShardWriter,
 )
 from bpetite.reading.batches import Batch
-from bpetite.reading.parallel import FORKED, Ended, read_all, threads_of
+from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
 from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
 
@@ -173,12 +173,20 @@ class _Run:
         with contextlib.closing(self._read(number)) as items:
             for source, made, more in items:
                 self._check_process()
+                self._before += more
+                if isinstance(made, Bundle):
+                    bundle = _PassedBundle(made, number, self._note)
+                    self._begin_batch(source.name, Batch(made.texts), bundle)
+                    self._encoding.append(bundle.end)
+                    number += len(made.ended)
+                    self._settle(self._threads)
+                    self._tell(self._before)
+                    continue
                 begin = self._reached_in(number)
                 if passed is None:
                     stamped = isinstance(source, Input) and stamp_of(source) is not None
                     passed = _Passed(source.name, number, hashed=not stamped)
                     affected = 0
-                self._before += more
                 if isinstance(made, Ended):
                     passed.check_reached(begin)
                     self._encoding.append(partial(self._end_input, passed, made, affected))
@@ -189,11 +197,15 @@ class _Run:
                     self._settle(self._threads)
                     self._tell(self._before)
 
-    def _read(self, first: int) -> Generator[tuple[Input | Documents, Batch | Ended, int], None, None]:
+    def _read(
+        self, first: int
+    ) -> Generator[tuple[Input | Documents, Batch | Bundle | Ended, int], None, None]:
         """Yield what is read of the inputs from that number on, in order."""
         reading = self._job.options.reading
         files = [found for found in self._job.inputs[first:] if isinstance(found, Input)]
-        yield from read_all(files, reading, self._threads, hashed=True)
+        begun = self._reached_position.documents > 0  # Where to go on in an input can be told of it alone.
+        for apart in (files[:begun], files[begun:]):
+            yield from read_all(apart, reading, self._threads, hashed=True)
         for documents in self._job.inputs[first:]:
             if isinstance(documents, Documents):
                 read = 0
@@ -208,7 +220,7 @@ class _Run:
         begin = self._reached_position
         return begin if number == begin.input else Position(number)
 
-    def _begin_batch(self, name: str, batch: Batch, passed: _Passed) -> None:
+    def _begin_batch(self, name: str, batch: Batch, passed: _Passed | _PassedBundle) -> None:
         """Have a batch encoded, if there is anything in it."""
         if batch.texts:
             row = self._rows.pop() if self._rows else None
@@ -239,7 +251,7 @@ class _Run:
         if self._failed:
             raise _Stopped
 
-    def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed) -> None:
+    def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed | _PassedBundle) -> None:
         """Have the ids of a batch written, and end a shard with each document that makes one full."""
         try:
             ids, ends = encoded.result()
@@ -265,7 +277,9 @@ class _Run:
     def _end_input(self, passed: _Passed, read: Ended, affected: int) -> None:
         """Note an input that was read to its end."""
         digest = read.digest or passed.digest()
-        finished = ReadInput(passed.name, read.size, digest, passed.documents, affected)
+        self._note(ReadInput(passed.name, read.size, digest, passed.documents, affected))
+
+    def _note(self, finished: ReadInput) -> None:
         self._reached.inputs.append(finished)
         self._unnoted.append(finished)
 
@@ -371,3 +385,31 @@ class _Passed:
     def digest(self) -> str:
         """Return the hash of the documents behind, if they are hashed."""
         return "" if self._hash is None else self._hash.hexdigest()
+
+
+class _PassedBundle:
+    """Which of small files, and which documents of the next one, lie behind."""
+
+    def __init__(self, bundle: Bundle, number: int, note: Callable[[ReadInput], None]) -> None:
+        self._bundle = bundle
+        self._number = number
+        self._note = note
+        self._place = self._documents = 0
+
+    def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
+        """Leave documents behind, and note the files that end with them."""
+        self._documents += len(texts) - goes_on
+        counts = self._bundle.counts
+        while self._place < len(counts) and self._documents >= counts[self._place]:
+            self._documents -= counts[self._place]
+            source, read = self._bundle.sources[self._place], self._bundle.ended[self._place]
+            self._note(ReadInput(source.name, read.size, read.digest, counts[self._place]))
+            self._place += 1
+
+    def end(self) -> None:
+        """Note the files that are left, which have no documents."""
+        self.go_past([])
+
+    def position(self) -> Position:
+        """Return where the next document is."""
+        return Position(self._number + self._place, self._documents)

@@ -8,9 +8,10 @@ from itertools import groupby
 
 from bpetite._engine import CountTable
 from bpetite._internal.types import Progress
+from bpetite.reading.batches import Batch
 from bpetite.reading.documents import is_plain_text
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Ended, read_all, threads_of
+from bpetite.reading.parallel import Bundle, read_all, threads_of
 from bpetite.reading.sources import Input
 
 
@@ -105,12 +106,13 @@ def _count_documents(
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
         nonlocal pieces, affected, read
         for source, batch, more in read_all(inputs, reading, threads_of(num_threads), in_order=False):
-            if isinstance(batch, Ended):
-                continue
-            pieces += batch.goes_on
-            affected += batch.affected
             read += more
-            yield printable(source.name), batch.first, batch.begun, batch.texts
+            if isinstance(batch, Bundle):
+                yield printable(source.name), 0, 0, batch.texts  # which were checked
+            elif isinstance(batch, Batch):
+                pieces += batch.goes_on
+                affected += batch.affected
+                yield printable(source.name), batch.first, batch.begun, batch.texts
             if progress is not None:
                 progress.tell("counting", read, 0)
 

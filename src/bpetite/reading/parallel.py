@@ -15,7 +15,7 @@ import contextlib
 import os
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
@@ -25,7 +25,8 @@ from bpetite.reading.batches import Batch, new_buffers, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.raw import Raw, hash_input
+from bpetite.reading.raw import Raw, hash_input, hash_of, read_whole
+from bpetite.reading.recognition import is_marked, is_named_text
 from bpetite.reading.sources import Input
 
 _WAITING = 1
@@ -39,6 +40,13 @@ FORKED = (
     "this process was forked while threads were at work, which it does not have: "
     "the call goes on in the other process only"
 )
+
+
+_SMALL = 1 << 14
+"""A file of so many bytes is small: what each file costs is more than what it takes to read it."""
+
+_MOST_BUNDLED = 256
+"""How many small files are read at once: together at most a batch."""
 
 MOST_THREADS = 256
 """More are of no use to anybody."""
@@ -60,7 +68,19 @@ class Ended:
     """The hash of its bytes, if that was asked for."""
 
 
-Item = tuple[Input, Batch | Ended, int]
+@dataclass(frozen=True)
+class Bundle:
+    """Small files that were read at once, each to its end."""
+
+    sources: Sequence[Input]
+    ended: list[Ended]
+    texts: list[bytes]
+    """The documents of all of them."""
+    counts: list[int]
+    """How many documents each has."""
+
+
+Item = tuple[Input, Batch | Bundle | Ended, int]
 """An input or a part of one, what was read of it, and how many bytes more that took."""
 
 
@@ -72,7 +92,7 @@ def read_all(
     in_order: bool = True,
     hashed: bool = False,
 ) -> Generator[Item, None, None]:
-    """Yield the batches of inputs, and behind those of each that it has ended.
+    """Yield the batches of inputs, and behind those of each that it has ended; of small files, bundles.
 
     Out of order, batches have been checked: what is not text is an error here. In order it is left to the
     caller, for whom the documents of an input are numbered through.
@@ -94,20 +114,47 @@ class _Part:
     source: Input
     whole: Input
     is_last: bool
+    bundled: Sequence[Input] = ()
+    """All the small files that are read at once, of which `source` is the first."""
 
 
 def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterator[_Part]:
+    """Yield parts of large inputs, and small ones that follow each other as one part."""
+    may_bundle = reading.invalid == "error" and reading.hold_out is None
+    bundled: list[Input] = []
     for found in inputs:
+        if may_bundle and _is_small_text(found, reading):
+            bundled.append(found)
+        if bundled and (bundled[-1] is not found or len(bundled) == _MOST_BUNDLED):
+            yield _Part(bundled[0], bundled[0], True, bundled)
+            is_bundled = bundled[-1] is found
+            bundled = []
+            if is_bundled:
+                continue
+        elif bundled:
+            continue
         parts = divide(found, reading) if threads > 1 else [found]
         for number, part in enumerate(parts, 1):
             yield _Part(part, found, number == len(parts))
+    if bundled:
+        yield _Part(bundled[0], bundled[0], True, bundled)
+
+
+def _is_small_text(found: Input, reading: Reading) -> bool:
+    if not found.is_local or found.is_part or not is_named_text(found.name, reading.input_format):
+        return False
+    try:
+        status = found.status()
+    except OSError:
+        return False
+    return status is not None and status.st_size <= _SMALL
 
 
 def _numbered(items: Iterable[Item]) -> Iterator[Item]:
     """Number the documents of an input through, not those of each part."""
     before = read = 0
     for source, made, more in items:
-        if isinstance(made, Ended):
+        if not isinstance(made, Batch):
             before = read = 0
             yield source, made, more
             continue
@@ -128,6 +175,14 @@ class _Reader:
 
     def part(self, part: _Part) -> Iterator[Item]:
         """Yield the batches of a part, and what becomes of an input that ends with it."""
+        if len(part.bundled) > 1:
+            bundle = self._bundle(part.bundled)
+            if bundle is not None:
+                yield part.source, bundle, sum(ended.size for ended in bundle.ended)
+                return
+            for found in part.bundled:
+                yield from self.part(_Part(found, found, True))
+            return
         source, read = part.source, 0
         raw = Raw(source, hashed=self._is_hashed and not source.is_part)
         try:
@@ -143,6 +198,24 @@ class _Reader:
             raise
         if part.is_last:
             yield source, self._ended(source, raw), 0
+
+    def _bundle(self, sources: Sequence[Input]) -> Bundle | None:
+        """Read small files at once, unless one of them may be no text at all."""
+        separator = (self._reading.separator or "").encode("utf-8")
+        bundle = Bundle(sources, [], [], [])
+        for source in sources:
+            content = read_whole(source.name)
+            if is_marked(content):
+                return None
+            texts = content.split(separator) if separator else [content]
+            if separator and not texts[-1]:
+                texts.pop()
+            refuse_invalid(source.name, Batch(texts))
+            bundle.texts.extend(texts)
+            bundle.counts.append(len(texts))
+            digest = hash_of(content) if self._is_hashed else ""
+            bundle.ended.append(Ended(len(content), digest))
+        return bundle
 
     def _ended(self, source: Input, raw: Raw) -> Ended:
         if source.is_part and self._is_hashed:

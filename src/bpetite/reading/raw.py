@@ -103,6 +103,29 @@ class Raw:
         self._file.close()
 
 
+def read_whole(path: str) -> bytes:
+    """Return what a small file holds, whose size must stay as it is."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        size = os.fstat(file).st_size
+        content = block = os.read(file, size + 1)
+        while block and len(content) <= size:
+            block = os.read(file, size + 1)
+            content += block
+    finally:
+        os.close(file)
+    if len(content) != size:
+        raise ValueError(f"{path}: changed while it was read ({size} to {len(content)} bytes)")
+    return content
+
+
+def hash_of(content: bytes) -> str:
+    """Return the hash that inputs are recognised by."""
+    digest = Xxh3128()
+    digest.update(content)
+    return digest.hexdigest()
+
+
 def hash_input(path: str) -> tuple[int, str]:
     """Return the size of a file and the hash that inputs are recognised by."""
     digest, size = Xxh3128(), 0

@@ -41,6 +41,19 @@ _MAGIC = (
 _PARQUET = b"PAR1"
 
 
+def is_named_text(name: str, asked: Format) -> bool:
+    """Whether a file is text, unless it holds what `is_marked` knows."""
+    suffix = os.path.splitext(name.lower())[1]
+    if suffix in _COMPRESSED or suffix in _UNREADABLE:
+        return False
+    return asked == "text" or (asked == "auto" and _FORMATS.get(suffix, "text") == "text")
+
+
+def is_marked(content: bytes) -> bool:
+    """Whether content begins as that of a format does that is no text."""
+    return content.startswith(_PARQUET) or any(magic.match(content) for _, magic in _MAGIC)
+
+
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     """Return an input's format and compression; a name that says other than the content is refused."""
     head = raw.head()

@@ -82,15 +82,22 @@ class Input:
         _, end = self.span or (0, 0)
         return replace(self, span=(end, max(end, self.whole)))
 
+    def status(self) -> os.stat_result | None:
+        """Return what the system says of an ordinary file of this machine; None for other inputs."""
+        if not self.is_local:
+            return None
+        status = os.stat(self.name)
+        return status if stat.S_ISREG(status.st_mode) else None
+
     def size(self) -> int | None:
         """Return its size in bytes (or that of the span), where it can be known without reading it."""
         if self.span is not None:
             return self.span[1] - self.span[0]
+        if self.is_local:
+            status = self.status()
+            return None if status is None else status.st_size
         if self.name == STDIN:
             return None
-        if self.is_local:
-            status = os.stat(self.name)
-            return status.st_size if os.path.isfile(self.name) else None
         system, path = _fsspec().core.url_to_fs(self.name)
         size: int | None = system.info(path).get("size")
         return size
