@@ -1,8 +1,11 @@
 """Training through the public API: options, prefixes, extension, and corpora at the edges."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,7 +248,7 @@ def test_memory_that_the_machine_does_not_have_is_told_before_merging(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(training, "available_memory", lambda: 1_000_000)
-    with pytest.warns(RuntimeWarning, match=r"expected to take 0\.0 GB of memory.*min_count"):
+    with pytest.warns(RuntimeWarning, match=r"expected to take .* MB of memory.*min_count"):
         Tokenizer.train_from_iterator([CORPUS], 300)
     monkeypatch.setattr(training, "available_memory", lambda: None)
     Tokenizer.train_from_iterator([CORPUS], 300)
@@ -254,3 +257,39 @@ def test_memory_that_the_machine_does_not_have_is_told_before_merging(
 def test_available_memory_is_what_the_system_tells() -> None:
     available = training.available_memory()
     assert available is None or available > 0
+
+
+def test_a_memory_limit_of_training_is_met_or_refused_with_what_would_fit(tmp_path: Path) -> None:
+    words = [f"{'x' * 50}{number} " * (1 + number % 4) for number in range(20_000)]
+    counts = Counts.from_iterator(words)
+    with pytest.raises(
+        MemoryError, match=r"expected to take [0-9.]+ MB, and the limit is 1\.0 MB"
+    ) as refused:
+        Tokenizer.train_from_counts(counts, 300, memory_limit="1MB")
+    assert "no min_count up to 1,000 leaves few enough of" in str(refused.value)
+    expected = float(re.search(r"take ([0-9.]+) MB", str(refused.value))[1])  # type: ignore[index]
+    limit = int(16.8e6 + (expected - 16.8) * 0.8e6)
+    with pytest.raises(MemoryError, match="which need about") as refused:
+        Tokenizer.train_from_counts(counts, 300, memory_limit=limit)
+    proposed = re.search(r"min_count (\d+) leaves ([0-9,]+) of ([0-9,]+) distinct", str(refused.value))
+    assert proposed is not None
+    least, left, whole = (int(number.replace(",", "")) for number in proposed.groups())
+    assert whole == len(counts)
+    assert left == sum(count >= least for _, count in counts.items())
+    fits = Tokenizer.train_from_counts(counts, 300, min_count=least, memory_limit=limit)
+    assert fits == Tokenizer.train_from_counts(counts, 300, min_count=least)
+    counts.save(tmp_path / "counts.parquet")
+    frequent = Counts.load(tmp_path / "counts.parquet", min_count=least)
+    assert list(frequent.items()) == [
+        (pretoken, count) for pretoken, count in counts.items() if count >= least
+    ]
+    assert Tokenizer.train_from_counts(frequent, 300, min_count=least) == fits
+
+
+def test_min_count_is_in_occurrences_where_counts_are_loaded(tmp_path: Path) -> None:
+    counts = Counts.from_iterator(["ab", "ab", "cd"]).weighted(Fraction(3, 2))
+    counts.save(tmp_path / "counts.parquet")
+    for least in range(1, 5):
+        loaded = Counts.load(tmp_path / "counts.parquet", min_count=least)
+        kept = [row for row in counts.items() if least == 1 or row[1] >= least * counts.scale]
+        assert list(loaded.items()) == kept

@@ -243,6 +243,9 @@ class CountTable:
     def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return joined pretokens, where each ends, and counts, in the order of bytes."""
 
+    def sizes(self, counts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return, for each of ascending counts, how many pretokens have at least that, and their bytes."""
+
     def visit_sorted(
         self, visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object]
     ) -> None:

@@ -243,8 +243,17 @@ class Counts:
             self._table.visit_sorted(writer.add)
 
     @classmethod
-    def load(cls, path: Path, *, memory_limit: int | str | None = None) -> Counts:
-        """Load a file of counts, checking everything in it."""
+    def load(cls, path: Path, *, min_count: int = 1, memory_limit: int | str | None = None) -> Counts:
+        """Load a file of counts, checking everything in it, without pretokens rarer than `min_count`.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "counts.parquet")
+        ...     Counts.from_iterator(["ab ab", "ab"]).save(path)
+        ...     list(Counts.load(path, min_count=2).items())
+        [(b'ab', 2)]
+        """
+        min_count = integer("min_count", min_count, least=1)
         rules, parts = counts_file.read_counts(path)
         counts = object.__new__(cls)
         counts.pattern, counts.boundaries = rules.pattern, rules.boundaries
@@ -256,8 +265,9 @@ class Counts:
         except ValueError as refused:  # a pattern that the engine cannot scan
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
         counts.limit_memory(memory_limit)
+        least = 1 if min_count == 1 else min_count * rules.scale
         for part in parts:
-            counts._table.add_counts(*part)
+            counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
         return counts
 
     def items(self) -> Iterator[tuple[bytes, int]]:
@@ -308,6 +318,15 @@ class Counts:
         return (
             f"Counts({len(self):,} distinct pretokens, {self.total:,} in all, {self.documents:,} documents)"
         )
+
+
+def _frequent(rows: counts_file.Rows, least: int) -> counts_file.Rows:
+    """Leave out the rows whose count is smaller."""
+    joined, ends, counts = rows
+    kept = counts >= least
+    lengths = np.diff(ends, prepend=np.uint64(0))
+    content = np.frombuffer(joined, np.uint8)[np.repeat(kept, lengths.astype(np.int64))]
+    return content.tobytes(), np.cumsum(lengths[kept], dtype=np.uint64), counts[kept]
 
 
 def default_specials(special_tokens: Sequence[str] | None) -> tuple[str, ...]:

@@ -171,11 +171,18 @@ class Tokenizer:
         min_count: int = 1,
         max_token_length: int | None = None,
         num_threads: int | None = None,
+        memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Tokenizer:
-        """Train on counts; their pattern becomes the tokenizer's."""
+        """Train on counts; their pattern becomes the tokenizer's.
+
+        If merging is expected to take more than `memory_limit` besides the counts, it is refused at once by a
+        `MemoryError` that names a `min_count` that would do.
+        """
         training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
-        return cls._trained(lambda progress: counts, vocab_size, training, num_threads, progress)
+        return cls._trained(
+            lambda progress: counts, vocab_size, training, num_threads, progress, memory_limit
+        )
 
     @classmethod
     def _trained(
@@ -185,11 +192,21 @@ class Tokenizer:
         training: Training,
         num_threads: int | None,
         progress: Progress | bool | None,
+        memory_limit: int | str | None = None,
     ) -> Tokenizer:
         training.planned_tokens(vocab_size)  # A size that cannot be is refused before anything is counted.
         with _shown(progress) as told:
             counts = count(progress=told)
-            return cls(train_vocabulary(counts, vocab_size, training, num_threads=num_threads, progress=told))
+            return cls(
+                train_vocabulary(
+                    counts,
+                    vocab_size,
+                    training,
+                    num_threads=num_threads,
+                    memory_limit=memory_limit,
+                    progress=told,
+                )
+            )
 
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (to shorten a text to so many tokens, see `fit`).

@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from bpetite._engine import train_merges
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Progress
-from bpetite.counts import Counts, default_specials
+from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
@@ -84,9 +85,12 @@ def train_vocabulary(
     training: Training | None = None,
     *,
     num_threads: int | None = None,
+    memory_limit: int | str | None = None,
     progress: Progress | None = None,
 ) -> Vocabulary:
     """Learn merges from counts until the vocabulary has the asked size or no pair is left.
+
+    If merging is expected to take more than `memory_limit` besides the counts, it is refused at once.
 
     >>> train_vocabulary(Counts.from_iterator(["ab ab ab"]), 258).merges
     ((97, 98), (32, 256))
@@ -95,7 +99,8 @@ def train_vocabulary(
     rules, specials = training.dialect, training.special_tokens
     planned = training.planned_tokens(vocab_size)
     _check_counted_by(counts, training)
-    rows = _learn(counts, training, rules.base_bytes(), planned, num_threads, progress)
+    limit = memory_bytes(memory_limit)
+    rows = _learn(counts, training, rules.base_bytes(), planned, num_threads, progress, memory_limit=limit)
     return Vocabulary.from_merges(rows, rules, specials, counts.pattern, training.trained_with)
 
 
@@ -149,6 +154,7 @@ def _learn(
     num_threads: int | None,
     progress: Progress | None,
     prior_merges: NDArray[np.uint32] | None = None,
+    memory_limit: int | None = None,
 ) -> NDArray[np.uint32]:
     """Learn up to `most` tokens; neither their number nor a length comes near what 64 bits hold."""
     longest = training.max_token_length
@@ -164,7 +170,7 @@ def _learn(
         prior_merges=prior_merges,
         num_threads=num_threads,
         progress=progress,
-        expect=_warn_if_more_than_available,
+        expect=partial(_check_memory, counts, training.min_count, memory_limit),
     )
 
 
@@ -176,16 +182,47 @@ def _least_count(min_count: int, counts: Counts) -> int:
     return least
 
 
-def _warn_if_more_than_available(expected: int) -> None:
-    """Tell, before merging, that it is expected to take more memory than there is."""
+_MIN_COUNTS = (2, 3, 5, 10, 20, 50, 100, 1000)
+"""What may be proposed as `min_count`."""
+
+_TABLES = 1 << 24
+"""What merging is expected to take however few pretokens there are."""
+
+
+def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: int) -> None:
+    """Tell, before merging, that it is expected to take more memory than it may (an error) or there is."""
     available = available_memory()
+    if limit is not None and expected > limit:
+        raise MemoryError(
+            f"merging is expected to take {_gigabytes(expected)}, and the limit is {_gigabytes(limit)}; "
+            f"{_what_fits(counts, min_count, expected, limit)}"
+        )
     if available is not None and expected > available:
         warnings.warn(
-            f"merging is expected to take {expected / 1e9:.1f} GB of memory, and there are "
-            f"{available / 1e9:.1f} GB; a higher min_count needs less",
+            f"merging is expected to take {_gigabytes(expected)} of memory, and there are "
+            f"{_gigabytes(available)}; {_what_fits(counts, min_count, expected, available)}",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
+
+
+def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> str:
+    """Say which `min_count` leaves as many pretokens as fit: merging takes what their bytes and ends do."""
+    tried = [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
+    sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
+    whole = sum(sizes[0])
+    for count, (distinct, length) in list(zip(tried, sizes, strict=True))[1:]:
+        needed = _TABLES + (expected - _TABLES) * (distinct + length) // max(whole, 1)
+        if needed <= room:
+            return (
+                f"min_count {count} leaves {distinct:,} of {sizes[0][0]:,} distinct pretokens, "
+                f"which need about {_gigabytes(needed)}"
+            )
+    return f"no min_count up to {_MIN_COUNTS[-1]:,} leaves few enough of {sizes[0][0]:,} distinct pretokens"
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
 
 
 def available_memory() -> int | None:

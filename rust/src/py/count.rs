@@ -146,6 +146,13 @@ impl PyCountTable {
         Ok(show(&visitor, rows)?)
     }
 
+    fn sizes(&self, py: Python<'_>, counts: Vec<u64>) -> PyResult<Vec<(u64, u64)>> {
+        if !counts.is_sorted() {
+            return Err(PyValueError::new_err("counts must ascend"));
+        }
+        Ok(py.detach(|| self.table.sizes(&counts))?)
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(py.detach(|| self.table.distinct())?)
     }

@@ -9,9 +9,15 @@ from bpetite.counts import Counts
 from bpetite.reading.sources import Input, find_inputs
 
 
-def load_counts(arguments: Sequence[str], memory_limit: str | None) -> Counts:
-    """Load files of counts, each with its weight, and add them up."""
-    parts = (_weighted_counts(found, memory_limit) for found in find_inputs(arguments))
+def load_counts(arguments: Sequence[str], memory_limit: str | None, min_count: int = 1) -> Counts:
+    """Load files of counts, each with its weight, and add them up.
+
+    Pretokens rarer than `min_count` may be left out where no other file can add to them.
+    """
+    inputs = find_inputs(arguments)
+    if len(inputs) == 1 and inputs[0].weight == 1:
+        return Counts.load(inputs[0].name, min_count=min_count, memory_limit=memory_limit)
+    parts = (_weighted_counts(found, memory_limit) for found in inputs)
     return Counts.merge(parts, memory_limit=memory_limit)
 
 

@@ -51,6 +51,12 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--max-token-length", type=int, metavar="N", help="make no token longer than this many bytes")
     add_threads(command)
     add_memory_limit(command)
+    add(
+        "--training-memory",
+        metavar="SIZE",
+        help="refuse to merge what is expected to take more than this, such as 8GB, and say what would fit "
+        "(default: warn where the machine has less)",
+    )
     add_quiet(command)
     add_reading(command)
     command.set_defaults(run=run)
@@ -68,7 +74,12 @@ def run(options: argparse.Namespace) -> bytes:
         counts = _counts(options, training, progress)
         tokenizer = Tokenizer(
             train_vocabulary(
-                counts, options.vocab_size, training, num_threads=options.num_threads, progress=progress
+                counts,
+                options.vocab_size,
+                training,
+                num_threads=options.num_threads,
+                memory_limit=options.training_memory,
+                progress=progress,
             )
         )
         tokenizer.save(options.output, overwrite=options.force)
@@ -86,7 +97,7 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
     if options.counts is not None:
-        return load_counts(options.counts, options.memory_limit)
+        return load_counts(options.counts, options.memory_limit, options.min_count)
     return Counts.from_files(
         options.input,
         **training.counting,
