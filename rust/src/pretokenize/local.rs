@@ -1,21 +1,23 @@
 //! What a character's neighbours tell of whether a piece begins at it: an automaton in, relations of atoms out.
 //!
 //! An automaton has to be walked from the start of a text, one character after the other. But what it has come to at
-//! a character hardly ever depends on more than that character, the next one, and whether a piece begins at it:
+//! a character hardly ever depends on more than that character, the next one, and one of few *labels*:
 //!
-//! - Where a piece begins, the state behind its first character is that of the start's one move: always known.
-//! - Elsewhere there is one *usual* state for each two characters, found by walking through a sample.
+//! - A piece begins there: the state behind the character is that of the start's one move.
+//! - None begins there, and the state is the *usual* one of these two characters.
+//! - None begins there, and the state is one of two others, told apart by their labels.
 //!
-//! Supposing the usual state, each three characters (before, at, behind) tell whether a piece begins at the second,
-//! and whether the state behind it is again the usual one. Where it is not, the place is *unsure*, and whoever uses
-//! the rules walks the automaton from the last sure start of a piece. So the sample decides only how often that
-//! happens, never what is found.
+//! The label of a character, and the three from it on, tell the label of the next one. So a text's labels
+//! are what fulfils these relations at every character, once a piece begins at the first: each follows from the one
+//! before. Where the state is none of those with a label, the place is *unsure*, and whoever uses the rules walks the
+//! automaton from the last sure start of a piece. Which states are usual, and which have a label, is learned from a
+//! sample: it decides only how often a place is unsure, never what is found.
 //!
 //! A match may end here and yet go on to a longer one (`\s*[\r\n]+` behind a line end and before blanks). A state that
 //! lives on like that is *left open*: the piece is taken to end, the place is marked as open as long as the state
 //! lives, and if it comes to a match after all, that place is unsure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
 
 use super::automaton::{Automaton, DEAD, Move, START};
 
@@ -25,8 +27,11 @@ const SAMPLE: &str = include_str!("sample.txt");
 /// The most atoms that rules are made for: a set of them has 32 bits.
 pub const MOST_ATOMS: usize = 32;
 
-/// The most states that are left open.
+/// The most states that are left open at one place.
 const MOST_OPEN: usize = 64;
+
+/// The most states that are told apart at one place, with and without labels.
+const MOST_CONFIGS: usize = 64;
 
 /// Where one of so many characters of the sample is unsure, the automaton alone is faster.
 const MOST_UNSURE: usize = 10;
@@ -34,65 +39,89 @@ const MOST_UNSURE: usize = 10;
 /// A set of atoms.
 pub type Set = u32;
 
-/// For two atoms side by side, which ones behind them belong to a relation.
+/// What is told of a character: that a piece begins at it, or in which state the automaton is behind it.
+pub type Label = usize;
+/// A piece begins at it.
+pub const BEGINS: Label = 0;
+pub const USUAL: Label = 1;
+pub const SPECIAL: [Label; 2] = [2, 3];
+/// How many labels there are.
+pub const LABELS: usize = 4;
+/// What is told of a character whose label has to be found by the automaton.
+pub const UNSURE: usize = LABELS;
+/// What is told of a character behind which a state may have been left open.
+pub const OPEN: usize = LABELS + 1;
+/// How many things are told.
+pub const TARGETS: usize = LABELS + 2;
+
+/// For two atoms side by side and the one behind them, whether something holds at the second: surely, surely not, or
+/// it does not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    behind: Vec<Set>,
+    holds: Vec<Set>,
+    fails: Vec<Set>,
 }
 
 impl Relation {
-    /// The relation that nothing belongs to.
-    pub fn new() -> Self {
-        Self { behind: vec![0; MOST_ATOMS * MOST_ATOMS] }
+    fn new() -> Self {
+        Self { holds: vec![0; MOST_ATOMS * MOST_ATOMS], fails: vec![0; MOST_ATOMS * MOST_ATOMS] }
     }
 
-    /// The atoms behind, for the one before and the one at a place.
-    pub fn get(&self, before: u8, at: u8) -> Set {
-        self.behind[usize::from(before) * MOST_ATOMS + usize::from(at)]
+    /// The atoms behind, for the one before and the one at a place, with which it has to hold.
+    pub fn holds(&self, before: u8, at: u8) -> Set {
+        self.holds[place(before, at)]
     }
 
-    fn add(&mut self, before: u8, at: u8, behind: Set) {
-        self.behind[usize::from(before) * MOST_ATOMS + usize::from(at)] |= behind;
+    /// Those with which it must not hold.
+    pub fn fails(&self, before: u8, at: u8) -> Set {
+        self.fails[place(before, at)]
     }
 }
 
-/// The atoms before a place, at it, and behind it.
-type Triple = (u8, u8, u8);
+fn place(before: u8, at: u8) -> usize {
+    usize::from(before) * MOST_ATOMS + usize::from(at)
+}
 
-/// Where pieces begin, as three characters tell it, and a bit for whether one begins at the first of them.
+/// What the character before a place has to be for a relation to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum If {
+    /// Anything.
+    Always,
+    /// One of which this is told.
+    With(usize),
+    /// One at which no piece begins.
+    WithoutBeginning,
+    /// Anything, but a piece has to begin at the place itself.
+    Here,
+}
+
+/// A relation: where it holds, and the character before is as it has to be, something is told of a character.
+pub struct LabelRule {
+    pub target: usize,
+    pub condition: If,
+    pub relation: Relation,
+}
+
+/// The labels of characters, as three of them tell it, and the label of the first.
 pub struct LocalRules {
     /// Whether the pattern matches all text.
     pub covers: bool,
     /// Whether they are so seldom unsure that they are faster than the automaton alone.
     pub pays: bool,
-    /// A piece begins.
-    pub begins: Relation,
-    /// A piece begins if one begins at the character before, and not otherwise.
-    pub begins_with_before: Relation,
-    /// A piece begins if none begins at the character before, and not otherwise.
-    pub begins_without_before: Relation,
-    /// It does not matter whether these rules say that a piece begins.
-    pub indifferent: Relation,
-    /// It is unsure what the automaton does.
-    pub unsure: Relation,
-    /// It is unsure if a piece begins at the character before.
-    pub unsure_with_before: Relation,
-    /// It is unsure if no piece begins at the character before.
-    pub unsure_without_before: Relation,
-    /// A state may have been left open.
-    pub open: Relation,
+    /// How many atoms there are.
+    pub atoms: u8,
+    pub rules: Vec<LabelRule>,
 }
 
 /// What is known behind a character: what the state there does at the next one.
 type Config = Move;
 
-/// Something three characters do, supposing a config before them.
+/// What follows from a config and the atom behind.
 #[derive(Clone, Copy)]
-struct Outcome {
-    begins: bool,
-    unsure: bool,
-    /// A state left open, as it is behind the third character.
-    open: Option<u16>,
+enum Then {
+    Begins,
+    GoesOn(Config),
+    Unsure,
 }
 
 impl LocalRules {
@@ -102,38 +131,22 @@ impl LocalRules {
             return None;
         }
         let sample = Sample::new(automaton);
-        let mut may_stay_open: BTreeSet<u16> = sample.left_open.clone();
-        let (mut best, mut fewest) = Supposition::new(automaton, &sample, &may_stay_open).rules(&sample);
-        for state in &sample.left_open {
-            may_stay_open.remove(state);
-            let (rules, unsure) = Supposition::new(automaton, &sample, &may_stay_open).rules(&sample);
-            if unsure < fewest {
-                (best, fewest) = (rules, unsure);
-            } else {
-                may_stay_open.insert(*state);
-            }
-        }
-        best.pays = fewest <= sample.atoms.len() / MOST_UNSURE;
-        Some(best)
+        let labels = Labels::new(automaton, &sample)?;
+        Some(labels.rules(&sample))
     }
 }
 
-/// What the automaton does in the sample.
+/// What the automaton does in the sample: each character's atom, whether a piece begins at it, and the state behind.
 struct Sample {
     atoms: Vec<u8>,
-    /// Where pieces begin.
     begins: Vec<bool>,
-    /// The state behind each character.
     states: Vec<u16>,
-    /// States that were alive when a piece had ended.
-    left_open: BTreeSet<u16>,
 }
 
 impl Sample {
     fn new(automaton: &Automaton) -> Self {
         let text = SAMPLE.as_bytes();
-        let mut sample =
-            Self { atoms: Vec::new(), begins: Vec::new(), states: Vec::new(), left_open: BTreeSet::new() };
+        let mut sample = Self { atoms: Vec::new(), begins: Vec::new(), states: Vec::new() };
         let mut start = 0;
         while start < text.len() {
             // A gap is no piece that could be learned from; it is unsure by itself.
@@ -147,330 +160,382 @@ impl Sample {
                 sample.states.push(state);
                 position = next;
             }
-            for _ in 0..2 {
-                let (atom, next) = automaton.atom_at(text, position);
-                state = automaton.step(state, atom).next;
-                position = next;
-                if state != DEAD {
-                    sample.left_open.insert(state);
-                }
-            }
             start = end;
         }
         sample
     }
+}
 
-    /// How often there are which three atoms, for whether a piece begins at the first of them.
-    fn seen(&self) -> Seen {
-        let mut seen = Seen { counts: vec![0; 2 * MOST_ATOMS.pow(3)] };
-        for (three, &begins) in self.atoms.windows(3).zip(&self.begins) {
-            seen.counts[Seen::place(begins, three[0], three[1], three[2])] += 1;
-        }
-        seen
+/// Something for each label and two atoms.
+struct Table<T>(Vec<T>);
+
+impl<T: Clone> Table<T> {
+    fn new(value: T) -> Self {
+        Self(vec![value; LABELS * MOST_ATOMS * MOST_ATOMS])
     }
 
-    /// What is seldom in it.
-    fn few(&self) -> usize {
-        self.atoms.len() / 500
+    fn at(&self, label: Label, at: u8, next: u8) -> &T {
+        &self.0[label * MOST_ATOMS * MOST_ATOMS + place(at, next)]
+    }
+
+    fn at_mut(&mut self, label: Label, at: u8, next: u8) -> &mut T {
+        &mut self.0[label * MOST_ATOMS * MOST_ATOMS + place(at, next)]
     }
 }
 
-/// How often three atoms stand side by side.
-struct Seen {
-    counts: Vec<usize>,
+/// A config that is met between characters: how often in the sample, and between which two it is not the usual one.
+struct Met {
+    config: Config,
+    count: usize,
+    unusual: Vec<(u8, u8)>,
 }
 
-impl Seen {
-    fn place(begins: bool, before: u8, at: u8, behind: u8) -> usize {
-        let places = [before, at, behind].into_iter().map(usize::from);
-        places.fold(begins.into(), |place, atom| place * MOST_ATOMS + atom)
-    }
-
-    /// How often there are two atoms and one of a set behind them.
-    fn often(&self, begins: bool, before: u8, at: u8, behind: Set) -> usize {
-        (0..MOST_ATOMS as u8)
-            .filter(|atom| behind >> atom & 1 != 0)
-            .map(|atom| self.counts[Self::place(begins, before, at, atom)])
-            .sum()
-    }
-}
-
-/// What is supposed of the states behind characters, and what follows from it.
-struct Supposition<'a> {
+/// The configs of the labels.
+struct Labels<'a> {
     automaton: &'a Automaton,
+    /// How many atoms there are.
     atoms: u8,
-    /// For each state, whether it may be left open behind a match: it comes to no other one at once.
+    /// For each state, whether it comes to no match at the next character, so that it may be left open.
     settles: Vec<bool>,
-    may_stay_open: &'a BTreeSet<u16>,
-    /// The config where no piece begins, for a character and the next one.
-    usual: Vec<Config>,
+    configs: Table<Option<Config>>,
 }
 
-impl<'a> Supposition<'a> {
-    fn new(automaton: &'a Automaton, sample: &Sample, may_stay_open: &'a BTreeSet<u16>) -> Self {
-        let atoms = automaton.alphabet.count as u8;
-        let settles = (0..automaton.states as u16).map(|state| {
-            let characters = 0..automaton.alphabet.end;
-            may_stay_open.contains(&state)
-                && !characters.into_iter().any(|at| automaton.step(state, at).matched)
-        });
+impl<'a> Labels<'a> {
+    fn new(automaton: &'a Automaton, sample: &Sample) -> Option<Self> {
+        let characters = automaton.alphabet.end;
+        let settles = (0..automaton.states as u16)
+            .map(|state| (0..characters).all(|at| !automaton.step(state, at).matched));
         let settles = settles.collect();
-        let mut this = Self { automaton, atoms, settles, may_stay_open, usual: Vec::new() };
-        let mut seen: BTreeMap<(u8, u8, Config), usize> = BTreeMap::new();
+        let atoms = automaton.alphabet.count as u8;
+        let mut this = Self { automaton, atoms, settles, configs: Table::new(None) };
+        for (at, next) in this.pairs() {
+            let state = automaton.step(START, at).next;
+            *this.configs.at_mut(BEGINS, at, next) = Some(this.settle(automaton.step(state, next)).0);
+        }
+        this.choose(sample)?;
+        Some(this)
+    }
+
+    /// Give labels to the configs that the automaton comes to: at each two characters to the one that the sample has
+    /// most often, and to two others; the same ones everywhere, if that can be.
+    fn choose(&mut self, sample: &Sample) -> Option<()> {
+        let mut known = self.possible()?;
         for (place, two) in sample.atoms.windows(2).enumerate().filter(|(place, _)| !sample.begins[*place]) {
-            let (config, _) = this.settle(automaton.step(sample.states[place], two[1]));
-            *seen.entry((two[0], two[1], config)).or_default() += 1;
-        }
-        let mut usual: BTreeMap<(u8, u8), (usize, Config)> = BTreeMap::new();
-        for ((at, next, config), count) in seen {
-            let best = usual.entry((at, next)).or_insert((count, config));
-            if count > best.0 {
-                *best = (count, config);
+            let (config, _) = self.settle(self.automaton.step(sample.states[place], two[1]));
+            let known = &mut known[self::place(two[0], two[1])];
+            if let Some((_, count)) = known.iter_mut().find(|(known, _)| *known == config) {
+                *count += 1;
             }
         }
-        for at in 0..atoms {
-            let state = this.state_inside_a_piece(at);
-            for next in 0..atoms {
-                let known = usual.get(&(at, next)).map(|(_, config)| *config);
-                this.usual.push(known.unwrap_or_else(|| this.settle(automaton.step(state, next)).0));
+        let mut all: Vec<Met> = Vec::new();
+        for (at, next) in self.pairs() {
+            for &(config, count) in &known[place(at, next)] {
+                match all.iter_mut().find(|met| met.config == config) {
+                    Some(met) => met.count += count,
+                    None => all.push(Met { config, count, unusual: Vec::new() }),
+                }
             }
         }
-        this
-    }
-
-    /// A state behind a character that is not the first of its piece, for characters that are not in the sample.
-    fn state_inside_a_piece(&self, at: u8) -> u16 {
-        let first = |atom| self.automaton.step(START, atom).next;
-        let after = |atom| self.automaton.step(first(atom), at).next;
-        let others = (0..self.atoms).map(after).find(|state| *state != DEAD);
-        if after(at) != DEAD { after(at) } else { others.unwrap_or_else(|| first(at)) }
-    }
-
-    fn config(&self, begins: bool, at: u8, next: u8) -> (Config, Option<u16>) {
-        if begins {
-            return self.settle(self.automaton.step(self.automaton.step(START, at).next, next));
+        for (at, next) in self.pairs() {
+            let known = &known[place(at, next)];
+            let total = |config: Config| all.iter().find(|met| met.config == config).map(|met| met.count);
+            let usual = known.iter().copied().max_by_key(|&(config, count)| (count, total(config), config));
+            let Some((usual, _)) = usual else { continue };
+            *self.configs.at_mut(USUAL, at, next) = Some(usual);
+            for (config, _) in known.iter().filter(|(config, _)| *config != usual) {
+                if let Some(met) = all.iter_mut().find(|met| met.config == *config) {
+                    met.unusual.push((at, next));
+                }
+            }
         }
-        (self.usual[usize::from(at) * usize::from(self.atoms) + usize::from(next)], None)
+        all.sort_by_key(|met| (Reverse(met.count), met.config));
+        for Met { config, unusual, .. } in all {
+            let taken = |label: &Label| {
+                unusual.iter().filter(|(at, next)| self.configs.at(*label, *at, *next).is_some()).count()
+            };
+            let mut labels = SPECIAL;
+            labels.sort_by_key(taken);
+            for (at, next) in unusual {
+                let is_free = |label: &&Label| self.configs.at(**label, at, next).is_none();
+                if let Some(&label) = labels.iter().find(is_free) {
+                    *self.configs.at_mut(label, at, next) = Some(config);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// For each two characters, the configs that may be known where no piece begins at the first.
+    fn possible(&self) -> Option<Vec<Vec<(Config, usize)>>> {
+        let mut known: Vec<Vec<(Config, usize)>> = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
+        let begins = |(at, next)| Some((at, next, (*self.configs.at(BEGINS, at, next))?));
+        let mut fresh: Vec<(u8, u8, Config)> = self.pairs().filter_map(begins).collect();
+        while let Some((_, at, config)) = fresh.pop() {
+            for behind in 0..self.atoms {
+                let (Then::GoesOn(then), _) = self.then(config, behind) else { continue };
+                let known = &mut known[place(at, behind)];
+                if known.iter().all(|(known, _)| *known != then) {
+                    known.push((then, 0));
+                    fresh.push((at, behind, then));
+                }
+                if known.len() > MOST_CONFIGS {
+                    return None;
+                }
+            }
+        }
+        Some(known)
     }
 
     /// The same config, in which a state that lives on behind a match without coming to another one at once is left
-    /// open, if it may be.
+    /// open.
     fn settle(&self, config: Config) -> (Config, Option<u16>) {
-        if config.matched && self.settles[usize::from(config.next)] {
+        if config.matched && self.settles[usize::from(config.next)] && config.next != DEAD {
             return (Move { next: DEAD, ..config }, Some(config.next));
         }
         (config, None)
     }
 
-    /// What three characters do, if the config behind the first is the one supposed.
-    fn outcome(&self, (before, at, behind): Triple, begins_before: bool) -> Outcome {
-        let sure = |begins, open| Outcome { begins, unsure: false, open };
-        let unsure = Outcome { begins: false, unsure: true, open: None };
-        let (config, _) = self.config(begins_before, before, at);
+    /// What follows from a config at the character behind it, and a state left open there.
+    fn then(&self, config: Config, behind: u8) -> (Then, Option<u16>) {
         if config.next == DEAD {
-            return if config.matched { sure(true, self.config(true, at, behind).1) } else { unsure };
+            return (if config.matched { Then::Begins } else { Then::Unsure }, None);
         }
         let then = self.automaton.step(config.next, behind);
         if then.matched || !config.matched {
             let (then, open) = self.settle(then);
-            let as_supposed = then == self.config(false, at, behind).0;
             let lives = then.matched || then.next != DEAD;
-            return if as_supposed && lives { sure(false, open) } else { unsure };
+            return if lives { (Then::GoesOn(then), open) } else { (Then::Unsure, None) };
         }
         // The match has ended, unless the state comes to a longer one.
-        match then.next {
-            DEAD => sure(true, self.config(true, at, behind).1),
-            state if self.may_stay_open.contains(&state) => sure(true, Some(state)),
-            _ => unsure,
+        (Then::Begins, (then.next != DEAD).then_some(then.next))
+    }
+
+    /// What three characters and the first one's label tell of the second: its label, or that it is unsure; and a state
+    /// that is left open.
+    fn outcome(&self, label: Label, before: u8, at: u8, behind: u8) -> (usize, Option<u16>) {
+        let Some(config) = *self.configs.at(label, before, at) else { return (UNSURE, None) };
+        match self.then(config, behind) {
+            (Then::Unsure, _) => (UNSURE, None),
+            (Then::Begins, open) => (BEGINS, open),
+            (Then::GoesOn(then), open) => {
+                let is = |label: &Label| *self.configs.at(*label, at, behind) == Some(then);
+                let label = (USUAL..LABELS).find(is);
+                (label.unwrap_or(UNSURE), open.filter(|_| label.is_some()))
+            }
         }
     }
 
-    /// The rules, and how often they are unsure in the sample.
-    fn rules(&self, sample: &Sample) -> (LocalRules, usize) {
+    /// The state that is left open where a piece begins.
+    fn opened_by_beginning(&self, at: u8, next: u8) -> Option<u16> {
+        self.settle(self.automaton.step(self.automaton.step(START, at).next, next)).1
+    }
+
+    /// All two atoms that can stand side by side, the end of the text behind the last one.
+    fn pairs(&self) -> impl Iterator<Item = (u8, u8)> + use<> {
+        let (atoms, end) = (self.atoms, self.automaton.alphabet.end);
+        (0..atoms).filter(move |&at| at != end).flat_map(move |at| (0..atoms).map(move |next| (at, next)))
+    }
+
+    /// All three atoms that can stand side by side, the first two of them characters.
+    fn triples(&self) -> impl Iterator<Item = (u8, u8, u8)> + use<> {
+        let (atoms, end) = (self.atoms, self.automaton.alphabet.end);
+        let pairs = self.pairs().filter(move |(before, at)| *before < end && *at != end);
+        pairs.flat_map(move |(before, at)| (0..atoms).map(move |behind| (before, at, behind)))
+    }
+
+    /// The rules.
+    fn rules(&self, sample: &Sample) -> LocalRules {
         let open = OpenStates::new(self);
-        let reached = self.reached(&open);
-        let everything = everything(self.atoms);
-        let mut rules = LocalRules {
-            covers: self.automaton.matches_all_text(),
-            pays: true,
-            begins: Relation::new(),
-            begins_with_before: Relation::new(),
-            begins_without_before: Relation::new(),
-            indifferent: Relation::new(),
-            unsure: Relation::new(),
-            unsure_with_before: Relation::new(),
-            unsure_without_before: Relation::new(),
-            open: Relation::new(),
-        };
-        let seen = sample.seen();
-        let mut unsure_in_sample = 0;
-        for (before, at) in self.pairs() {
-            let [without, with] = [false, true].map(|begins| {
-                let mut says = self.says(before, at, begins, &open);
-                let reached = reached.contains(&(begins, before, at));
-                if !reached {
-                    return Says { begins: 0, unsure: 0, matters: 0 };
-                }
-                let often = |behind| seen.often(begins, before, at, behind);
-                // One rule for whatever is behind is simpler; it may cost little.
-                if says.unsure != 0 && often(everything & !says.unsure) <= sample.few() {
-                    says.unsure = everything;
-                }
-                unsure_in_sample += often(says.unsure);
-                says.matters &= !says.unsure;
-                says
-            });
-            rules.add(before, at, with, without, everything);
-        }
-        for (before, at) in self.pairs() {
-            let left_open = (0..self.atoms).filter(|&behind| open.any(at, behind));
-            rules.open.add(before, at, left_open.fold(0, |set, behind| set | 1 << behind));
-        }
-        (rules, unsure_in_sample)
-    }
-
-    /// What two characters, and each one behind them, do.
-    fn says(&self, before: u8, at: u8, begins_before: bool, open: &OpenStates) -> Says {
-        let mut says = Says { begins: 0, unsure: 0, matters: everything(self.atoms) };
-        for behind in 0..self.atoms {
-            let outcome = self.outcome((before, at, behind), begins_before);
-            let unsure = outcome.unsure || open.contradict((before, at, behind), begins_before);
-            says.unsure |= Set::from(unsure) << behind;
-            says.begins |= Set::from(outcome.begins) << behind;
-        }
-        says
-    }
-
-    /// For whether a piece begins at a character, that character and the next one: whether the automaton gets there
-    /// without being unsure on the way.
-    fn reached(&self, open: &OpenStates) -> BTreeSet<(bool, u8, u8)> {
-        let mut reached = BTreeSet::new();
+        let reached = self.reached();
+        let mut rules = Rules::new();
         for triple @ (before, at, behind) in self.triples() {
-            reached.insert((true, before, at));
-            for begins in [false, true] {
-                let outcome = self.outcome(triple, begins);
-                if !outcome.begins && !outcome.unsure && !open.contradict(triple, begins) {
-                    reached.insert((false, at, behind));
+            let mut outcomes = [None; LABELS];
+            let mut opens = false;
+            for label in (0..LABELS).filter(|&label| *reached.at(label, before, at)) {
+                let (target, open) = self.outcome(label, before, at, behind);
+                outcomes[label] = Some(target);
+                opens |= open.is_some();
+            }
+            rules.add_labels(triple, outcomes);
+            let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
+            rules.add_one(triple, (OPEN, If::Always), opens);
+            rules.add_one(triple, (OPEN, If::With(OPEN)), has(&open.stays));
+            rules.add_one(triple, (UNSURE, If::With(OPEN)), has(&open.matches));
+        }
+        // A text may begin with any character.
+        for (at, behind) in self.pairs() {
+            let opens = self.opened_by_beginning(at, behind).is_some();
+            for before in 0..=self.automaton.alphabet.end {
+                rules.add_one((before, at, behind), (OPEN, If::Here), opens);
+            }
+        }
+        LocalRules {
+            covers: self.automaton.matches_all_text(),
+            pays: self.unsure(sample, &open) <= sample.atoms.len() / MOST_UNSURE,
+            atoms: self.atoms,
+            rules: rules.used(),
+        }
+    }
+
+    /// Which labels can be sure.
+    fn reached(&self) -> Table<bool> {
+        let mut reached = Table::new(false);
+        let mut fresh: Vec<(Label, u8, u8)> = self.pairs().map(|(at, next)| (BEGINS, at, next)).collect();
+        while let Some((label, before, at)) = fresh.pop() {
+            if std::mem::replace(reached.at_mut(label, before, at), true) || at == self.automaton.alphabet.end
+            {
+                continue;
+            }
+            for behind in 0..self.atoms {
+                let (target, _) = self.outcome(label, before, at, behind);
+                if target != UNSURE && target != BEGINS {
+                    fresh.push((target, at, behind));
                 }
             }
         }
         reached
     }
 
-    /// All two atoms that can stand side by side.
-    fn pairs(&self) -> impl Iterator<Item = (u8, u8)> {
-        let (atoms, characters) = (self.atoms, self.automaton.alphabet.end);
-        let final_line_feed = self.automaton.alphabet.final_line_feed;
-        (0..characters).flat_map(move |before| {
-            (0..atoms).filter(move |&at| at < characters || at == final_line_feed).map(move |at| (before, at))
-        })
-    }
-
-    /// All three atoms that can stand side by side.
-    fn triples(&self) -> impl Iterator<Item = Triple> {
-        let atoms = self.atoms;
-        self.pairs().flat_map(move |(before, at)| (0..atoms).map(move |behind| (before, at, behind)))
-    }
-}
-
-/// What is so at a place, for each atom behind it.
-struct Says {
-    begins: Set,
-    unsure: Set,
-    /// Where it matters what `begins` says.
-    matters: Set,
-}
-
-/// All atoms.
-fn everything(atoms: u8) -> Set {
-    Set::MAX >> (MOST_ATOMS - usize::from(atoms))
-}
-
-impl LocalRules {
-    /// Add what is so between two atoms, if a piece begins at the first and if not.
-    fn add(&mut self, before: u8, at: u8, with: Says, without: Says, everything: Set) {
-        self.unsure.add(before, at, with.unsure & without.unsure);
-        self.unsure_with_before.add(before, at, with.unsure & !without.unsure);
-        self.unsure_without_before.add(before, at, without.unsure & !with.unsure);
-        self.indifferent.add(before, at, everything & !(with.matters | without.matters));
-        let [begins, not] =
-            [!0, 0].map(|value| [&with, &without].map(|says| says.matters & !(says.begins ^ value)));
-        // One rule for whatever is behind, if one fits.
-        let [begins_with, begins_without] = begins;
-        let [not_with, not_without] = not;
-        if begins_with | begins_without == 0 {
-        } else if not_with | not_without == 0 {
-            self.begins.add(before, at, everything);
-        } else if not_with | begins_without == 0 {
-            self.begins_with_before.add(before, at, everything);
-        } else if begins_with | not_without == 0 {
-            self.begins_without_before.add(before, at, everything);
-        } else {
-            let begins = begins_with | begins_without;
-            let not = not_with | not_without;
-            self.begins.add(before, at, begins & !not);
-            self.begins_with_before.add(before, at, begins_with & not_without);
-            self.begins_without_before.add(before, at, begins_without & not_with);
+    /// How many characters of the sample are unsure.
+    fn unsure(&self, sample: &Sample, open: &OpenStates) -> usize {
+        let (mut label, mut unsure, mut is_open) = (BEGINS, 0, false);
+        for (index, three) in sample.atoms.windows(3).enumerate() {
+            let [before, at, behind] = [three[0], three[1], three[2]];
+            let (mut target, mut opens) = (UNSURE, false);
+            if label != UNSURE {
+                let (found, open) = self.outcome(label, before, at, behind);
+                (target, opens) = (found, open.is_some());
+            }
+            opens |= sample.begins[index + 1] && self.opened_by_beginning(at, behind).is_some();
+            let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
+            if is_open && has(&open.matches) {
+                target = UNSURE;
+            }
+            is_open = opens || is_open && has(&open.stays);
+            unsure += usize::from(target == UNSURE);
+            label = if sample.begins[index + 1] { BEGINS } else { target };
         }
+        unsure
     }
 }
 
-/// The states that may be open, for whether a piece begins at a character, that character, and the next one: each as
-/// it is behind the next one.
-struct OpenStates<'a> {
-    supposed: &'a Supposition<'a>,
-    sets: BTreeMap<(bool, u8, u8), BTreeSet<u16>>,
-    /// Whether there are so many that none may be trusted.
-    too_many: bool,
+/// The states that may be open at two characters side by side: each as it is behind the second one.
+struct OpenStates {
+    states: Vec<Vec<u16>>,
+    /// The atoms behind at which one of them comes to a match, and those at which one lives on.
+    matches: Vec<Set>,
+    stays: Vec<Set>,
 }
 
-impl<'a> OpenStates<'a> {
-    fn new(supposed: &'a Supposition<'a>) -> Self {
-        let mut this = Self { supposed, sets: BTreeMap::new(), too_many: false };
-        let mut changed = Vec::new();
-        for triple @ (_, at, behind) in supposed.triples() {
-            for begins in [false, true] {
-                let outcome = supposed.outcome(triple, begins);
-                if let Some(state) = outcome.open {
-                    this.leave_open((outcome.begins, at, behind), state, &mut changed);
+impl OpenStates {
+    fn new(labels: &Labels) -> Self {
+        let none = vec![0; MOST_ATOMS * MOST_ATOMS];
+        let states = vec![Vec::new(); MOST_ATOMS * MOST_ATOMS];
+        let mut this = Self { states, matches: none.clone(), stays: none };
+        let mut fresh = Vec::new();
+        for (before, at, behind) in labels.triples() {
+            for label in 0..LABELS {
+                if let (_, Some(state)) = labels.outcome(label, before, at, behind) {
+                    this.leave_open((at, behind), state, &mut fresh);
                 }
             }
         }
-        for at in 0..supposed.automaton.alphabet.end {
-            for behind in 0..supposed.atoms {
-                if let (_, Some(state)) = supposed.config(true, at, behind) {
-                    this.leave_open((true, at, behind), state, &mut changed);
-                }
+        for (at, next) in labels.pairs() {
+            if let Some(state) = labels.opened_by_beginning(at, next) {
+                this.leave_open((at, next), state, &mut fresh);
             }
         }
-        while let Some(((begins, before, at), state)) = changed.pop() {
-            for behind in 0..supposed.atoms {
-                let outcome = supposed.outcome((before, at, behind), begins);
-                let to = supposed.automaton.step(state, behind);
-                if !outcome.unsure && !to.matched && to.next != DEAD {
-                    this.leave_open((outcome.begins, at, behind), to.next, &mut changed);
+        while let Some(((before, at), state)) = fresh.pop() {
+            for behind in 0..labels.atoms {
+                let to = labels.automaton.step(state, behind);
+                if to.matched {
+                    this.matches[place(before, at)] |= 1 << behind;
+                } else if to.next != DEAD {
+                    this.stays[place(before, at)] |= 1 << behind;
+                    this.leave_open((at, behind), to.next, &mut fresh);
                 }
             }
         }
         this
     }
 
-    fn leave_open(&mut self, place: (bool, u8, u8), state: u16, changed: &mut Vec<((bool, u8, u8), u16)>) {
-        let states = self.sets.entry(place).or_default();
-        if states.len() < MOST_OPEN && states.insert(state) {
-            changed.push((place, state));
+    fn leave_open(&mut self, (at, next): (u8, u8), state: u16, fresh: &mut Vec<((u8, u8), u16)>) {
+        let states = &mut self.states[place(at, next)];
+        if states.len() == MOST_OPEN {
+            // None can be trusted.
+            self.matches[place(at, next)] = Set::MAX;
+            self.stays[place(at, next)] = Set::MAX;
+        } else if !states.contains(&state) {
+            states.push(state);
+            fresh.push(((at, next), state));
         }
-        self.too_many |= states.len() == MOST_OPEN;
+    }
+}
+
+/// The relations of everything that is told, for everything that the character before may have to be.
+struct Rules(Vec<LabelRule>);
+
+impl Rules {
+    fn new() -> Self {
+        let with = (0..LABELS).map(If::With);
+        let conditions: Vec<If> = [If::Always, If::WithoutBeginning].into_iter().chain(with).collect();
+        let of_labels = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE]
+            .into_iter()
+            .flat_map(|target| conditions.iter().map(move |&condition| (target, condition)));
+        let of_open =
+            [(OPEN, If::Always), (OPEN, If::Here), (OPEN, If::With(OPEN)), (UNSURE, If::With(OPEN))];
+        let rule = |(target, condition)| LabelRule { target, condition, relation: Relation::new() };
+        Self(of_labels.chain(of_open).map(rule).collect())
     }
 
-    /// Whether a state that may be open comes to a match.
-    fn contradict(&self, (before, at, behind): Triple, begins_before: bool) -> bool {
-        let matched = |state: &u16| self.supposed.automaton.step(*state, behind).matched;
-        self.too_many
-            || self.sets.get(&(begins_before, before, at)).is_some_and(|states| states.iter().any(matched))
+    /// Add what three characters tell for each label of the first that it may have. A label is of no use where it is
+    /// unsure which one it is.
+    fn add_labels(&mut self, triple: (u8, u8, u8), targets: [Option<usize>; LABELS]) {
+        for target in [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE] {
+            let holds = targets.map(|found| found == Some(target));
+            let fails = targets.map(|found| found.is_some_and(|other| other != target && other != UNSURE));
+            self.add(triple, target, holds, fails);
+        }
     }
 
-    fn any(&self, at: u8, next: u8) -> bool {
-        [false, true].iter().any(|&begins| self.sets.contains_key(&(begins, at, next)))
+    /// Add whether something is told on one condition.
+    fn add_one(&mut self, (before, at, behind): (u8, u8, u8), (target, condition): (usize, If), holds: bool) {
+        let is_meant = |rule: &&mut LabelRule| rule.target == target && rule.condition == condition;
+        if let Some(LabelRule { relation, .. }) = self.0.iter_mut().find(is_meant) {
+            let sets = if holds { &mut relation.holds } else { &mut relation.fails };
+            sets[place(before, at)] |= 1 << behind;
+        }
+    }
+
+    /// Add for which labels of the first character something is told, and for which it is not.
+    fn add(
+        &mut self,
+        (before, at, behind): (u8, u8, u8),
+        target: usize,
+        holds: [bool; LABELS],
+        fails: [bool; LABELS],
+    ) {
+        let others = |labels: &[bool; LABELS]| labels[BEGINS + 1..].contains(&true);
+        let always = !fails.contains(&true);
+        let without_beginning = !always && others(&holds) && !others(&fails);
+        for rule in self.0.iter_mut().filter(|rule| rule.target == target) {
+            let (holds, fails) = match rule.condition {
+                If::Always => (always && holds.contains(&true), !always),
+                If::WithoutBeginning => (without_beginning, others(&fails)),
+                If::With(OPEN) | If::Here => continue,
+                If::With(label) => {
+                    let told_already = always || without_beginning && label != BEGINS;
+                    (holds[label] && !told_already, fails[label])
+                }
+            };
+            rule.relation.holds[place(before, at)] |= Set::from(holds) << behind;
+            rule.relation.fails[place(before, at)] |= Set::from(fails) << behind;
+        }
+    }
+
+    /// Those that hold anywhere.
+    fn used(self) -> Vec<LabelRule> {
+        let used = |rule: &LabelRule| rule.relation.holds.iter().any(|behind| *behind != 0);
+        self.0.into_iter().filter(used).collect()
     }
 }

@@ -4,6 +4,10 @@
 //! members. Eight terms are a bit each in three small tables, so that three look-ups and an AND tell for 64
 //! characters at once which of them are fulfilled.
 //!
+//! The rules ask for the label of the character before. So labels are passed on from each character to the next one, for
+//! all characters of a window at once, until nothing changes any more; two or three times are nearly always enough. What
+//! follows from the label of the first character is then right for all of them.
+//!
 //! Where the rules are unsure, the automaton is walked from the last sure start of a piece until one begins where the
 //! masks say so, too: from there on they are right.
 //!
@@ -12,7 +16,9 @@
 
 use super::Batch;
 use super::automaton::{Automaton, Found};
-use super::local::{LocalRules, MOST_ATOMS, Relation, Set};
+use super::local::{
+    BEGINS, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
+};
 use super::vectors::{ATOMS, Instructions, Nearby, Portable, Terms, Vectors};
 
 /// How many words of 64 bytes a window has.
@@ -30,15 +36,15 @@ type Bits = [u64; WORDS];
 
 const NONE: Bits = [0; WORDS];
 
-/// The relations, by their places in arrays.
-const BEGINS: usize = 0;
-const BEGINS_WITH_BEFORE: usize = 1;
-const BEGINS_WITHOUT_BEFORE: usize = 2;
-const UNSURE: usize = 3;
-const UNSURE_WITH_BEFORE: usize = 4;
-const UNSURE_WITHOUT_BEFORE: usize = 5;
-const OPEN: usize = 6;
-const RELATIONS: usize = 7;
+/// The labels that there are masks of: the usual one is that of all other characters.
+const LABELLED: [usize; 3] = [BEGINS, SPECIAL[0], SPECIAL[1]];
+
+/// How many times labels are passed on within a window, from each character to the next one: what is not told then is
+/// as unsure as if there were no rule for it.
+const MOST_ROUNDS: usize = 6;
+
+/// Room for all relations that there may be rules of, and a power of two, so that the compiler sees that an index fits.
+const MOST_RELATIONS: usize = 32;
 
 /// Finds the starts of pieces by masks.
 pub struct MaskScanner {
@@ -46,9 +52,32 @@ pub struct MaskScanner {
     /// Whether the pattern matches all text.
     covers: bool,
     eights: Vec<Eight>,
-    /// Which relations have terms.
-    used: [bool; RELATIONS],
+    /// For everything that is told, the relation that tells it without asking for the character before.
+    always: [Option<usize>; TARGETS],
+    /// The rules for labels that ask for the label of the character before.
+    passed_on: Vec<Link>,
+    /// For each special label, the relation that passes it on to the next character.
+    stays: [Option<usize>; SPECIAL.len()],
+    /// The other rules for what is unsure.
+    unsure: Vec<Link>,
+    /// What is open where a piece begins, what stays open, and where that comes to a match.
+    opens_here: Option<usize>,
+    stays_open: Option<usize>,
+    contradicts: Option<usize>,
+    /// Whether a state may be left open.
+    opens: bool,
 }
+
+/// A rule: its relation, what it tells, and which of the masks of characters before has to have a bit for it.
+#[derive(Clone, Copy)]
+struct Link {
+    relation: usize,
+    target: usize,
+    before: usize,
+}
+
+/// The mask of characters before at which no piece begins; those of labels are in the order of these.
+const NO_BEGINNING: usize = LABELS;
 
 /// Eight terms, and the relations that some of them belong to.
 struct Eight {
@@ -59,25 +88,43 @@ struct Eight {
 impl MaskScanner {
     /// The scanner of some rules, unless they have too many terms.
     pub fn new(rules: &LocalRules) -> Option<Self> {
-        let nothing = Relation::new();
-        let relations = [
-            terms(&rules.begins, &rules.indifferent),
-            terms(&rules.begins_with_before, &rules.indifferent),
-            terms(&rules.begins_without_before, &rules.indifferent),
-            terms(&rules.unsure, &nothing),
-            terms(&rules.unsure_with_before, &nothing),
-            terms(&rules.unsure_without_before, &nothing),
-            terms(&rules.open, &nothing),
-        ];
-        let used = relations.each_ref().map(|terms| !terms.is_empty());
-        let all: Vec<(usize, Term)> = relations
-            .into_iter()
+        let relations = rules.rules.iter().map(|rule| &rule.relation);
+        let terms: Vec<(usize, Term)> = relations
             .enumerate()
-            .flat_map(|(relation, terms)| terms.into_iter().map(move |term| (relation, term)))
+            .flat_map(|(index, relation)| {
+                terms(relation, rules.atoms).into_iter().map(move |term| (index, term))
+            })
             .collect();
-        let eights: Vec<Eight> = all.chunks(8).map(Eight::new).collect();
-        let instructions = Instructions::this();
-        (eights.len() <= MOST_EIGHTS).then_some(Self { instructions, covers: rules.covers, eights, used })
+        let find = |target, condition| {
+            rules.rules.iter().position(|rule| (rule.target, rule.condition) == (target, condition))
+        };
+        let links = |targets: &[usize]| -> Vec<Link> {
+            let link = |(relation, rule): (usize, &LabelRule)| {
+                let before = match rule.condition {
+                    If::With(label) if label < LABELS => label,
+                    If::WithoutBeginning => NO_BEGINNING,
+                    If::With(_) | If::Always | If::Here => return None,
+                };
+                let stays = rule.condition == If::With(rule.target) && rule.target != BEGINS;
+                let wanted = targets.contains(&rule.target) && !stays;
+                wanted.then_some(Link { relation, target: rule.target, before })
+            };
+            rules.rules.iter().enumerate().filter_map(link).collect()
+        };
+        let scanner = Self {
+            instructions: Instructions::this(),
+            covers: rules.covers,
+            eights: terms.chunks(8).map(Eight::new).collect(),
+            always: std::array::from_fn(|target| find(target, If::Always)),
+            passed_on: links(&LABELLED),
+            stays: SPECIAL.map(|label| find(label, If::With(label))),
+            unsure: links(&[UNSURE]),
+            opens_here: find(OPEN, If::Here),
+            stays_open: find(OPEN, If::With(OPEN)),
+            contradicts: find(UNSURE, If::With(OPEN)),
+            opens: rules.rules.iter().any(|rule| rule.target == OPEN),
+        };
+        (scanner.eights.len() <= MOST_EIGHTS).then_some(scanner)
     }
 
     /// Scan as another machine would, which this one has to be able to.
@@ -128,39 +175,64 @@ struct Term {
     behind: Set,
 }
 
-/// Terms that together are a relation: one for each of what may be behind and what may be before. Where it is
-/// indifferent whether the relation holds, whatever needs fewer terms is taken.
-fn terms(relation: &Relation, indifferent: &Relation) -> Vec<Term> {
-    let atoms = MOST_ATOMS as u8;
-    let mut behinds: Vec<Set> = Vec::new();
+/// Terms that together are a relation: again and again one that holds where the most is left to be told, widened as
+/// far as it may hold.
+fn terms(relation: &Relation, atoms: u8) -> Vec<Term> {
+    let mut left: Vec<(u8, u8, Set)> = Vec::new();
     for before in 0..atoms {
-        for at in 0..atoms {
-            let behind = relation.get(before, at);
-            if behind != 0 && !behinds.contains(&behind) {
-                behinds.push(behind);
-            }
-        }
+        left.extend((0..atoms).map(|at| (before, at, relation.holds(before, at))));
     }
     let mut terms = Vec::new();
-    for behind in behinds {
-        // Which befores the members of a group need, and which of them they all allow.
-        let mut groups: Vec<(Set, Set, Set)> = Vec::new();
-        for at in 0..atoms {
-            let befores = |fits: &dyn Fn(u8) -> bool| {
-                (0..atoms).filter(|&before| fits(before)).fold(0, |set: Set, before| set | 1 << before)
-            };
-            let needed = befores(&|before| relation.get(before, at) == behind);
-            let allowed = needed | befores(&|before| behind & !indifferent.get(before, at) == 0);
-            let fits = |group: &&mut (Set, Set, Set)| (group.0 | needed) & !(group.1 & allowed) == 0;
-            match groups.iter_mut().find(fits) {
-                _ if needed == 0 => {}
-                Some(group) => *group = (group.0 | needed, group.1 & allowed, group.2 | 1 << at),
-                None => groups.push((needed, allowed, 1 << at)),
+    loop {
+        left.retain(|(.., behind)| *behind != 0);
+        let Some(&(before, at, behind)) = left.first() else { return terms };
+        let told = |term: &Term| -> u32 {
+            let within = |before: u8, at: u8| term.before >> before & term.at >> at & 1 != 0;
+            let told =
+                left.iter().map(
+                    |&(before, at, behind)| {
+                        if within(before, at) { (behind & term.behind).count_ones() } else { 0 }
+                    },
+                );
+            told.sum()
+        };
+        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
+        let allowed = all & !relation.fails(before, at);
+        let narrow = Term { before: 1 << before, at: 1 << at, behind };
+        let wide = Term { behind: allowed, ..narrow };
+        let ways = [(narrow, true), (narrow, false), (wide, true), (wide, false)];
+        let ways = ways.map(|(term, before_first)| term.widened(relation, atoms, before_first));
+        let Some(best) = ways.into_iter().max_by_key(told) else { return terms };
+        for (before, at, behind) in &mut left {
+            if best.before >> *before & best.at >> *at & 1 != 0 {
+                *behind &= !best.behind;
             }
         }
-        terms.extend(groups.into_iter().map(|(before, _, at)| Term { before, at, behind }));
+        terms.push(best);
     }
-    terms
+}
+
+impl Term {
+    /// The same with more atoms before, at and behind, as far as the relation may hold.
+    fn widened(mut self, relation: &Relation, atoms: u8, before_first: bool) -> Self {
+        let members = move |set: Set| (0..atoms).filter(move |atom| set >> atom & 1 != 0);
+        for before_now in [before_first, !before_first] {
+            for atom in 0..atoms {
+                let fits = if before_now {
+                    members(self.at).all(|at| relation.fails(atom, at) & self.behind == 0)
+                } else {
+                    members(self.before).all(|before| relation.fails(before, atom) & self.behind == 0)
+                };
+                let widened = if before_now { &mut self.before } else { &mut self.at };
+                *widened |= Set::from(fits) << atom;
+            }
+        }
+        let fails = members(self.before)
+            .flat_map(|before| members(self.at).map(move |at| relation.fails(before, at)))
+            .fold(0, |all, fails| all | fails);
+        self.behind |= Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !fails;
+        self
+    }
 }
 
 impl Eight {
@@ -247,7 +319,7 @@ impl Work<'_> {
             Some(Left::Piece(start) | Left::Gap(start)) => start + 1,
             None if ends => limit,
             // What is found behind the last place that is not open may turn out otherwise.
-            None if self.scanner.used[OPEN] => last_not_in(&told.open, limit).map_or(0, |place| place + 1),
+            None if self.scanner.opens => last_not_in(&told.open, limit).map_or(0, |place| place + 1),
             None => limit,
         };
         clear_from(&mut told.begins, last);
@@ -323,33 +395,85 @@ impl Work<'_> {
     /// The machine must have the instructions of `V`.
     #[inline(always)]
     unsafe fn look<V: Vectors>(self, characters: &Characters) -> Told {
-        let used = &self.scanner.used;
         // SAFETY: the caller vouches for the instructions of `V`.
         let places = unsafe { self.places::<V>(characters) };
-        let mut begins = places[BEGINS];
-        let mut unsure = places[UNSURE];
-        let open = places[OPEN];
-        begins[0] |= 1;
-        if used[BEGINS_WITH_BEFORE] || used[BEGINS_WITHOUT_BEFORE] {
-            let (with, without) = (&places[BEGINS_WITH_BEFORE], &places[BEGINS_WITHOUT_BEFORE]);
-            let before = up(&begins);
-            // Of two such places side by side, the second one would have to wait for the first.
-            let depending: Bits = std::array::from_fn(|word| with[word] | without[word]);
-            let chained = up(&depending);
+        let scanner = self.scanner;
+        let relation = |index: Option<usize>| index.map_or(&NONE, |index| &places[index % MOST_RELATIONS]);
+        let [begins, first, second] = LABELLED;
+        let mut always = [
+            *relation(scanner.always[begins]),
+            *relation(scanner.always[first]),
+            *relation(scanner.always[second]),
+        ];
+        // A piece begins at the first character, whatever is before it.
+        always[BEGINS][0] |= 1;
+        let mut told = always;
+        let mut changed = NONE;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let mut before = unsafe { labels_before::<V>(&told) };
+        for round in 0..MOST_ROUNDS {
+            let mut next = always;
+            for link in &scanner.passed_on {
+                let (places, before) = (&places[link.relation % MOST_RELATIONS], &before[link.before]);
+                let next = &mut next[mask_of(link.target)];
+                for word in 0..WORDS {
+                    next[word] |= places[word] & before[word];
+                }
+            }
+            // Behind an unsure place, rules may give a character two labels. That a piece begins is the one that
+            // counts where the automaton has walked up to it.
+            let [begins, first, second] = &mut next;
+            for (special, stays) in [(first, scanner.stays[0]), (second, scanner.stays[1])] {
+                for word in 0..WORDS {
+                    special[word] &= !begins[word];
+                }
+                if stays.is_some() && *special != NONE {
+                    let mut through = *relation(stays);
+                    for word in 0..WORDS {
+                        through[word] &= !begins[word];
+                    }
+                    *special = run(special, &through);
+                }
+            }
             for word in 0..WORDS {
-                begins[word] |= with[word] & before[word] | without[word] & !before[word];
-                unsure[word] |= depending[word] & chained[word];
+                let differs = next[0][word] ^ told[0][word] | next[1][word] ^ told[1][word];
+                changed[word] = differs | next[2][word] ^ told[2][word];
+            }
+            told = next;
+            // SAFETY: the caller vouches for the instructions of `V`.
+            before = unsafe { labels_before::<V>(&told) };
+            if changed == NONE || round == 0 && scanner.passed_on.is_empty() {
+                break;
             }
         }
-        if used[UNSURE_WITH_BEFORE] || used[UNSURE_WITHOUT_BEFORE] {
-            let (with, without) = (&places[UNSURE_WITH_BEFORE], &places[UNSURE_WITHOUT_BEFORE]);
-            let before = up(&begins);
+        let mut unsure = *relation(scanner.always[UNSURE]);
+        for word in 0..WORDS {
+            unsure[word] |= changed[word];
+        }
+        for link in &scanner.unsure {
+            let (places, before) = (&places[link.relation % MOST_RELATIONS], &before[link.before]);
             for word in 0..WORDS {
-                unsure[word] |= with[word] & before[word] | without[word] & !before[word];
+                unsure[word] |= places[word] & before[word];
+            }
+        }
+        let mut open = NONE;
+        if scanner.opens {
+            let (here, always) = (relation(scanner.opens_here), relation(scanner.always[OPEN]));
+            for word in 0..WORDS {
+                open[word] = here[word] & told[BEGINS][word] | always[word];
+            }
+            if open != NONE {
+                open = run(&open, relation(scanner.stays_open));
+                // SAFETY: the caller vouches for the instructions of `V`.
+                let open_before = unsafe { V::up(&open) };
+                let contradicts = relation(scanner.contradicts);
+                for word in 0..WORDS {
+                    unsure[word] |= contradicts[word] & open_before[word];
+                }
             }
         }
         unsure[0] &= !1;
-        Told { begins, unsure, open }
+        Told { begins: told[BEGINS], unsure, open }
     }
 
     /// Where the relations hold.
@@ -357,8 +481,8 @@ impl Work<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn places<V: Vectors>(self, characters: &Characters) -> [Bits; RELATIONS] {
-        let mut places = [NONE; RELATIONS];
+    unsafe fn places<V: Vectors>(self, characters: &Characters) -> [Bits; MOST_RELATIONS] {
+        let mut places = [NONE; MOST_RELATIONS];
         let words = characters.atoms.windows(128).step_by(64).take(characters.count.div_ceil(64));
         for (word, window) in words.enumerate() {
             let (Some(before), Some(at), Some(behind)) =
@@ -372,7 +496,7 @@ impl Work<'_> {
                 let fulfilled = unsafe { V::fulfilled(nearby, &eight.terms) };
                 for &(relation, terms) in &eight.uses {
                     // SAFETY: the caller vouches for the instructions of `V`.
-                    places[relation % RELATIONS][word] |= unsafe { V::places(fulfilled, terms) };
+                    places[relation % MOST_RELATIONS][word] |= unsafe { V::places(fulfilled, terms) };
                 }
             }
         }
@@ -472,10 +596,42 @@ impl Work<'_> {
     }
 }
 
-/// The same bits one place further.
+/// For each character, which label the one before has, and whether no piece begins there.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
 #[inline(always)]
-fn up(bits: &Bits) -> Bits {
-    std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
+unsafe fn labels_before<V: Vectors>(told: &[Bits; 3]) -> [Bits; 1 + LABELS] {
+    // SAFETY: the caller vouches for the instructions of `V`.
+    let [begins, first, second] = unsafe { [V::up(&told[0]), V::up(&told[1]), V::up(&told[2])] };
+    let (mut usual, mut no_beginning) = (NONE, NONE);
+    for word in 0..WORDS {
+        usual[word] = !(begins[word] | first[word] | second[word]);
+        no_beginning[word] = !begins[word];
+    }
+    [begins, usual, first, second, no_beginning]
+}
+
+/// Where the mask of a label is among those that are made.
+fn mask_of(label: usize) -> usize {
+    if label == BEGINS { 0 } else { label - SPECIAL[0] + 1 }
+}
+
+/// The same bits, and those of the run of `through` right behind each of them.
+#[inline(always)]
+fn run(from: &Bits, through: &Bits) -> Bits {
+    let mut all = *from;
+    let (mut last, mut carry) = (0, false);
+    for word in 0..WORDS {
+        let first = (from[word] << 1 | last) & through[word];
+        last = from[word] >> 63;
+        // Adding the first bit of a run to the run clears it, and sets the bit behind it.
+        let (sum, over) = first.overflowing_add(through[word]);
+        let (sum, also) = sum.overflowing_add(carry.into());
+        carry = over | also;
+        all[word] |= (sum ^ through[word] | first) & through[word];
+    }
+    all
 }
 
 /// Bits for characters, at the bytes that begin these.
@@ -484,15 +640,17 @@ fn up(bits: &Bits) -> Bits {
 /// The machine must have the instructions of `V`.
 #[inline(always)]
 unsafe fn at_bytes<V: Vectors>(bits: &Bits, leads: &Bits) -> Bits {
+    let mut at_bytes = NONE;
     let mut place = 0;
-    std::array::from_fn(|word| {
+    for word in 0..WORDS {
         let (first, from) = (place / 64 % WORDS, place % 64);
         let behind = bits.get(first + 1).copied().unwrap_or(0);
         let next = bits[first] >> from | (behind << 1) << (63 - from);
         place += leads[word].count_ones() as usize;
         // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { V::choose(next, leads[word]) }
-    })
+        at_bytes[word] = unsafe { V::choose(next, leads[word]) };
+    }
+    at_bytes
 }
 
 fn is_in(bits: &Bits, place: usize) -> bool {

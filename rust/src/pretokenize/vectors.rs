@@ -98,6 +98,15 @@ pub trait Vectors {
         chosen
     }
 
+    /// The same bits one place further.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn up(bits: &[u64; 8]) -> [u64; 8] {
+        std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
+    }
+
     /// Write `base + i` for every bit `i` that is set; what stands behind them is of no use.
     ///
     /// # Safety
@@ -313,6 +322,18 @@ mod x86_64 {
         unsafe fn choose(bits: u64, places: u64) -> u64 {
             // SAFETY: the caller vouches for the instructions.
             unsafe { _pdep_u64(bits, places) }
+        }
+
+        #[inline(always)]
+        unsafe fn up(bits: &[u64; 8]) -> [u64; 8] {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let bits = _mm512_loadu_si512(bits.as_ptr().cast());
+                let before = _mm512_alignr_epi64::<7>(bits, _mm512_setzero_si512());
+                let mut up = [0; 8];
+                _mm512_storeu_si512(up.as_mut_ptr().cast(), _mm512_shldi_epi64::<1>(bits, before));
+                up
+            }
         }
 
         #[inline(always)]
@@ -637,6 +658,8 @@ mod tests {
                     V::positions(1 << 33, bits, &mut found);
                     let count = bits.count_ones() as usize;
                     assert_eq!(expected[..count], found[..count]);
+                    let words = std::array::from_fn(|word| bits.rotate_left(9 * word as u32));
+                    assert_eq!(Portable::up(&words), V::up(&words));
                 }
             }
         }
@@ -685,6 +708,7 @@ mod tests {
             assert_eq!(Portable::choose(0b1_0011, places), 0b1_0010 | 1 << 63);
             assert_eq!(Portable::choose(!0, places), places);
             assert_eq!(Portable::equal(&block, 7), 1 << 7);
+            assert_eq!(Portable::up(&[1 << 63, 5, 0, 0, 0, 0, 0, 1])[..3], [0, 11, 0]);
             Portable::gather(&block, places, &mut gathered);
             Portable::positions(100, places, &mut positions);
         }
