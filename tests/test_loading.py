@@ -286,7 +286,6 @@ def test_every_pattern_of_gguf_can_be_scanned() -> None:
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("llama", "SentencePiece's BPE"),
         ("bert", "WordPiece"),
         ("t5", "Unigram"),
         ("rwkv", "RWKV"),

@@ -26,8 +26,10 @@ from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
 from known_characters import is_known
+from test_loading import gguf_file, numbers_field, string_field, strings_field, text_value
 
 MARK = "\u2581"
+TYPES = "tokenizer.ggml.token_type"
 CORPUS = [
     *DIFFICULT_TEXTS[3:],
     "the cat and the other cat",
@@ -343,6 +345,34 @@ def test_a_model_that_is_cut_off_or_changed_is_read_or_refused() -> None:
         for broken in (model[:place], model[:place] + bytes([model[place] ^ 0x55]) + model[place + 1 :]):
             with contextlib.suppress(ValueError):
                 parse("broken", broken)
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_gguf_holds_the_same_model(name: str, tmp_path: Path) -> None:
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=trained(name))
+    count = theirs.get_piece_size()
+    user_defined = TRAININGS[name].get("user_defined_symbols", [])
+
+    def kind(number: int) -> int:
+        if theirs.is_unknown(number) or theirs.is_control(number):
+            return 2 if theirs.is_unknown(number) else 3
+        return 6 if theirs.is_byte(number) else 4 if theirs.id_to_piece(number) in user_defined else 1
+
+    scores = [theirs.get_score(number) for number in range(count)]
+    puts_space = TRAININGS[name].get("add_dummy_prefix", True)
+    fields = [
+        string_field("tokenizer.ggml.model", "llama"),
+        strings_field("tokenizer.ggml.tokens", [theirs.id_to_piece(number) for number in range(count)]),
+        numbers_field("tokenizer.ggml.token_type", [kind(number) for number in range(count)]),
+        text_value("tokenizer.ggml.scores") + struct.pack(f"<IIQ{count}f", 9, 6, count, *scores),
+        text_value("tokenizer.ggml.add_space_prefix") + struct.pack("<I?", 7, puts_space),
+    ]
+    (tmp_path / "model.gguf").write_bytes(gguf_file(fields))
+    tok = Tokenizer.load(tmp_path / "model.gguf")
+    assert tok == loaded(trained(name), tmp_path)
+    (tmp_path / "model.gguf").write_bytes(gguf_file([*fields[:2], numbers_field(TYPES, [1]), fields[3]]))
+    with pytest.raises(ValueError, match=r"tokens, .* scores and 1 types"):
+        Tokenizer.load(tmp_path / "model.gguf")
 
 
 # The specification ---------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from bpetite import Tokenizer
 from bpetite._internal.standard_library import standard_library_files
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.published import PUBLISHED
+from bpetite.patterns import PATTERNS
 from known_characters import is_known
 
 MODELS = Path(os.environ["BPETITE_MODELS"])
-GPT_4 = next(known.pattern for known in PUBLISHED.values() if known.name == "Llama 3")
+GPT_4 = PATTERNS["llama3"]
 KIMI = (
     r"[\p{Han}]+"
     r"|[^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*"

@@ -1,4 +1,4 @@
-"""The metadata of a GGUF file in, a vocabulary out, where `tokenizer.ggml.model` is `gpt2`.
+"""The metadata of a GGUF file in, a vocabulary out, where `tokenizer.ggml.model` is `gpt2` or `llama`.
 
 Only the metadata is read, however large the model behind it is. The pattern is not in the file: it has a name
 for it, `tokenizer.ggml.pre`, whose meaning stands here.
@@ -14,9 +14,10 @@ from typing import Any
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
 from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
-from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.patterns import CJK, PATTERNS, named_pattern
 
 MAGIC = b"GGUF"
 
@@ -27,53 +28,93 @@ _LONGEST_KEY = 1 << 16
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
-_GPT2 = PATTERNS["gpt2"]
-_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+_GPT2, _QWEN2, _O200K = PATTERNS["gpt2"], PATTERNS["qwen2"], PATTERNS["o200k"]
+_CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_STEPS = "(?then)".join
+_NO_STOPS = " ?[^(\\s|.,!?…。，、।۔،)]+"
+_CHINESE = "[一-龥ࠀ-一가-퟿]+"
+_LETTERS = (
+    "A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af"
+    "\u0370-\u0373\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5"
+    "\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u10a0-\u10c5\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba"
+    "\u1cbd-\u1cbf\u1d00-\u1d2b\u1d6b-\u1d77\u1d79-\u1d9a\u1e00-\u1f15\u1f18-\u1f1d\u1f20-\u1f45"
+    "\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4\u1fb6-\u1fbc\u1fbe"
+    "\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc\u2102"
+    "\u2107\u210a-\u2113\u2115\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139"
+    "\u213c-\u213f\u2145-\u2149\u214e\u2183\u2184\u2c00-\u2c7b\u2c7e-\u2ce4\u2ceb-\u2cee\u2cf2\u2cf3"
+    "\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e\uab70-\uabbf\ufb00-\ufb06"
+    "\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a\U00010400-\U0001044f\U000104b0-\U000104d3"
+    "\U000104d8-\U000104fb\U00010c80-\U00010cb2\U00010cc0-\U00010cf2\U000118a0-\U000118df"
+    "\U0001e900-\U0001e943"
+)
+"""Letters that DeepSeek's first models list one by one: those of alphabets with capitals."""
+
+_DIGITS_APART = _STEPS([r"\p{N}", _GPT2])
+_DEEPSEEK_V3 = _STEPS(
+    [
+        r"\p{N}{1,3}",
+        f"[{CJK}]+",
+        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+        r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ]
+)
+_BAILING = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+_SEED = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_QWEN2 = _WORDS.replace("{1,3}", "")
-_CHINESE = "一-龥ࠀ-一가-퟿"
-_STEPS = "(?then)".join
-_TEKKEN = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 
-_PATTERNS: dict[str, str] = {
-    **dict.fromkeys(("gpt-2", "gpt2", "mpt", "olmo", "jais", "phi-2", "roberta-bpe", "jina-v2-de"), _GPT2),
-    **dict.fromkeys(("jina-v2-es", "jina-v2-code", "jina-v1-en", "trillion"), _GPT2),
-    **dict.fromkeys(
-        ("starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"),
-        _STEPS([r"\p{N}", _GPT2]),
+_NAMES: tuple[tuple[str, str], ...] = (
+    (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
+    (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
+    (_DIGITS_APART, "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
+    (PATTERNS["llama3"], "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
+    (PATTERNS["llama3"], "dbrx smaug-bpe glm4 chatglm-bpe"),
+    (_QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
+    (_QWEN2.removeprefix(f"{_CONTRACTIONS}|"), "ufakzeka"),
+    (_STEPS([r"[^\n]+|[\n]+", _QWEN2]), "laguna"),
+    (PATTERNS["qwen3.5"], "qwen35"),
+    (_O200K, "gpt-4o llama4 kanana2 talkie minimax-m2"),
+    (PATTERNS["tekken"], "tekken"),
+    (PATTERNS["kimi-k2"], "kimi-k2"),
+    (_DEEPSEEK_V3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
+    (_STEPS([r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CHINESE, r"\p{N}"]), "deepseek-coder"),
+    (
+        _STEPS(
+            [
+                r"[\r\n]",
+                rf"\s?[{_LETTERS}]+",
+                r"\s?[!-/:-~！-／：-～‘-‟　-。]+",
+                r"\s+(?![\s\S])",
+                _CHINESE,
+                r"\p{N}+",
+            ]
+        ),
+        "deepseek-llm",
     ),
-    **dict.fromkeys(
-        ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "dbrx", "smaug-bpe", "glm4", "chatglm-bpe"),
-        _WORDS,
-    ),
-    **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen", "hunyuan"), _QWEN2),
-    **dict.fromkeys(("gpt-4o", "llama4"), PATTERNS["o200k"]),
-    "tekken": _TEKKEN,
-    "deepseek-coder": _STEPS([r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", f"[{_CHINESE}]+", r"\p{N}"]),
-    "deepseek-v3": _STEPS(
-        [
-            r"\p{N}{1,3}",
-            "[一-龥぀-ゟ゠-ヿ]+",
-            r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
-            r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        ]
-    ),
-}
-"""The patterns by the names that GGUF files have for them."""
+    (_STEPS([r"[\p{P}$+<=>^~|`]+", _GPT2, "[0-9][0-9][0-9]"]), "falcon"),
+    (_STEPS([r"[\p{P}$+<=>^~|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"]), "default"),
+    (_NO_STOPS, "poro-chat bloom gpt3-finnish"),
+    (_STEPS([_NO_STOPS, r"\p{N}"]), "viking"),
+    (_BAILING, "bailingmoe bailingmoe2 llada-moe"),
+    (_SEED, "seed-coder"),
+)
+_PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
+"""The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""
 
 _WHOLE_FIRST = frozenset(
-    {"llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "tekken", "gpt-4o", "llama4"}
+    [
+        *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
+        *("jina-v5-nano", "tekken", "gpt-4o", "llama4"),
+    ]
 )
 """Where a pretoken that is a token gets its id before any merge is tried."""
 
 _OTHER_MODELS = {
-    "llama": "SentencePiece's BPE",
     "bert": "WordPiece",
     "t5": "SentencePiece's Unigram",
     "rwkv": "RWKV's tokenizer",
@@ -81,6 +122,7 @@ _OTHER_MODELS = {
     "none": "no tokenizer at all",
 }
 _CONTROL, _USER_DEFINED, _UNUSED = 3, 4, 5
+_NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
 
 def read(path: Path, pattern: str | None = None) -> Imported:
@@ -88,9 +130,11 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         fields = _Reader(path, content).fields()
     model = fields.get("tokenizer.ggml.model")
+    if model == "llama":
+        return _of_pieces(path, fields)
     if model != "gpt2":
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
-        refuse(path, f"it holds {what}, which cannot be read; only byte-level BPE ('gpt2') can")
+        refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
     texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
     merges = _list_of(path, fields, "tokenizer.ggml.merges", str)
     kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
@@ -121,10 +165,23 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     return Imported(vocabulary, said)
 
 
+def _of_pieces(path: Path, fields: Mapping[str, Any]) -> Imported:
+    """Read SentencePiece's BPE."""
+    texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
+    scores = _list_of(path, fields, "tokenizer.ggml.scores", float)
+    kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
+    if not len(texts) == len(scores) == len(kinds):
+        refuse(path, f"tokenizer.ggml has {len(texts)} tokens, {len(scores)} scores and {len(kinds)} types")
+    if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
+        refuse(path, "it removes white space, so that no text comes back")
+    puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
+    return sentencepiece.of_pieces(path, list(zip(texts, scores, kinds, strict=True)), puts_space=puts_space)
+
+
 def _list_of(path: Path, fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:
     found = fields.get(key)
     if not isinstance(found, list) or not set(map(type, found)) <= {kind}:
-        refuse(path, f"{key} must be an array of {'strings' if kind is str else 'integers'}")
+        refuse(path, f"{key} must be an array of {_NAMES_OF[kind]}")
     return found
 
 

@@ -54,10 +54,11 @@ def parse(path: Path, content: bytes) -> Imported:
             f"a SentencePiece model of {_KINDS.get(_number(kind), 'no known kind')}; only BPE can be read",
         )
     _check_normalizer(path, trainer, normalizer)
-    return _imported(path, pieces, puts_space=bool(normalizer.get(3, 1)))
+    return of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)))
 
 
-def _imported(path: Path, pieces: list[tuple[str, float, int]], *, puts_space: bool) -> Imported:
+def of_pieces(path: Path, pieces: list[tuple[str, float, int]], *, puts_space: bool) -> Imported:
+    """Make a vocabulary of pieces: texts with their scores and kinds, in the order of ids."""
     ids: dict[str, int] = {}
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}

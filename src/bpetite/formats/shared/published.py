@@ -11,10 +11,6 @@ from dataclasses import dataclass, field
 from bpetite.patterns import PATTERNS
 
 _END = "<|endoftext|>"
-_GPT_4 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ PUBLISHED: Mapping[str, Published] = {
     # The reserved tokens between these have other names in Llama 3, 3.1 and 3.2.
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": Published(
         "Llama 3",
-        _GPT_4,
+        PATTERNS["llama3"],
         {
             "<|begin_of_text|>": 128000,
             "<|end_of_text|>": 128001,
