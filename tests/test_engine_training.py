@@ -184,7 +184,7 @@ def train_on_bytes(pretokens: Sequence[bytes], counts: Sequence[int], max_tokens
         max_merges=None,
         num_threads=2,
     )
-    result: list[list[int]] = rows.tolist()
+    result: list[list[int]] = np.frombuffer(rows, np.uint32).reshape(-1, 3).tolist()
     return result
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite import Dialect, Tokenizer, _persistence
+from bpetite import Dialect, Tokenizer, Vocabulary, _persistence
 from bpetite._constants import PRETOKENIZER_PATTERN, UNICODE_VERSION
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
@@ -355,9 +355,58 @@ def test_what_is_checked_all_at_once_is_what_is_checked_one_by_one(
         else:
             document["merges"][place % len(document["merges"])] = value
     found = loaded_or_refused(document)
-    with (
-        mock.patch.object(_persistence, "_earlier_ids", return_value=None),
-        mock.patch.object(_persistence, "_holds_tokens", return_value=False),
-    ):
+    with mock.patch.object(_persistence, "_holds_tokens", return_value=False):
         assert found == loaded_or_refused(document)
     assert changes or not isinstance(found, str)
+
+
+ARTIFACTS = [
+    _persistence.artifact_bytes(Tokenizer.train("ab abc abcd", 261).vocabulary),
+    _persistence.artifact_bytes(
+        Tokenizer.train_from_iterator(
+            ["ab abc é"], 264, dialect="cs336", special_tokens=['"merges":[', "é"]
+        ).vocabulary
+    ),
+    _persistence.artifact_bytes(
+        Vocabulary(
+            {byte: bytes([byte]) for byte in range(256)} | {256: b"abab", 257: b"ab"},
+            [(257, 257), (97, 98)],
+            irregular=True,
+        )
+    ),
+]
+
+
+@given(st.sampled_from(ARTIFACTS), st.integers(0, 10**5), st.integers(0, 4), st.binary(max_size=4))
+@example(ARTIFACTS[0], 0, 0, b"")
+@example(ARTIFACTS[1], 0, 0, b"")
+@example(ARTIFACTS[2], 0, 0, b"")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b"[[97,98]") + 1, 4, b"97")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b"[[97,98]") + 1, 4, b"99")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b"[[97,98]") + 1, 1, b" [")
+@example(ARTIFACTS[0], ARTIFACTS[0].index(b'"97":[97]') + 6, 2, b"98")
+def test_a_file_read_as_it_is_written_is_what_it_is_read_part_by_part(
+    artifact: bytes, place: int, length: int, put: bytes
+) -> None:
+    place %= len(artifact) + 1
+    changed = artifact[:place] + put + artifact[place + length :]
+
+    def outcome() -> object:
+        try:
+            return _persistence.vocabulary_of(changed, "a.json")
+        except (ValueError, KeyError) as refused:
+            return repr(refused)
+
+    found = outcome()
+    with mock.patch.object(_persistence, "vocabulary_as_written", return_value=None):
+        expected = outcome()
+    assert found == expected
+    if changed == artifact:
+        assert isinstance(found, Vocabulary)
+        assert _persistence.artifact_bytes(found) == artifact
+
+
+def test_what_is_written_here_is_not_read_part_by_part() -> None:
+    for artifact in ARTIFACTS[:2]:
+        assert _persistence.vocabulary_as_written(artifact, "a.json") is not None
+        assert _persistence.vocabulary_as_written(artifact + b" ", "a.json") is None

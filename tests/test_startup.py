@@ -65,3 +65,34 @@ def test_every_public_name_is_there_when_it_is_asked_for(folder: Path, name: str
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'bpetite' has no attribute 'Tokeniser'"):
         bpetite.Tokeniser  # noqa: B018
+
+
+@pytest.mark.parametrize("dialect", ["bpetite", "cs336"])
+def test_training_to_a_file_needs_neither_numpy_nor_formats(folder: Path, dialect: str) -> None:
+    arguments = ["train", "--quiet", "--input", "corpus.txt", "--vocab-size", "270", "--dialect", dialect]
+    arguments += ["--output", f"{dialect}.json"]
+    there = loaded(COMMAND.format(arguments=arguments), folder)
+    assert there & {"numpy", "regex", "rich", "bpetite.tokenizer", "bpetite.formats.tiktoken"} == set()
+    assert Tokenizer.load(folder / f"{dialect}.json").dialect.name == dialect
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "--model", "tok.json", "--text", "low lower"],
+        ["decode", "--model", "tok.json", "--ids", "108", "111"],
+    ],
+)
+def test_an_artifact_is_used_without_numpy_or_the_formats_of_others(
+    folder: Path, arguments: list[str]
+) -> None:
+    there = loaded(COMMAND.format(arguments=arguments), folder)
+    others = {f"bpetite.formats.{name}" for name in ("gguf", "gpt2", "huggingface", "tekken", "tiktoken")}
+    assert there & ({"numpy", "regex", "rich", "bpetite.interfaces"} | others) == set()
+
+
+def test_lists_of_ids_need_no_numpy_and_arrays_do(folder: Path) -> None:
+    code = "from bpetite import Tokenizer\ntok = Tokenizer.load('tok.json')\nids = tok.encode('low')\n"
+    there = loaded(code + "assert tok.decode(ids) == 'low' and tok.fingerprint and tok.largest_id", folder)
+    assert "numpy" not in there
+    assert "numpy" in loaded(code + "tok.encode_to_numpy('low')", folder)

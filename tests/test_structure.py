@@ -51,6 +51,7 @@ LAYERS = [
 
 SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_character_encoder", "_decoder"}
 ENGINE_USERS = {
+    "_persistence",
     "counts",
     "training",
     "vocabulary",

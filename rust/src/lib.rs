@@ -15,6 +15,7 @@ pub mod error;
 mod key;
 mod memory;
 pub mod merge;
+pub mod numbers;
 mod once;
 pub mod pairs;
 mod prefetch;

@@ -1,5 +1,6 @@
 //! Merges in, the bytes of all tokens out, for vocabularies that are as they should be.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::memory;
@@ -39,6 +40,21 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
     }
     memory::ensure(2 * tokens.bytes.len()).ok()?;
     Some(tokens.in_order())
+}
+
+/// Turn symbols of merges into ids: the first 256 are those of the bytes, new tokens follow from `first` on, as they are
+/// made. With shared tokens a pair may be merged again; it stays where it was merged first.
+pub fn number_merges(merges: &mut Vec<[u32; 3]>, base: &[u32; 256], first: u32) {
+    let id = |symbol: u32| match base.get(symbol as usize) {
+        Some(&id) => id,
+        None => first.wrapping_add(symbol - base.len() as u32),
+    };
+    let is_new_each_time = merges.windows(2).all(|two| two[0][2] < two[1][2]);
+    merges.iter_mut().flatten().for_each(|symbol| *symbol = id(*symbol));
+    if !is_new_each_time {
+        let mut seen = HashSet::with_capacity(merges.len());
+        merges.retain(|&[left, right, _]| seen.insert((left, right)));
+    }
 }
 
 /// Whether the parents of every merge (left, right and resulting token) are bytes or made by a merge before it; `None`
@@ -145,6 +161,15 @@ mod tests {
         assert_eq!(spelled.ids[255..], [255, 300, 301]);
         assert_eq!(spelled.joined[254..], *b"\x01\x00abaab");
         assert_eq!(spelled.ends[255..], [256, 259, 261]);
+    }
+
+    #[test]
+    fn symbols_become_ids_and_a_pair_is_merged_once() {
+        let mut base = bytes();
+        base.reverse();
+        let mut merges = vec![[0, 1, 256], [256, 0, 257], [0, 1, 256]];
+        number_merges(&mut merges, &base, 300);
+        assert_eq!(merges, [[255, 254, 300], [300, 255, 301]]);
     }
 
     #[test]

@@ -29,6 +29,9 @@ __all__ = [
     "check_pattern",
     "column_chunks",
     "happening_merges",
+    "merges_json",
+    "number_merges",
+    "numbers_in",
     "pattern_way",
     "pretokenize",
     "read_pattern",
@@ -38,6 +41,7 @@ __all__ = [
     "same_pattern",
     "spell_merges",
     "spelled_in_order",
+    "tokens_json",
     "train_merges",
     "train_symbol_merges",
     "trim_memory",
@@ -276,12 +280,12 @@ def train_merges(
     max_merges: int | None,
     min_count: int = 1,
     max_token_length: int | None = None,
-    prior_merges: NDArray[np.uint32] | None = None,
+    prior_merges: bytes | NDArray[np.uint32] | None = None,
     num_threads: int | None = None,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,
-) -> NDArray[np.uint32]:
-    """Learn merges from counts, after `prior_merges`: rows of left, right and result symbol."""
+) -> bytes:
+    """Learn merges from counts, after `prior_merges`: the bytes of rows of left, right and result symbol."""
 
 def train_symbol_merges(
     symbols: Sequence[bytes],
@@ -296,14 +300,37 @@ def train_symbol_merges(
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
+def number_merges(merges: bytes | NDArray[np.uint32], base_ids: Sequence[int], first: int) -> bytes:
+    """Turn symbols of merges into ids: 256 are given, new tokens follow from `first` on, as they are made.
+
+    A pair that is merged again stays where it was merged first.
+    """
+
+def merges_json(merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"]) -> bytes:
+    """Write merges as JSON: pairs, left and right ids in turn, or resulting ids."""
+
+def tokens_json(
+    ids: bytes | NDArray[np.uint32],
+    tokens: bytes,
+    ends: bytes | NDArray[np.uint64],
+    form: Literal["lists", "hexadecimal", "rows"],
+) -> bytes:
+    """Write tokens as JSON: an object with the list of each token's bytes, or with these in hexadecimal.
+
+    Its keys are in the order of their text. Or as a list of rows of id and hexadecimal digits, as given.
+    """
+
+def numbers_in(text: bytes) -> bytes | None:
+    """Read the numbers that stand in a text, as the bytes of an array; `None` where one exceeds 32 bits."""
+
 def spell_merges(
-    base_ids: Sequence[int], merges: NDArray[np.uint32], most: int
-) -> tuple[NDArray[np.uint32], bytes, NDArray[np.uint64]] | None:
+    base_ids: Sequence[int], merges: bytes | NDArray[np.uint32], most: int
+) -> tuple[bytes, bytes, bytes] | None:
     """Spell the tokens of bytes and merges (rows of left, right and resulting id).
 
-    Returns their ids in ascending order, their joined bytes, and where each ends; or `None` where a pair is
-    merged twice, a parent is not made before, an id has two spellings, merges spell more than `most` bytes,
-    or ids are far apart.
+    Returns their ids in ascending order, their joined bytes, and where each ends (numbers as the bytes of
+    arrays); or `None` where a pair is merged twice, a parent is not made before, an id has two spellings,
+    merges spell more than `most` bytes, or ids are far apart.
     """
 
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -346,9 +373,9 @@ class Encoder:
         *,
         pattern: str,
         tokens: bytes,
-        ends: NDArray[np.uint64],
-        ids: NDArray[np.uint32],
-        merges: NDArray[np.uint32],
+        ends: bytes | NDArray[np.uint64],
+        ids: bytes | NDArray[np.uint32],
+        merges: bytes | NDArray[np.uint32],
         special_tokens: Sequence[tuple[str, int]],
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,

@@ -8,12 +8,13 @@ for all of them. A vocabulary has one artifact: the same state is the same bytes
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
+import struct
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from itertools import accumulate, chain
+from typing import Any, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -23,15 +24,12 @@ from bpetite._constants import (
     UNICODE_VERSION,
     Pair,
 )
+from bpetite._engine import merges_json, numbers_in, tokens_json
 from bpetite._internal.files import write_whole
-from bpetite._internal.json import Json, parse_object, refuse, type_name
-from bpetite._internal.lazy import numpy as np
+from bpetite._internal.json import Json, parse_object, refuse, type_name, written_object
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
 _CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
@@ -119,8 +117,7 @@ def artifact_bytes(vocabulary: Vocabulary) -> bytes:
             document = _to_schema_2(vocabulary)
         else:
             document = _to_schema_3(vocabulary)
-        written = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return written.encode("utf-8")
+        return b"".join(written_object(document, ascii_only=False))
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
@@ -135,6 +132,9 @@ def load_vocabulary(path: Path) -> Vocabulary:
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
+    vocabulary = vocabulary_as_written(artifact, path)
+    if vocabulary is not None:
+        return vocabulary
     return vocabulary_of_document(parse_object(path, artifact, "an artifact"), path)
 
 
@@ -143,6 +143,36 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
     readers = {SCHEMA_VERSION: _from_schema_1, 2: _from_schema_2, 3: _from_schema_3}
     _check_schema_version(path, document, tuple(readers))
     return readers[document["schema_version"]](path, document)
+
+
+def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
+    """Read an artifact that holds nothing but what is written here, byte for byte; `None` for any other file.
+
+    The engine reads the long lists, whatever else stands in them: whether the file is as it should be is seen
+    by writing it again. Any other file is read, and what is wrong in it told, part by part.
+    """
+    beginning, lists = artifact, {}
+    if artifact.startswith(b'{"mergeable_vocab_size":'):
+        beginning = artifact[: artifact.find(b',"vocab":{')] + b',"vocab":{}}'
+    elif not artifact.startswith(b'{"added_tokens":'):
+        return None
+    for name in ("merge_ids", "merges"):
+        start = beginning.find(f'"{name}":['.encode()) + len(name) + 3
+        end = beginning.find(b',"', start)
+        if start > len(name) + 2 and (numbers := numbers_in(beginning[start:end])) is not None:
+            lists[name] = numbers
+            beginning = beginning[:start] + b"[]" + beginning[end:]
+    try:
+        document = {**parse_object(path, beginning, "an artifact"), **lists}
+        version = document["schema_version"]
+        if "merges" not in lists or version not in (SCHEMA_VERSION, 2):
+            return None
+        found = (
+            _from_schema_1(path, document) if version == SCHEMA_VERSION else _from_schema_2(path, document)
+        )
+    except (KeyError, ValueError):
+        return None
+    return found if artifact_bytes(found) == artifact else None
 
 
 # Reading JSON ------------------------------------------------------------------------------------------
@@ -189,14 +219,18 @@ def _integers(path: Path, field: str, value: object, largest: int, length: int |
 
 def _integer_array(
     path: Path, field: str, value: object, largest: int, length: int | None = None
-) -> NDArray[np.uint32]:
-    """Check a list of integers between 0 and `largest`."""
-    if isinstance(value, list) and set(map(type, value)) <= {int} and length in (None, len(value)):
-        with contextlib.suppress(OverflowError):
-            numbers = np.fromiter(value, np.int64, len(value))
-            if numbers.size == 0 or (numbers.min() >= 0 and numbers.max() <= largest):
-                return numbers.astype(np.uint32)
-    return np.array(_integers(path, field, value, largest, length), np.uint32)
+) -> array[int]:
+    """Check a list of integers between 0 and `largest`; the bytes of an array are those of integers."""
+    if isinstance(value, bytes):
+        return array("I", value)
+    return array("I", _integers(path, field, value, largest, length))
+
+
+def _rows(pairs: array[int], merge_ids: array[int]) -> bytes:
+    """Return rows of left, right and resulting id, as the engine takes them."""
+    rows = array("I", bytes(12 * len(merge_ids)))
+    rows[::3], rows[1::3], rows[2::3] = pairs[::2], pairs[1::2], merge_ids
+    return rows.tobytes()
 
 
 def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
@@ -218,7 +252,7 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and vocabulary.pattern == PRETOKENIZER_PATTERN
         and vocabulary.special_tokens == {END_OF_TEXT_TOKEN: size}
         and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
-        and vocabulary.merge_ids == tuple(range(BASE_VOCAB_SIZE, size))
+        and vocabulary.arrays.to_merge_ids() == tuple(range(BASE_VOCAB_SIZE, size))
         and not vocabulary.whole_pretoken_first
         and vocabulary.normalization is None
         and not vocabulary.token_flags
@@ -231,16 +265,20 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
 
 
 def _to_schema_1(vocabulary: Vocabulary) -> Json:
-    tokens = dict(vocabulary.tokens)
-    for text, token_id in vocabulary.special_tokens.items():
-        tokens[token_id] = text.encode("utf-8")
+    arrays, special = vocabulary.arrays, END_OF_TEXT_TOKEN.encode("utf-8")
+    joined = arrays.tokens + special
     return {
         "mergeable_vocab_size": vocabulary.mergeable_vocab_size,
-        "merges": vocabulary.merges,
+        "merges": merges_json(arrays.packed.merges, "pairs"),
         "pretokenizer_pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "vocab": {str(token_id): list(token) for token_id, token in tokens.items()},
+        "vocab": tokens_json(
+            arrays.packed.ids + struct.pack("=I", vocabulary.mergeable_vocab_size),
+            joined,
+            arrays.packed.ends + struct.pack("=Q", len(joined)),
+            "lists",
+        ),
     }
 
 
@@ -251,11 +289,11 @@ def _from_schema_1(path: Path, document: Json) -> Vocabulary:
         refuse(path, f"mergeable_vocab_size must be an integer, not {type_name(size)}")
     if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
         refuse(path, f"pretokenizer_pattern: {document['pretokenizer_pattern']!r} is not schema 1's")
+    is_as_written = isinstance(document["merges"], bytes)  # or will be refused
     merges = _schema_1_merges(path, document["merges"])
-    if size != BASE_VOCAB_SIZE + len(merges):
-        refuse(
-            path, f"mergeable_vocab_size is {size}, but 256 and {len(merges)} merges make {256 + len(merges)}"
-        )
+    count = len(merges) // 2
+    if size != BASE_VOCAB_SIZE + count:
+        refuse(path, f"mergeable_vocab_size is {size}, but 256 and {count} merges make {256 + count}")
     specials = _object(path, document, "special_tokens")
     if list(specials) != [END_OF_TEXT_TOKEN]:
         refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
@@ -264,24 +302,24 @@ def _from_schema_1(path: Path, document: Json) -> Vocabulary:
     ids = range(BASE_VOCAB_SIZE, size)
     with contextlib.suppress(ValueError):  # what is wrong is looked for below
         made = Vocabulary({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)}, (), specials).with_merges(
-            np.column_stack([merges, np.array(ids, np.uint32)])
+            _rows(merges, array("I", ids))
         )
-        if _holds_tokens(document["vocab"], made.arrays):
+        if is_as_written or _holds_tokens(document["vocab"], made.arrays):
             return made
     tokens = _schema_1_tokens(path, _object(path, document, "vocab"), size)
     try:
-        return Vocabulary(tokens, merges.tolist(), specials, merge_ids=ids)
+        pairs = list(zip(merges[::2], merges[1::2], strict=True))
+        return Vocabulary(tokens, pairs, specials, merge_ids=ids)
     except ValueError as error:
         refuse(path, f"vocab: {error}")
 
 
-def _schema_1_merges(path: Path, merges: object) -> NDArray[np.uint32]:
-    """Check that every merge is two ids that exist before it."""
+def _schema_1_merges(path: Path, merges: object) -> array[int]:
+    """Check that every merge is two ids that exist before it; the bytes of an array are checked later."""
+    if isinstance(merges, bytes):
+        return array("I", merges)
     if not isinstance(merges, list):
         refuse(path, f"merges must be a list, not {type_name(merges)}")
-    pairs = _earlier_ids(merges)
-    if pairs is not None:
-        return pairs
     for rank, pair in enumerate(merges):
         if type(pair) is not list or len(pair) != 2:
             refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
@@ -293,25 +331,12 @@ def _schema_1_merges(path: Path, merges: object) -> NDArray[np.uint32]:
         if not (0 <= left < rank and 0 <= right < rank):
             place = rank - BASE_VOCAB_SIZE
             refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
-    return np.array(merges, np.uint32).reshape(-1, 2)
-
-
-def _earlier_ids(merges: list[Any]) -> NDArray[np.uint32] | None:
-    """Return the merges as an array if every one is two ids that exist before it."""
-    if set(map(type, merges)) <= {list} and set(map(len, merges)) <= {2}:
-        flat = list(chain.from_iterable(merges))
-        if set(map(type, flat)) <= {int}:
-            with contextlib.suppress(OverflowError):
-                pairs = np.fromiter(flat, np.int64, len(flat)).reshape(-1, 2)
-                ids = np.arange(BASE_VOCAB_SIZE, BASE_VOCAB_SIZE + len(pairs)).reshape(-1, 1)
-                if np.all((pairs >= 0) & (pairs < ids)):
-                    return pairs.astype(np.uint32)
-    return None
+    return array("I", flat)
 
 
 def _holds_tokens(vocab: object, arrays: Arrays) -> bool:
     """Whether an object holds just these tokens, and the special token behind them."""
-    ids = list(map(str, range(len(arrays.ids) + 1)))
+    ids = list(map(str, range(len(arrays) + 1)))
     if not isinstance(vocab, dict) or vocab.keys() != set(ids):
         return False
     lists = [vocab[token_id] for token_id in ids]
@@ -321,8 +346,8 @@ def _holds_tokens(vocab: object, arrays: Arrays) -> bool:
     if set(map(type, values)) != {int} or min(values) < 0 or max(values) > 255:
         return False
     special = END_OF_TEXT_TOKEN.encode("utf-8")
-    ends = np.cumsum(np.fromiter(map(len, lists), np.uint64, len(lists)))
-    return bytes(values) == arrays.tokens + special and np.array_equal(ends[:-1], arrays.ends)
+    ends = array("Q", accumulate(map(len, lists[:-1])))
+    return bytes(values) == arrays.tokens + special and ends.tobytes() == arrays.packed.ends
 
 
 def _schema_1_tokens(path: Path, vocab: Json, size: int) -> dict[int, bytes]:
@@ -365,23 +390,23 @@ def _fits_schema_2(vocabulary: Vocabulary) -> bool:
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
-    merge_ids = vocabulary.arrays.merges[:, 2].tolist()
+    derived = {*vocabulary.base_ids, *vocabulary.arrays.to_merge_ids()}
     return {
         **_rules(vocabulary),
         "base_ids": vocabulary.base_ids,
         "schema_version": 2,
-        "unmerged": _to_unmerged(vocabulary, {*vocabulary.base_ids, *merge_ids}),
+        "unmerged": _to_unmerged(vocabulary, derived),
     }
 
 
 def _rules(vocabulary: Vocabulary) -> Json:
     """What schemas 2 and 3 hold alike: all but the tokens themselves."""
-    merges = vocabulary.arrays.merges
+    merges = vocabulary.arrays.packed.merges
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": merges[:, 2].tolist(),
-        "merges": merges[:, :2].ravel().tolist(),
+        "merge_ids": merges_json(merges, "results"),
+        "merges": merges_json(merges, "flat"),
         "normalization": vocabulary.normalization,
         **({"token_flags": dict(vocabulary.token_flags)} if vocabulary.token_flags else {}),
         "pattern": vocabulary.pattern,
@@ -406,7 +431,7 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
     if len(set(base_ids)) != BASE_VOCAB_SIZE:
         refuse(path, "base_ids: an id appears twice")
     merges = _merge_rows(path, document)
-    unmerged = _unmerged(path, document, base_ids, merges[:, 2])
+    unmerged = _unmerged(path, document, base_ids, memoryview(merges).cast("I")[2::3])
     tokens = {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged}
     try:
         return _unmerged_vocabulary(path, document, tokens).with_merges(merges)
@@ -480,19 +505,16 @@ def _dialect(path: Path, document: Json) -> Dialect:
     return Dialect(**axes)
 
 
-def _merge_rows(path: Path, document: Json) -> NDArray[np.uint32]:
+def _merge_rows(path: Path, document: Json) -> bytes:
     """Read merges as rows of left, right and resulting id."""
     flat = _integer_array(path, "merges", document["merges"], LARGEST_ID)
     if len(flat) % 2:
         refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
-    pairs = flat.reshape(-1, 2)
-    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(pairs))
-    return np.column_stack([pairs, merge_ids])
+    merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(flat) // 2)
+    return _rows(flat, merge_ids)
 
 
-def _unmerged(
-    path: Path, document: Json, base_ids: Sequence[int], merge_ids: NDArray[np.uint32]
-) -> dict[int, bytes]:
+def _unmerged(path: Path, document: Json, base_ids: Sequence[int], merge_ids: memoryview) -> dict[int, bytes]:
     """Read the tokens that are neither bytes nor made by a merge."""
     unmerged = _object(path, document, "unmerged")
     tokens: dict[int, bytes] = {}
@@ -516,7 +538,7 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
         **({"drops_space": True} if vocabulary.drops_space else {}),
         **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
         "schema_version": 3,
-        "tokens": _to_hexadecimal(vocabulary.tokens),
+        "tokens": vocabulary.arrays.tokens_json("hexadecimal"),
     }
 
 
@@ -531,8 +553,8 @@ def _from_schema_3(path: Path, document: Json) -> Vocabulary:
     merges = _merge_rows(path, document)
     provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
     base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
-    ends = np.cumsum(np.fromiter(map(len, tokens.values()), np.uint64, len(tokens)), dtype=np.uint64)
-    arrays = Arrays(np.array(list(tokens), np.uint32), b"".join(tokens.values()), ends, merges)
+    ends = array("Q", accumulate(map(len, tokens.values())))
+    arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
     try:
         unmerged = _unmerged_vocabulary(path, document, base, decode_only, irregular=True)
         return unmerged.with_arrays(arrays, provisional)

@@ -569,8 +569,12 @@ class Tokenizer:
         (259, 258)
         """
         vocabulary = self._vocabulary
-        ids = vocabulary.arrays.ids[: len(vocabulary.arrays.ids) - len(vocabulary.provisional)]
-        return max(int(ids.max()), *self.special_tokens.values(), *vocabulary.decode_only, 0)
+        return max(
+            vocabulary.arrays.largest_id(but=len(vocabulary.provisional)),
+            *self.special_tokens.values(),
+            *vocabulary.decode_only,
+            0,
+        )
 
     @property
     def mergeable_vocab_size(self) -> int:
@@ -834,9 +838,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
     encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=arrays.tokens,
-        ends=arrays.ends,
-        ids=arrays.ids,
-        merges=arrays.merges,
+        **arrays.packed._asdict(),
         special_tokens=list(vocabulary.special_tokens.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=list(vocabulary.decode_only.items()),

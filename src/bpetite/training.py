@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import train_merges
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -141,9 +139,10 @@ def extend_vocabulary(
             symbol_of[token_id] = len(ids)
             ids.append(token_id)
         rows.append((symbol_of[left], symbol_of[right], symbol_of[token_id]))
-    prior_merges = np.array(rows, np.uint32).reshape(-1, 3)
+    prior_merges = array("I", chain.from_iterable(rows)).tobytes()
     learned = _learn(counts, training, bytes(bytes_by_id), add, num_threads, progress, prior_merges)
-    return vocabulary.extended(ids, learned.tolist())
+    numbers = iter(memoryview(learned).cast("I").tolist())
+    return vocabulary.extended(ids, zip(numbers, numbers, numbers, strict=True))
 
 
 def _learn(
@@ -153,9 +152,9 @@ def _learn(
     most: int,
     num_threads: int | None,
     progress: Progress | None,
-    prior_merges: NDArray[np.uint32] | None = None,
+    prior_merges: bytes | None = None,
     memory_limit: int | None = None,
-) -> NDArray[np.uint32]:
+) -> bytes:
     """Learn up to `most` tokens; neither their number nor a length comes near what 64 bits hold."""
     longest = training.max_token_length
     return train_merges(

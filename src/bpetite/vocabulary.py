@@ -21,17 +21,19 @@ from __future__ import annotations
 
 import contextlib
 import gc
+from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from itertools import chain, pairwise
-from operator import lt
+from itertools import accumulate, chain, pairwise
+from operator import ge, lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
-from bpetite._engine import spell_merges, spelled_in_order
+from bpetite._engine import merges_json, number_merges, spell_merges, spelled_in_order, tokens_json
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import ARGUMENTS, Step
@@ -66,38 +68,84 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass(frozen=True)
+Numbers = Union["NDArray[np.uint32]", "NDArray[np.uint64]", bytes]
+"""Numbers as an array, or as the bytes of one."""
+
+
+class Packed(NamedTuple):
+    """The numbers of a vocabulary's tokens and merges as the engine takes them, without NumPy."""
+
+    ids: bytes
+    ends: bytes
+    merges: bytes
+
+
 class Arrays:
-    """The tokens and merges of a vocabulary as the engine takes them, without an object for each."""
+    """The tokens and merges of a vocabulary, without an object for each.
 
-    ids: NDArray[np.uint32]
-    """The ids of all tokens but the special ones, in their order."""
+    Numbers are given as arrays, or as the bytes of arrays; the arrays are made when they are asked for.
+    """
 
-    tokens: bytes
-    """The bytes of these tokens, one behind the other."""
+    def __init__(self, ids: Numbers, tokens: bytes, ends: Numbers, merges: Numbers) -> None:
+        self.tokens = tokens
+        """The bytes of these tokens, one behind the other."""
+        self.packed = Packed(_packed(ids, "uint32"), _packed(ends, "uint64"), _packed(merges, "uint32"))
 
-    ends: NDArray[np.uint64]
-    """Where each of them ends."""
+    @cached_property
+    def ids(self) -> NDArray[np.uint32]:
+        """The ids of all tokens but the special ones, in their order."""
+        return np.frombuffer(self.packed.ids, np.uint32)
 
-    merges: NDArray[np.uint32]
-    """Rows of left, right and resulting id, in the order of rank."""
+    @cached_property
+    def ends(self) -> NDArray[np.uint64]:
+        """Where each of them ends."""
+        return np.frombuffer(self.packed.ends, np.uint64)
 
-    def __post_init__(self) -> None:
-        for array in (self.ids, self.ends, self.merges):
-            array.setflags(write=False)
+    @cached_property
+    def merges(self) -> NDArray[np.uint32]:
+        """Rows of left, right and resulting id, in the order of rank."""
+        return np.frombuffer(self.packed.merges, np.uint32).reshape(-1, 3)
+
+    def __len__(self) -> int:
+        """Return how many tokens there are."""
+        return len(self.packed.ids) // 4
+
+    @property
+    def merge_count(self) -> int:
+        """How many merges there are."""
+        return len(self.packed.merges) // 12
+
+    def largest_id(self, but: int = 0) -> int:
+        """Return the largest id of a token; so many of the last are left out."""
+        return max(_numbers(self.packed.ids)[: len(self) - but])
+
+    def tokens_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> bytes:
+        """Return the tokens as JSON."""
+        return tokens_json(self.packed.ids, self.tokens, self.packed.ends, form)
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
-        pieces = (self.tokens[start:end] for start, end in pairwise([0, *self.ends.tolist()]))
-        return MappingProxyType(dict(zip(self.ids.tolist(), pieces, strict=True)))
+        ends = memoryview(self.packed.ends).cast("Q").tolist()
+        pieces = (self.tokens[start:end] for start, end in pairwise([0, *ends]))
+        return MappingProxyType(dict(zip(_numbers(self.packed.ids), pieces, strict=True)))
 
     def to_pairs(self) -> tuple[Pair, ...]:
         """Return the pair of every merge."""
-        return tuple(zip(self.merges[:, 0].tolist(), self.merges[:, 1].tolist(), strict=True))
+        numbers = _numbers(self.packed.merges)
+        return tuple(zip(numbers[::3], numbers[1::3], strict=True))
 
     def to_merge_ids(self) -> tuple[int, ...]:
         """Return the id of every merge's token."""
-        return tuple(self.merges[:, 2].tolist())
+        return tuple(_numbers(self.packed.merges)[2::3])
+
+
+def _packed(numbers: Numbers, dtype: Literal["uint32", "uint64"]) -> bytes:
+    return numbers if isinstance(numbers, bytes) else np.asarray(numbers, dtype).tobytes()
+
+
+def _numbers(packed: bytes) -> list[int]:
+    """Return the numbers of 32 bits whose bytes are given."""
+    return memoryview(packed).cast("I").tolist()
 
 
 _MADE_LATER = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
@@ -212,21 +260,17 @@ class Vocabulary:
     @cached_property
     def arrays(self) -> Arrays:
         """Tokens and merges as the engine takes them."""
-        count = len(self.merges)
-        merges = np.empty((count, 3), np.uint32)
-        merges[:, :2] = np.fromiter(chain.from_iterable(self.merges), np.uint32, 2 * count).reshape(-1, 2)
-        merges[:, 2] = self.merge_ids
-        lengths = np.fromiter(map(len, self.tokens.values()), np.uint64, len(self.tokens))
+        rows = array("I", bytes(12 * len(self.merges)))
+        flat = array("I", chain.from_iterable(self.merges))
+        rows[::3], rows[1::3], rows[2::3] = flat[::2], flat[1::2], array("I", self.merge_ids)
+        ends = array("Q", accumulate(map(len, self.tokens.values())))
         return Arrays(
-            np.fromiter(self.tokens, np.uint32, len(self.tokens)),
-            b"".join(self.tokens.values()),
-            np.cumsum(lengths, dtype=np.uint64),
-            merges,
+            array("I", self.tokens).tobytes(), b"".join(self.tokens.values()), ends.tobytes(), rows.tobytes()
         )
 
     @staticmethod
     def from_merges(
-        merges: Iterable[tuple[int, int, int]] | NDArray[np.uint32],
+        merges: Iterable[tuple[int, int, int]] | NDArray[np.uint32] | bytes,
         dialect: Dialect,
         special_tokens: Sequence[str],
         pattern: str = PRETOKENIZER_PATTERN,
@@ -235,25 +279,25 @@ class Vocabulary:
         """Build a vocabulary from what the engine learned: rows of left, right and resulting symbol.
 
         Symbols 0 to 255 are the base tokens in the order of their ids, new tokens follow as they are made.
+        The engine gives the rows as the bytes of an array.
 
         >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).tokens[257]
         b'ab'
         """
         check_special_tokens(special_tokens)
-        symbols = np.array(merges if isinstance(merges, np.ndarray) else list(merges), np.uint32)
-        symbols = symbols.reshape(-1, 3)
+        if not isinstance(merges, bytes):
+            merges = array("I", chain.from_iterable(merges)).tobytes()
         base = dialect.base_vocabulary(len(special_tokens))
         first = dialect.first_merge_id(len(special_tokens))
-        made = max(int(symbols[:, 2].max(initial=0)) + 1 - BASE_VOCAB_SIZE, 0)
-        ids = np.concatenate(
-            [np.array(list(base), np.uint32), np.arange(first, first + made, dtype=np.uint32)]
-        )
-        specials = dialect.special_token_ids(special_tokens, len(ids))
+        rows = number_merges(merges, list(base), first)
+        largest = max(memoryview(rows).cast("I")[2::3].tolist(), default=0)
+        made = max(largest + 1 - first, 0)
+        specials = dialect.special_token_ids(special_tokens, BASE_VOCAB_SIZE + made)
         unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
-        return unmerged.with_merges(_first_of_each_pair(ids[symbols]))
+        return unmerged.with_merges(rows)
 
-    def with_merges(self, rows: NDArray[np.uint32]) -> Vocabulary:
-        """Add merges to a vocabulary that has none, as rows of left, right and resulting id.
+    def with_merges(self, rows: NDArray[np.uint32] | bytes) -> Vocabulary:
+        """Add merges to a vocabulary that has none, as rows of left, right and resulting id (or their bytes).
 
         The engine spells their tokens; objects of Python are made of them only when they are asked for.
 
@@ -262,13 +306,15 @@ class Vocabulary:
         ... ).tokens[256]
         b'ab'
         """
+        packed = _packed(rows, "uint32")
         spelled = None
         if len(self.tokens) == BASE_VOCAB_SIZE:
-            spelled = spell_merges(self.base_ids, rows, MOST_TOKEN_BYTES)
+            spelled = spell_merges(self.base_ids, packed, MOST_TOKEN_BYTES)
         if spelled is None or self._has_beside_tokens(spelled[0]):
             # What is wrong, if anything, is looked for and told token by token.
-            return replace(self, merges=rows[:, :2].tolist(), merge_ids=rows[:, 2].tolist())
-        return self._with_arrays(Arrays(*spelled, rows.copy()))
+            arrays = Arrays(b"", b"", b"", packed)
+            return replace(self, merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
+        return self._with_arrays(Arrays(*spelled, packed))
 
     def with_arrays(self, arrays: Arrays, provisional: Collection[int] = ()) -> Vocabulary:
         """Give a vocabulary that has only bytes all tokens (bytes among them) and merges, in any order.
@@ -282,7 +328,11 @@ class Vocabulary:
         """
         in_order = _in_order(arrays)
         are_bytes = np.diff(arrays.ends, prepend=np.uint64(0)) == 1
-        if in_order is None or self._has_beside_tokens(arrays.ids) or not self._has_bytes(arrays, are_bytes):
+        if (
+            in_order is None
+            or self._has_beside_tokens(arrays.packed.ids)
+            or not self._has_bytes(arrays, are_bytes)
+        ):
             # What is wrong is looked for and told token by token.
             return replace(
                 self,
@@ -305,9 +355,14 @@ class Vocabulary:
             del vocabulary.__dict__[name]
         return vocabulary
 
-    def _has_beside_tokens(self, ids: NDArray[np.uint32]) -> bool:
-        """Whether one of the ids is that of a special token or of one that is only decoded."""
-        return bool(np.isin(ids, [*self.special_tokens.values(), *self.decode_only]).any())
+    def _has_beside_tokens(self, ids: bytes) -> bool:
+        """Whether one of the ids, which are in their order, is that of a special or an only decoded token."""
+        numbers = memoryview(ids).cast("I")
+        for token_id in (*self.special_tokens.values(), *self.decode_only):
+            place = bisect_left(numbers, token_id)
+            if place < len(numbers) and numbers[place] == token_id:
+                return True
+        return False
 
     def _has_bytes(self, arrays: Arrays, are_bytes: NDArray[np.bool_]) -> bool:
         """Whether the tokens of this vocabulary are those of one byte in the arrays."""
@@ -348,12 +403,12 @@ class Vocabulary:
     @property
     def mergeable_vocab_size(self) -> int:
         """How many tokens there are, special ones and those that are only decoded left out."""
-        return len(self.arrays.ids)
+        return len(self.arrays)
 
     @property
     def vocab_size(self) -> int:
         """How many tokens there are, special ones included."""
-        count = len(self.arrays.ids) + len(self.special_tokens) + len(self.decode_only)
+        count = len(self.arrays) + len(self.special_tokens) + len(self.decode_only)
         return count - len(self.provisional)
 
     @cached_property
@@ -380,10 +435,10 @@ class Vocabulary:
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": fingerprint.pairs_json(arrays.merges[:, :2]),
+            "merges": merges_json(arrays.packed.merges, "pairs"),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
-            "tokens": fingerprint.tokens_json(arrays.ids, arrays.tokens, arrays.ends),
+            "tokens": arrays.tokens_json("rows"),
             "whole_pretoken_first": self.whole_pretoken_first,
         }
         if self.normalization is not None:
@@ -397,10 +452,9 @@ class Vocabulary:
         if self.drops_space:
             content["drops_space"] = True
         # Merges in the order of their ids have those that their bytes give.
-        if np.any(np.diff(arrays.merges[:, 2].astype(np.int64)) <= 0):
-            merge_ids = list(self.merge_ids)
-            if merge_ids != _find_merge_ids(self.tokens, self.merges):
-                content["merge_ids"] = merge_ids
+        merge_ids = list(arrays.to_merge_ids())
+        if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
+            content["merge_ids"] = merge_ids
         return fingerprint.fingerprint(content)
 
     def truncate(self, vocab_size: int) -> Vocabulary:
@@ -431,14 +485,6 @@ class Vocabulary:
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             specials = self.dialect.special_token_ids(list(specials), len(tokens))
         return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
-
-
-def _first_of_each_pair(rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Leave out rows whose pair was merged before: a token that is made again may bring its pairs back."""
-    if np.all(rows[1:, 2] > rows[:-1, 2]):
-        return rows
-    _, firsts = np.unique(rows[:, 0].astype(np.uint64) << 32 | rows[:, 1], return_index=True)
-    return cast("NDArray[np.uint32]", rows[np.sort(firsts)])
 
 
 def _add_merges(

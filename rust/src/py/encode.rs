@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{Integers, array, id_from, ids_from, list};
+use super::numbers::{merge_rows, numbers_32, numbers_64};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{self, Count, Definition, Encoded, Id, Sink, Special, Unit, Workspace};
@@ -48,17 +49,17 @@ impl PyEncoder {
         py: Python<'_>,
         pattern: &str,
         tokens: &[u8],
-        ends: PyReadonlyArray1<'_, u64>,
-        ids: PyReadonlyArray1<'_, u32>,
-        merges: PyReadonlyArray2<'_, u32>,
+        ends: &Bound<'_, PyAny>,
+        ids: &Bound<'_, PyAny>,
+        merges: &Bound<'_, PyAny>,
         special_tokens: Vec<(String, u32)>,
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
     ) -> PyResult<Self> {
-        memory::ensure(2 * tokens.len() + ids.len()? * FOR_EACH_TOKEN + merges.len()? * size_of::<u32>())?;
-        let tokens = cut_tokens(tokens, ends.as_array().iter().copied(), ids.as_array().iter().copied())?;
-        let merges = merge_rows(&merges)?;
+        let (ids, ends, merges) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?, merge_rows(merges)?);
+        memory::ensure(2 * tokens.len() + ids.len() * FOR_EACH_TOKEN)?;
+        let tokens = cut_tokens(tokens, ends.into_iter(), ids.into_iter())?;
         let definition = Definition {
             pattern,
             tokens: &tokens,
@@ -539,7 +540,7 @@ fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
 }
 
 /// Cut the joined tokens apart, and put its id beside each.
-fn cut_tokens(
+pub fn cut_tokens(
     tokens: &[u8],
     ends: impl ExactSizeIterator<Item = u64>,
     ids: impl ExactSizeIterator<Item = u32>,
@@ -561,12 +562,4 @@ fn cut_tokens(
         return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", tokens.len())));
     }
     Ok(cut)
-}
-
-pub fn merge_rows(merges: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<[u32; 3]>> {
-    let merges = merges.as_array();
-    if merges.ncols() != 3 {
-        return Err(PyValueError::new_err(format!("merges: rows have {} numbers, not 3", merges.ncols())));
-    }
-    Ok(merges.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect())
 }

@@ -114,7 +114,10 @@ impl SharedIds<'_> {
 ///
 /// An integer that is no id anywhere (negative, or beyond 32 bits) is a `KeyError`, as an unknown id is.
 pub fn ids_from<'py>(ids: &Bound<'py, PyAny>) -> PyResult<Ids<'py>> {
-    if let Some(plain) = plain_array(ids) {
+    // Of a list is known that it is no array without NumPy, which need not be imported for it.
+    if !ids.is_instance_of::<PyList>()
+        && let Some(plain) = plain_array(ids)
+    {
         return Ok(Ids::Borrowed(plain));
     }
     copied(ids).map(Ids::Copied)
@@ -136,18 +139,18 @@ fn plain_array<'py>(ids: &Bound<'py, PyAny>) -> Option<SharedIds<'py>> {
 }
 
 fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-    if let Ok(array) = ids.cast::<PyUntypedArray>() {
-        return ids_from_array(array);
-    }
-    if ids.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
-    }
     let mut copied = Vec::new();
     if let Ok(list) = ids.cast::<PyList>() {
         for id in list.iter() {
             memory::push(&mut copied, id_from(&id)?)?;
         }
         return Ok(copied);
+    }
+    if let Ok(array) = ids.cast::<PyUntypedArray>() {
+        return ids_from_array(array);
+    }
+    if ids.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
     for id in ids.try_iter()? {
         memory::push(&mut copied, id_from(&id?)?)?;

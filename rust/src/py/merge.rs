@@ -1,11 +1,13 @@
-//! Counts or sequences of symbols in, an array of merges out.
+//! Counts or sequences of symbols in, merges out.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 
 use super::count::PyCountTable;
+use super::numbers::{bytes_of_32, merge_rows};
 use super::{PyWatch, raised, thread_count};
 use crate::count;
 use crate::error::Result;
@@ -62,14 +64,14 @@ pub fn train_merges<'py>(
     max_merges: Option<u64>,
     min_count: u64,
     max_token_length: Option<u64>,
-    prior_merges: Option<PyReadonlyArray2<'py, u32>>,
+    prior_merges: Option<&Bound<'py, PyAny>>,
     num_threads: Option<&Bound<'py, PyAny>>,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyArray2<u32>>> {
+) -> PyResult<Bound<'py, PyBytes>> {
     let tie_break = named_tie_break(tie_break)?;
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
-    let prior = prior_merges.map_or(Ok(Vec::new()), |rows| merge_rows(&rows))?;
+    let prior = prior_merges.map_or(Ok(Vec::new()), merge_rows)?;
     let symbol_of = symbols_of_bytes(base)?;
     let threads = match thread_count(num_threads)? {
         Some(threads) => threads,
@@ -81,7 +83,7 @@ pub fn train_merges<'py>(
         let words = Pretokens { table, distinct: table.distinct()?, min_count, symbol_of };
         train(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
     })?;
-    merge_array(py, merges)
+    bytes_of_32(py, merges.as_flattened())
 }
 
 /// Passes on, beside reports, how much memory merging is expected to take: the caller's `expect(bytes)`.
@@ -134,13 +136,6 @@ fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
         return Err(PyValueError::new_err("base must hold each of the 256 byte values once"));
     }
     Ok(symbol_of)
-}
-
-fn merge_rows(rows: &PyReadonlyArray2<'_, u32>) -> PyResult<Vec<MergeRow>> {
-    match (rows.as_array().ncols(), rows.as_slice()) {
-        (3, Ok(flat)) => Ok(flat.as_chunks::<3>().0.to_vec()),
-        _ => Err(PyValueError::new_err("prior_merges must be a contiguous array of three columns")),
-    }
 }
 
 fn named_tie_break(name: &str) -> PyResult<TieBreak> {

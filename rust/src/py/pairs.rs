@@ -1,10 +1,10 @@
 //! Merges by the spelling of their parts in, arrays of tokens out; which merges of an array ever happen.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use super::PyWatch;
-use super::encode::merge_rows;
+use super::numbers::merge_rows;
 use super::recover::cut;
 use crate::{memory, pairs};
 
@@ -39,11 +39,11 @@ pub fn happening_merges<'py>(
     py: Python<'py>,
     tokens: &[u8],
     ends: PyReadonlyArray1<'py, u64>,
-    merges: PyReadonlyArray2<'py, u32>,
+    merges: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<bool>>> {
     let tokens = cut(tokens, &ends)?;
-    memory::ensure(merges.len()? * FOR_EACH_MERGE)?;
-    let merges = merge_rows(&merges)?;
+    let merges = merge_rows(merges)?;
+    memory::ensure(3 * merges.len() * FOR_EACH_MERGE)?;
     let happen = py.detach(|| pairs::happening_merges(&tokens, &merges, &mut PyWatch::default()))?;
     Ok(happen.into_pyarray(py))
 }

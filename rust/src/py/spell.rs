@@ -1,31 +1,43 @@
-//! Base ids and merges in, arrays of all tokens out; tokens and merges in, whether they fit.
+//! Base ids and merges in, all tokens out; tokens and merges in, whether they fit. Numbers are the bytes of arrays.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::encode::merge_rows;
+use super::numbers::{bytes_of_32, bytes_of_64, merge_rows};
 use super::recover::cut;
 use crate::memory;
 use crate::spell;
 
-type Arrays<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyBytes>, Bound<'py, PyArray1<u64>>);
+type Spelled<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// Spells what merges make: all ids, the joined bytes of their tokens, and where each ends.
 #[pyfunction]
 pub fn spell_merges<'py>(
     py: Python<'py>,
     base_ids: [u32; 256],
-    merges: PyReadonlyArray2<'py, u32>,
+    merges: &Bound<'py, PyAny>,
     most: usize,
-) -> PyResult<Option<Arrays<'py>>> {
-    let merges = merge_rows(&merges)?;
-    let spelled = py.detach(|| spell::spell_merges(&base_ids, &merges, most));
-    memory::ensure(spelled.as_ref().map_or(0, |spelled| spelled.joined.len()))?;
-    Ok(spelled.map(|spelled| {
-        let joined = PyBytes::new(py, &spelled.joined);
-        (spelled.ids.into_pyarray(py), joined, spelled.ends.into_pyarray(py))
-    }))
+) -> PyResult<Option<Spelled<'py>>> {
+    let merges = merge_rows(merges)?;
+    let Some(spelled) = py.detach(|| spell::spell_merges(&base_ids, &merges, most)) else { return Ok(None) };
+    memory::ensure(spelled.joined.len())?;
+    let joined = PyBytes::new(py, &spelled.joined);
+    Ok(Some((bytes_of_32(py, &spelled.ids)?, joined, bytes_of_64(py, &spelled.ends)?)))
+}
+
+/// Gives merges of symbols ids: those of the bytes are given, the tokens made by merges follow from `first` on.
+#[pyfunction]
+pub fn number_merges<'py>(
+    py: Python<'py>,
+    merges: &Bound<'py, PyAny>,
+    base_ids: [u32; 256],
+    first: u32,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut merges = merge_rows(merges)?;
+    memory::ensure(merges.len() * 64)?;
+    py.detach(|| spell::number_merges(&mut merges, &base_ids, first));
+    bytes_of_32(py, merges.as_flattened())
 }
 
 /// Tells whether parents are made before their merges, or `None` where a merge does not make what they spell.
@@ -34,9 +46,16 @@ pub fn spelled_in_order(
     py: Python<'_>,
     tokens: &[u8],
     ends: PyReadonlyArray1<'_, u64>,
-    merges: PyReadonlyArray2<'_, u32>,
+    merges: &Bound<'_, PyAny>,
 ) -> PyResult<Option<bool>> {
     let tokens = cut(tokens, &ends)?;
-    let merges = merge_rows(&merges)?;
+    let merges = merge_rows(merges)?;
     Ok(py.detach(|| spell::spelled_in_order(&tokens, &merges)))
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(spell_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(number_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(spelled_in_order, module)?)?;
+    Ok(())
 }

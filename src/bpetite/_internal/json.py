@@ -1,10 +1,11 @@
-"""The bytes of a JSON file in, one object out, with nothing in it that JSON readers disagree about."""
+"""The bytes of a JSON file in, one object out, with nothing that JSON readers disagree about; and back."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from bpetite._internal.types import Path
@@ -31,6 +32,24 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     if not isinstance(document, dict):
         refuse(path, f"{what} is one JSON object, not {type_name(document)}")
     return document
+
+
+def written_object(content: Mapping[str, object], *, ascii_only: bool = True) -> Iterator[bytes]:
+    """Yield pieces of an object's JSON: keys in order, without spaces; a value of bytes is JSON already.
+
+    >>> b"".join(written_object({"b": b"[1,2]", "a": {"y": None, "x": "é"}}, ascii_only=False)).decode()
+    '{"a":{"x":"é","y":null},"b":[1,2]}'
+    """
+    before = "{"
+    for name, value in sorted(content.items()):
+        yield (before + json.dumps(name, ensure_ascii=ascii_only) + ":").encode("utf-8")
+        if isinstance(value, bytes):
+            yield value
+        else:
+            written = json.dumps(value, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))
+            yield written.encode("utf-8")
+        before = ","
+    yield b"{}" if before == "{" else b"}"
 
 
 def refuse(path: Path, what: str) -> NoReturn:

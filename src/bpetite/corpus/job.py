@@ -113,7 +113,7 @@ class Job:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
         vocabulary = tokenizer.vocabulary
-        largest = max([int(vocabulary.arrays.ids.max()), *vocabulary.special_tokens.values()])
+        largest = max([vocabulary.arrays.largest_id(), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
         appended = None
         if options.append_special is not None:

@@ -194,6 +194,8 @@ def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | Non
 
 
 def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+    if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
+        return Found(Imported(vocabulary), "bpetite", (path,))
     document = parse_object(path, content, "an artifact")
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
+from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts
 from bpetite.cli.options import (
     Commands,
@@ -20,7 +21,6 @@ from bpetite.cli.options import (
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.show.progress import TrainingProgress
-from bpetite.tokenizer import Tokenizer
 from bpetite.training import Training, train_vocabulary
 
 _EXAMPLES = """
@@ -72,24 +72,22 @@ def run(options: argparse.Namespace) -> bytes:
     planned = training.planned_tokens(options.vocab_size)
     with TrainingProgress(planned, quiet=options.quiet) as progress:
         counts = _counts(options, training, progress)
-        tokenizer = Tokenizer(
-            train_vocabulary(
-                counts,
-                options.vocab_size,
-                training,
-                num_threads=options.num_threads,
-                memory_limit=options.training_memory,
-                progress=progress,
-            )
+        vocabulary = train_vocabulary(
+            counts,
+            options.vocab_size,
+            training,
+            num_threads=options.num_threads,
+            memory_limit=options.training_memory,
+            progress=progress,
         )
-        tokenizer.save(options.output, overwrite=options.force)
+        save_vocabulary(options.output, vocabulary, overwrite=options.force)
         elapsed_ms = (time.perf_counter() - started) * 1000
-        progress.complete(len(tokenizer.merges), elapsed_ms)
+        progress.complete(vocabulary.arrays.merge_count, elapsed_ms)
     summary = {
         "corpus_bytes": counts.bytes,
         "requested_vocab_size": options.vocab_size,
-        "actual_mergeable_vocab_size": tokenizer.mergeable_vocab_size,
-        "special_token_count": len(tokenizer.special_tokens),
+        "actual_mergeable_vocab_size": vocabulary.mergeable_vocab_size,
+        "special_token_count": len(vocabulary.special_tokens),
         "elapsed_ms": elapsed_ms,
     }
     return json_line(summary)

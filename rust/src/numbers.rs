@@ -1,0 +1,182 @@
+//! Numbers and tokens in, JSON out, and numbers back: the long lists of files that hold vocabularies.
+
+/// How merges are written.
+#[derive(Clone, Copy, Debug)]
+pub enum MergeForm {
+    /// A list of `[left,right]`.
+    Pairs,
+    /// A list of left and right ids in turn.
+    Flat,
+    /// A list of resulting ids.
+    Results,
+}
+
+/// How tokens are written.
+#[derive(Clone, Copy, Debug)]
+pub enum TokenForm {
+    /// An object in the order of its keys: each id with the list of its bytes.
+    Lists,
+    /// An object in the order of its keys: each id with its bytes in hexadecimal.
+    Hexadecimal,
+    /// A list of `[id,"bytes in hexadecimal"]`, in the order given.
+    Rows,
+}
+
+/// What a merge, a token and a byte of a token take at most where they are written.
+pub const FOR_EACH_MERGE: usize = 24;
+pub const FOR_EACH_TOKEN: usize = 16;
+pub const FOR_EACH_BYTE: usize = 4;
+
+/// Write the merges, rows of left, right and resulting id, as JSON.
+pub fn write_merges(merges: &[[u32; 3]], form: MergeForm) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 + merges.len() * FOR_EACH_MERGE);
+    out.push(b'[');
+    for (nth, &[left, right, result]) in merges.iter().enumerate() {
+        out.extend_from_slice(if nth == 0 { b"" } else { b"," });
+        match form {
+            MergeForm::Pairs => {
+                out.push(b'[');
+                push_two(&mut out, left, right);
+                out.push(b']');
+            }
+            MergeForm::Flat => push_two(&mut out, left, right),
+            MergeForm::Results => push_number(&mut out, result),
+        }
+    }
+    out.push(b']');
+    out
+}
+
+/// Write tokens, each with its id, as JSON.
+pub fn write_tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Vec<u8> {
+    let bytes: usize = tokens.iter().map(|(_, token)| token.len()).sum();
+    let mut out = Vec::with_capacity(2 + tokens.len() * FOR_EACH_TOKEN + bytes * FOR_EACH_BYTE);
+    if let TokenForm::Rows = form {
+        out.push(b'[');
+        for (nth, &(id, token)) in tokens.iter().enumerate() {
+            out.extend_from_slice(if nth == 0 { b"[" } else { b",[" });
+            push_number(&mut out, id);
+            out.push(b',');
+            push_hexadecimal(&mut out, token);
+            out.push(b']');
+        }
+        out.push(b']');
+        return out;
+    }
+    let mut order: Vec<usize> = (0..tokens.len()).collect();
+    order.sort_by_key(|&at| as_text(tokens[at].0));
+    out.push(b'{');
+    for (nth, at) in order.into_iter().enumerate() {
+        let (id, token) = tokens[at];
+        out.extend_from_slice(if nth == 0 { b"\"" } else { b",\"" });
+        push_number(&mut out, id);
+        out.extend_from_slice(b"\":");
+        match form {
+            TokenForm::Lists => push_list(&mut out, token),
+            _ => push_hexadecimal(&mut out, token),
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+/// Read the numbers that stand in a text, whatever stands between them; `None` where one has more than 32 bits.
+pub fn read_numbers(text: &[u8]) -> Option<Vec<u32>> {
+    let count = text.windows(2).filter(|two| two[0].is_ascii_digit() && !two[1].is_ascii_digit()).count();
+    let mut numbers = Vec::with_capacity(count + 1);
+    let mut open: Option<u32> = None;
+    for &byte in text {
+        if byte.is_ascii_digit() {
+            open = Some(open.unwrap_or(0).checked_mul(10)?.checked_add(u32::from(byte - b'0'))?);
+        } else if let Some(number) = open.take() {
+            numbers.push(number);
+        }
+    }
+    numbers.extend(open);
+    Some(numbers)
+}
+
+fn push_two(out: &mut Vec<u8>, first: u32, second: u32) {
+    push_number(out, first);
+    out.push(b',');
+    push_number(out, second);
+}
+
+/// Push the decimal digits of a number.
+fn push_number(out: &mut Vec<u8>, mut number: u32) {
+    let mut digits = [0; 10];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+fn push_list(out: &mut Vec<u8>, token: &[u8]) {
+    out.push(b'[');
+    for (nth, &byte) in token.iter().enumerate() {
+        out.extend_from_slice(if nth == 0 { b"" } else { b"," });
+        push_number(out, byte.into());
+    }
+    out.push(b']');
+}
+
+fn push_hexadecimal(out: &mut Vec<u8>, token: &[u8]) {
+    let digit = |four: u8| b"0123456789abcdef"[usize::from(four)];
+    out.push(b'"');
+    out.extend(token.iter().flat_map(|&byte| [digit(byte >> 4), digit(byte & 15)]));
+    out.push(b'"');
+}
+
+/// What orders numbers as their digits are ordered as text: these, filled up with zeros to the right, and their number.
+fn as_text(number: u32) -> (u64, u32) {
+    let digits = number.checked_ilog10().map_or(1, |tens| tens + 1);
+    (u64::from(number) * 10_u64.pow(10 - digits), digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merges_are_written_in_each_form() {
+        let merges = [[97, 98, 256], [256, u32::MAX, 0]];
+        assert_eq!(write_merges(&merges, MergeForm::Pairs), b"[[97,98],[256,4294967295]]");
+        assert_eq!(write_merges(&merges, MergeForm::Flat), b"[97,98,256,4294967295]");
+        assert_eq!(write_merges(&merges, MergeForm::Results), b"[256,0]");
+        assert_eq!(write_merges(&[], MergeForm::Pairs), b"[]");
+    }
+
+    #[test]
+    fn tokens_are_written_in_each_form() {
+        let tokens: [(u32, &[u8]); 3] = [(2, b"\x00\xff"), (10, b"ab"), (1, b"")];
+        assert_eq!(write_tokens(&tokens, TokenForm::Lists), br#"{"1":[],"10":[97,98],"2":[0,255]}"#);
+        assert_eq!(write_tokens(&tokens, TokenForm::Hexadecimal), br#"{"1":"","10":"6162","2":"00ff"}"#);
+        assert_eq!(write_tokens(&tokens, TokenForm::Rows), br#"[[2,"00ff"],[10,"6162"],[1,""]]"#);
+        assert_eq!(write_tokens(&[], TokenForm::Lists), b"{}");
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_their_text() {
+        let mut numbers: Vec<u32> = (0..1200).chain([99_999, 100_000, u32::MAX, u32::MAX / 10]).collect();
+        numbers.sort_by_key(|&number| as_text(number));
+        assert!(numbers.windows(2).all(|two| two[0].to_string() < two[1].to_string()));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let merges: Vec<[u32; 3]> = (0..5000).map(|n| [n * n, n, n]).collect();
+        for form in [MergeForm::Pairs, MergeForm::Flat] {
+            let read = read_numbers(&write_merges(&merges, form)).unwrap();
+            assert_eq!(read, merges.iter().flat_map(|row| [row[0], row[1]]).collect::<Vec<_>>());
+        }
+        assert_eq!(read_numbers(b"4294967295"), Some(vec![u32::MAX]));
+        assert_eq!(read_numbers(b"4294967296"), None);
+        assert_eq!(read_numbers(b"[]"), Some(vec![]));
+    }
+}

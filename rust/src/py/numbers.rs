@@ -1,0 +1,137 @@
+//! Numbers as Python has them, arrays or the bytes of arrays, in; bytes out, for which NumPy need not be imported.
+//! The long lists of vocabularies in, JSON out.
+
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::encode::cut_tokens;
+use crate::memory;
+use crate::numbers::{
+    FOR_EACH_BYTE, FOR_EACH_MERGE, FOR_EACH_TOKEN, MergeForm, TokenForm, read_numbers, write_merges,
+    write_tokens,
+};
+
+/// Numbers of 32 bits: an array of one row, or its bytes.
+pub fn numbers_32(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    numbers(name, given, u32::from_ne_bytes)
+}
+
+/// Numbers of 64 bits: an array of one row, or its bytes.
+pub fn numbers_64(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    numbers(name, given, u64::from_ne_bytes)
+}
+
+fn numbers<T: Element + Copy, const SIZE: usize>(
+    name: &str,
+    given: &Bound<'_, PyAny>,
+    of_bytes: fn([u8; SIZE]) -> T,
+) -> PyResult<Vec<T>> {
+    let Ok(bytes) = given.cast::<PyBytes>() else {
+        let array: PyReadonlyArray1<'_, T> = given.extract()?;
+        return Ok(array.as_array().iter().copied().collect());
+    };
+    memory::ensure(bytes.as_bytes().len())?;
+    match bytes.as_bytes().as_chunks::<SIZE>() {
+        (numbers, []) => Ok(numbers.iter().map(|&bytes| of_bytes(bytes)).collect()),
+        _ => Err(PyValueError::new_err(format!("{name}: the bytes are no whole numbers"))),
+    }
+}
+
+/// Merges: an array of three columns, or its bytes.
+pub fn merge_rows(given: &Bound<'_, PyAny>) -> PyResult<Vec<[u32; 3]>> {
+    if !given.is_instance_of::<PyBytes>() {
+        let array: PyReadonlyArray2<'_, u32> = given.extract()?;
+        let rows = array.as_array();
+        if rows.ncols() != 3 {
+            return Err(PyValueError::new_err(format!("merges: rows have {} numbers, not 3", rows.ncols())));
+        }
+        return Ok(rows.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect());
+    }
+    let flat = numbers_32("merges", given)?;
+    match flat.as_chunks::<3>() {
+        (rows, []) => Ok(rows.to_vec()),
+        _ => Err(PyValueError::new_err("merges: the bytes are no whole rows of three numbers")),
+    }
+}
+
+/// The bytes of numbers of 32 bits.
+pub fn bytes_of_32<'py>(py: Python<'py>, numbers: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+    packed(py, numbers, u32::to_ne_bytes)
+}
+
+/// The bytes of numbers of 64 bits.
+pub fn bytes_of_64<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
+    packed(py, numbers, u64::to_ne_bytes)
+}
+
+fn packed<'py, T: Copy, const SIZE: usize>(
+    py: Python<'py>,
+    numbers: &[T],
+    bytes_of: fn(T) -> [u8; SIZE],
+) -> PyResult<Bound<'py, PyBytes>> {
+    memory::ensure(numbers.len() * SIZE)?;
+    PyBytes::new_with(py, numbers.len() * SIZE, |places| {
+        let places = places.as_chunks_mut::<SIZE>().0;
+        places.iter_mut().zip(numbers).for_each(|(place, &number)| *place = bytes_of(number));
+        Ok(())
+    })
+}
+
+/// Write merges as JSON.
+#[pyfunction]
+pub fn merges_json<'py>(
+    py: Python<'py>,
+    merges: &Bound<'_, PyAny>,
+    form: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let form = match form {
+        "pairs" => MergeForm::Pairs,
+        "flat" => MergeForm::Flat,
+        "results" => MergeForm::Results,
+        _ => return Err(unknown(form, "pairs, flat or results")),
+    };
+    let merges = merge_rows(merges)?;
+    memory::ensure(2 * merges.len() * FOR_EACH_MERGE)?;
+    Ok(PyBytes::new(py, &py.detach(|| write_merges(&merges, form))))
+}
+
+/// Write tokens, joined bytes of which the ends are given, as JSON.
+#[pyfunction]
+pub fn tokens_json<'py>(
+    py: Python<'py>,
+    ids: &Bound<'_, PyAny>,
+    tokens: &[u8],
+    ends: &Bound<'_, PyAny>,
+    form: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let form = match form {
+        "lists" => TokenForm::Lists,
+        "hexadecimal" => TokenForm::Hexadecimal,
+        "rows" => TokenForm::Rows,
+        _ => return Err(unknown(form, "lists, hexadecimal or rows")),
+    };
+    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
+    memory::ensure(4 * ids.len() * FOR_EACH_TOKEN + 2 * tokens.len() * FOR_EACH_BYTE)?;
+    let tokens = cut_tokens(tokens, ends.into_iter(), ids.into_iter())?;
+    Ok(PyBytes::new(py, &py.detach(|| write_tokens(&tokens, form))))
+}
+
+/// Read the numbers that stand in a text, whatever stands between them; `None` where one is too large.
+#[pyfunction]
+pub fn numbers_in<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    memory::ensure(4 * text.len())?;
+    py.detach(|| read_numbers(text)).map(|numbers| bytes_of_32(py, &numbers)).transpose()
+}
+
+fn unknown(form: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("form: must be {known}, not {form:?}"))
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(merges_json, module)?)?;
+    module.add_function(wrap_pyfunction!(tokens_json, module)?)?;
+    module.add_function(wrap_pyfunction!(numbers_in, module)?)?;
+    Ok(())
+}
