@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::boundary::Cutter;
-use super::shard::{SHARDS, Shard, Short, shard_of};
+use super::shard::{SHARDS, Shard, shard_of};
+use super::short::Short;
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;

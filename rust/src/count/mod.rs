@@ -8,6 +8,7 @@ mod counter;
 mod feed;
 mod queue;
 mod shard;
+mod short;
 mod sorted;
 mod source;
 mod spill;

@@ -2,19 +2,13 @@
 //!
 //! Two tables: short pretokens are their own keys, of longer ones the bytes lie in one arena.
 
+use super::short::Short;
 use super::sorted::Entries;
 use super::spill::{Merged, Run, Spill, overflow};
 use super::table::{HashTable, TableSlot};
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
-
-/// A short pretoken and its count.
-#[derive(Clone, Copy, Default)]
-pub struct Short {
-    pub key: Key,
-    pub count: u64,
-}
 
 /// A longer pretoken: where its bytes are, and its count. A length of zero is no pretoken.
 #[derive(Clone, Copy, Default)]
@@ -23,18 +17,6 @@ struct Long {
     start: usize,
     length: usize,
     count: u64,
-}
-
-impl TableSlot for Short {
-    #[inline(always)]
-    fn is_free(&self) -> bool {
-        self.key.is_none()
-    }
-
-    #[inline(always)]
-    fn hash(&self, seed: HashSeed) -> u64 {
-        seed.hash(self.key)
-    }
 }
 
 impl TableSlot for Long {

@@ -1,6 +1,6 @@
 //! Counts in the order of their pretokens' bytes.
 
-use super::shard::Short;
+use super::short::Short;
 use crate::error::Result;
 use crate::key::Key;
 use crate::memory;

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     /// More than any machine can give.
-    const TOO_MUCH: usize = 1 << 60;
+    const TOO_MUCH: usize = isize::MAX as usize;
 
     #[test]
     fn what_there_is_can_be_taken_and_no_more() {

@@ -1,0 +1,23 @@
+//! What most pretokens are in tables: their own keys.
+
+use super::table::TableSlot;
+use crate::key::{HashSeed, Key};
+
+/// A short pretoken and its count.
+#[derive(Clone, Copy, Default)]
+pub struct Short {
+    pub key: Key,
+    pub count: u64,
+}
+
+impl TableSlot for Short {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        self.key.is_none()
+    }
+
+    #[inline(always)]
+    fn hash(&self, seed: HashSeed) -> u64 {
+        seed.hash(self.key)
+    }
+}
