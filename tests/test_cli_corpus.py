@@ -231,6 +231,22 @@ def test_the_cluster_is_a_flag(folder: Path) -> None:
         assert (folder / "c" / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("library", "target"), [("tokenizers", "tokenizer.json"), ("tiktoken", "t.tiktoken")]
+)
+def test_a_check_without_the_library_says_what_to_install(folder: Path, library: str, target: str) -> None:
+    Tokenizer.train_from_iterator(TEXTS, 300).save(folder / "tok.json")
+    code = f"import sys; sys.modules[{library!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
+    command = ["convert", folder / "tok.json", folder / "unchecked" / target, "--check"]
+    (folder / "unchecked").mkdir(exist_ok=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *map(str, command)], capture_output=True, check=False, text=True
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"this needs the package {library}: pip install {library}" in ran.stderr
+    assert not (folder / "unchecked" / target).exists()
+
+
 def test_without_an_extra_the_message_names_it(folder: Path) -> None:
     hide = "import sys; sys.modules[{!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
     for module, extra, arguments in (

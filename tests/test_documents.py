@@ -66,6 +66,19 @@ def test_the_reference_is_made_from_the_docstrings() -> None:
         assert f"### `{name}`" in tool.page() or not callable(getattr(bpetite, name))
 
 
+def test_every_function_of_the_reference_has_an_example() -> None:
+    content = (PROJECT / "docs" / "api.md").read_text("utf-8")
+    entries = re.split(r"^#{3,4} `", content, flags=re.MULTILINE)[1:]
+    own = {entry.split("`")[0] for entry in entries if "```pycon" in entry}
+    for entry in entries:
+        name = entry.split("`")[0]
+        is_value = f"{name}:" in entry.split("```")[1]  # a property, which its class's example may show
+        of_a_class = name.partition(".")[0] in own
+        made_in_rust = name == "trim_memory"
+        main = name.startswith(("Tokenizer.", "Counts.", "Dialect."))
+        assert name in own or is_value or made_in_rust or (of_a_class and not main), name
+
+
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
     """All but those that build, install or wait for a browser, one after the other."""

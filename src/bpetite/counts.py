@@ -95,8 +95,8 @@ class Counts:
     ) -> Counts:
         """Count the texts in files, folders, globs and URLs.
 
-        A path means what it means on the command line: text, JSON lines or Parquet, plain or packed, told by
-        name and content unless `input_format` says what all of them are. A document is a text file, or what
+        A path means what it means on the command line: text, JSON lines or Parquet, plain or packed. Name and
+        content tell which, unless `input_format` says it for all of them. A document is a text file, or what
         `separator` ends in it; the field `text_field` of a JSON line; the column `text_column` of a row.
         `invalid` says what becomes of a document that is not text: an `"error"`, or `"replace"` or `"skip"`.
         A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice. `hold_out="1%"` leaves out one document
@@ -139,7 +139,11 @@ class Counts:
         memory_limit: int | str | None = None,
         progress: Progress | None = None,
     ) -> Counts:
-        """Count documents from any iterable of `str` or UTF-8 `bytes`."""
+        """Count documents from any iterable of `str` or UTF-8 `bytes`.
+
+        >>> Counts.from_iterator(["ab ab", b"ab"]).total
+        3
+        """
         if isinstance(documents, str | bytes):
             raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
@@ -150,7 +154,12 @@ class Counts:
 
     @staticmethod
     def merge(parts: Iterable[Counts], *, memory_limit: int | str | None = None) -> Counts:
-        """Add up counts that were made by the same rules; what is added to is always a new value."""
+        """Add up counts that were made by the same rules; what is added to is always a new value.
+
+        >>> monday, tuesday = Counts.from_iterator(["ab ab"]), Counts.from_iterator(["ab"])
+        >>> Counts.merge([monday, tuesday]) == Counts.from_iterator(["ab ab", "ab"])
+        True
+        """
         total: Counts | None = None
         for part in parts:
             if total is None:
@@ -206,11 +215,19 @@ class Counts:
         self.beside += other.beside
 
     def limit_memory(self, size: int | str | None) -> None:
-        """Keep in temporary files what goes beyond this size from now on."""
+        """Keep in temporary files what goes beyond this size from now on.
+
+        >>> counts = Counts.from_iterator(["ab ab"])
+        >>> counts.limit_memory("1GB")
+        """
         self._table.add_documents([], memory_limit=memory_bytes(size))
 
     def empty(self) -> Counts:
-        """Return counts by the same rules, with nothing counted."""
+        """Return counts by the same rules, with nothing counted.
+
+        >>> len(Counts.from_iterator(["ab ab"]).empty())
+        0
+        """
         empty = object.__new__(Counts)
         empty.pattern, empty.boundaries = self.pattern, self.boundaries
         empty.unmatched_text = self.unmatched_text
@@ -226,7 +243,15 @@ class Counts:
                 raise ValueError(f"counts differ in their {rule}: {ours!r} and {theirs!r}")
 
     def save(self, path: Path, overwrite: bool = False) -> None:
-        """Save as a Parquet file with the columns `pretoken` and `count`: all of it or nothing."""
+        """Save as a Parquet file with the columns `pretoken` and `count`: all of it or nothing.
+
+        >>> import tempfile
+        >>> counts = Counts.from_iterator(["ab ab"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     counts.save(f"{folder}/counts.parquet")
+        ...     Counts.load(f"{folder}/counts.parquet") == counts
+        True
+        """
         rules = counts_file.Rules(
             pattern=self.pattern,
             boundaries=self.boundaries,
@@ -271,7 +296,11 @@ class Counts:
         return counts
 
     def items(self) -> Iterator[tuple[bytes, int]]:
-        """Yield each pretoken and its count, in the order of bytes."""
+        """Yield each pretoken and its count, in the order of bytes.
+
+        >>> dict(Counts.from_iterator(["b a b"]).items())
+        {b' a': 1, b' b': 1, b'b': 1}
+        """
         joined, ends, counts = self._table.sorted()
         start = 0
         for end, count in zip(ends.tolist(), counts.tolist(), strict=True):

@@ -30,7 +30,16 @@ def train_bpe(
     pattern: str = "gpt2",
     num_threads: int | None = None,
 ) -> tuple[dict[int, bytes], list[BytesPair]]:
-    """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything."""
+    """Train on a UTF-8 file and return `(vocab, merges)`; `vocab_size` counts everything.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "corpus.txt")
+    ...     _ = path.write_text("low lower lowest")
+    ...     vocab, merges = train_bpe(path, 259, ["<|endoftext|>"])
+    >>> vocab[0], merges
+    (b'<|endoftext|>', [(b'o', b'w'), (b'l', b'ow')])
+    """
     training = Training.of(_DIALECT, pattern, special_tokens)
     training.planned_tokens(vocab_size)  # A size that cannot be is refused before the file is read.
     counts = Counts.from_files(input_path, **training.counting, num_threads=num_threads)
@@ -48,7 +57,15 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Save what `train_bpe` returned in the form of GPT-2's files, for `Tokenizer.from_files`."""
+    """Save what `train_bpe` returned in the form of GPT-2's files, for `Tokenizer.from_files`.
+
+    >>> import tempfile
+    >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(vocab, [(b"a", b"b")], f"{folder}/vocab.json", f"{folder}/merges.txt")
+    ...     Tokenizer.from_files(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("abc")
+    [256, 99]
+    """
     gpt2.write_tokens_and_merges(vocab, merges, vocab_path, merges_path, overwrite=overwrite)
 
 
@@ -107,7 +124,15 @@ class Tokenizer:
         merges_filepath: Path,
         special_tokens: Sequence[str] | None = None,
     ) -> Tokenizer:
-        """Load a `vocab.json` and a `merges.txt` in the form of GPT-2's (as `save` writes them)."""
+        """Load a `vocab.json` and a `merges.txt` in the form of GPT-2's (as `save` writes them).
+
+        >>> import tempfile
+        >>> vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(vocab, [(b"a", b"b")], f"{folder}/vocab.json", f"{folder}/merges.txt")
+        ...     Tokenizer.from_files(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("abc")
+        [256, 99]
+        """
         vocab, merges = gpt2.read_tokens_and_merges(vocab_filepath, merges_filepath)
         try:
             return cls(vocab, merges, special_tokens)
@@ -116,17 +141,32 @@ class Tokenizer:
             raise ValueError(f"{files}: {refused}") from None
 
     def encode(self, text: str) -> list[int]:
-        """Encode text; of overlapping special tokens the longest wins."""
+        """Encode text; of overlapping special tokens the longest wins.
+
+        >>> tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
+        >>> tokenizer.encode("a<|endoftext|>")
+        [97, 256]
+        """
         return self._checked(self._tokenizer.encode(text))
 
     def encode_iterable(self, iterable: Iterable[str]) -> Iterator[int]:
-        """Yield the ids of the joined text in constant memory; where it was cut makes no difference."""
+        """Yield the ids of the joined text in constant memory; where it was cut makes no difference.
+
+        >>> tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
+        >>> list(tokenizer.encode_iterable(["a<|endof", "text|>"]))
+        [97, 256]
+        """
         for token_id in self._tokenizer.encode_iterable(iterable):
             self._checked([token_id])
             yield token_id
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Decode ids; bytes that are not UTF-8 become U+FFFD."""
+        """Decode ids; bytes that are not UTF-8 become U+FFFD.
+
+        >>> tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
+        >>> tokenizer.decode([97, 256, 0xC3])
+        'a<|endoftext|>�'
+        """
         if self._absent:
             ids = list(ids)
             for token_id in ids:

@@ -65,7 +65,11 @@ class Dialect:
 
     @staticmethod
     def named(name: str | Dialect) -> Dialect:
-        """Return the dialect of that name (a `Dialect` is returned as it is)."""
+        """Return the dialect of that name (a `Dialect` is returned as it is).
+
+        >>> Dialect.named("tiktoken").special_ids
+        'last'
+        """
         if isinstance(name, Dialect):
             return name
         if name not in DIALECTS:
@@ -78,7 +82,11 @@ class Dialect:
         return next((name for name, dialect in DIALECTS.items() if dialect == self), "custom")
 
     def replace(self, **axes: Any) -> Dialect:
-        """Return this dialect with some axes changed."""
+        """Return this dialect with some axes changed.
+
+        >>> Dialect().replace(tie_break="largest_bytes").tie_break
+        'largest_bytes'
+        """
         unknown = sorted(set(axes) - set(_AXES))
         if unknown:
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
@@ -101,11 +109,19 @@ class Dialect:
         return vocab_size - smallest
 
     def boundaries(self, special_tokens: Sequence[str]) -> tuple[str, ...]:
-        """Return the special tokens that cut a corpus into documents."""
+        """Return the special tokens that cut a corpus into documents.
+
+        >>> Dialect.named("tiktoken").boundaries(["<|x|>"]), Dialect.named("bpetite").boundaries(["<|x|>"])
+        (('<|x|>',), ())
+        """
         return tuple(special_tokens) if self.specials_in_corpus == "boundary" else ()
 
     def base_bytes(self) -> bytes:
-        """Return the 256 byte values in the order in which the base tokens get their ids."""
+        """Return the 256 byte values in the order in which the base tokens get their ids.
+
+        >>> Dialect.named("huggingface").base_bytes()[:3]
+        b'!"#'
+        """
         if self.base_ids == "byte_value":
             return bytes(range(BASE_VOCAB_SIZE))
         printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -121,7 +137,11 @@ class Dialect:
         return {first + place: bytes([byte]) for place, byte in enumerate(self.base_bytes())}
 
     def first_merge_id(self, special_count: int) -> int:
-        """Return the id of the first token that merging adds."""
+        """Return the id of the first token that merging adds.
+
+        >>> Dialect.named("cs336").first_merge_id(1)
+        257
+        """
         return BASE_VOCAB_SIZE + (0 if self.special_ids == "last" else special_count)
 
     def special_token_ids(self, special_tokens: Sequence[str], mergeable_vocab_size: int) -> dict[str, int]:
@@ -134,7 +154,11 @@ class Dialect:
         return {token: firsts[self.special_ids] + place for place, token in enumerate(special_tokens)}
 
     def to_dict(self) -> dict[str, str]:
-        """Return the choice on every axis, as artifacts record it."""
+        """Return the choice on every axis, as artifacts record it.
+
+        >>> Dialect.named("cs336").to_dict()["tie_break"]
+        'largest_bytes'
+        """
         return asdict(self)
 
 

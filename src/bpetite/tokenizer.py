@@ -79,7 +79,11 @@ class Tokenizer:
 
     @classmethod
     def train(cls, corpus: str, vocab_size: int) -> Tokenizer:
-        """Train on one text in the default dialect; `vocab_size` counts the 256 bytes and the merges."""
+        """Train on one text in the default dialect; `vocab_size` counts the 256 bytes and the merges.
+
+        >>> Tokenizer.train("low lower", 258).encode("low")
+        [257]
+        """
         if not isinstance(corpus, str):
             raise ValueError(f"corpus must be a string, not {type(corpus).__name__}")
         return cls.train_from_iterator([corpus], vocab_size)
@@ -178,6 +182,10 @@ class Tokenizer:
 
         If merging is expected to take more than `memory_limit` besides the counts, it is refused at once by a
         `MemoryError` that names a `min_count` that would do.
+
+        >>> counts = Counts.from_iterator(["low lower"])
+        >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
+        True
         """
         training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
         return cls._trained(
@@ -299,7 +307,11 @@ class Tokenizer:
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Encode text in which special tokens are ordinary text."""
+        """Encode text in which special tokens are ordinary text.
+
+        >>> len(Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>"))
+        13
+        """
         return self._encoder.encode_ordinary(text)
 
     def encode_batch(
@@ -407,7 +419,11 @@ class Tokenizer:
     def count_batch(
         self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
-        """Return how many ids encoding each text gives."""
+        """Return how many ids encoding each text gives.
+
+        >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab ab", "", "abc"])
+        [2, 0, 2]
+        """
         return self._encoder.count_batch(texts, special, num_threads)
 
     def fit(
@@ -482,17 +498,30 @@ class Tokenizer:
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Ids, *, errors: str = "strict") -> str:
-        """Decode ids; an unknown id is a `KeyError`, bytes that are not UTF-8 a `UnicodeDecodeError`."""
+        """Decode ids; an unknown id is a `KeyError`, bytes that are not UTF-8 a `UnicodeDecodeError`.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.decode([256, 257]), tok.decode([256, 0xC3], errors="replace")
+        ('ab ab', 'ab\ufffd')
+        """
         if isinstance(ids, int):
             raise TypeError(f"decode takes a list of ids: write decode([{ids}])")
         return self._encoder.decode(ids, errors)
 
     def decode_bytes(self, ids: Ids) -> bytes:
-        """Return the bytes of ids, whether or not they are UTF-8."""
+        """Return the bytes of ids, whether or not they are UTF-8.
+
+        >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 0xC3])[:2]
+        b'ab'
+        """
         return self._encoder.decode_bytes(ids)
 
     def decode_batch(self, batch: Iterable[Ids], *, errors: str = "strict") -> list[str]:
-        """Decode several rows of ids."""
+        """Decode several rows of ids.
+
+        >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256, 257], []])
+        ['ab ab', '']
+        """
         return self._encoder.decode_batch(batch, errors)
 
     def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
@@ -621,7 +650,15 @@ class Tokenizer:
     # Keeping -----------------------------------------------------------------------------------------
 
     def save(self, path: Path, overwrite: bool = False) -> None:
-        """Save as an artifact: all of it or nothing."""
+        """Save as an artifact: all of it or nothing.
+
+        >>> import tempfile
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.save(f"{folder}/tok.json")
+        ...     Tokenizer.load(f"{folder}/tok.json") == tok
+        True
+        """
         _persistence.save_vocabulary(path, self._vocabulary, overwrite)
 
     @classmethod
@@ -638,6 +675,13 @@ class Tokenizer:
         SentencePiece's `.model` of type BPE with byte fallback; a `tiktoken.Encoding`, a
         `tokenizers.Tokenizer`, a tokenizer of transformers. What it does not hold may be given: the pattern,
         special tokens (a dict of ids, or a list). `assumptions` tells what was assumed.
+
+        >>> import tempfile
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.to_huggingface(f"{folder}/tokenizer.json")
+        ...     Tokenizer.load(folder).encode("ab ab")
+        [256, 257]
         """
         if isinstance(path_or_object, Tokenizer):
             return path_or_object
@@ -670,6 +714,16 @@ class Tokenizer:
 
         Special tokens are a dict of ids, or a list that gets the ids past the last rank. Tokens that no merge
         makes are given to whole pretokens, as tiktoken does; `whole_pretoken_first=False` refuses such files.
+
+        >>> import tempfile
+        >>> tok = Tokenizer.train_from_iterator(["ab ab"], 259, dialect="tiktoken")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.to_tiktoken(f"{folder}/mine.tiktoken")
+        ...     same = Tokenizer.from_tiktoken(
+        ...         f"{folder}/mine.tiktoken", pattern="gpt2", special_tokens=["<|endoftext|>"]
+        ...     )
+        >>> same == tok
+        True
         """
         imported = tiktoken.read(
             path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
@@ -677,7 +731,15 @@ class Tokenizer:
         return cls(imported.vocabulary, imported.assumptions)
 
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
-        """Write tiktoken's file of ranks; whoever loads it must give the same pattern and special tokens."""
+        """Write tiktoken's file of ranks; whoever loads it must give the same pattern and special tokens.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "mine.tiktoken")
+        ...     Tokenizer.train("ab ab", 257).to_tiktoken(path)
+        ...     path.read_text().splitlines()[-1]
+        'YWI= 256'
+        """
         content = tiktoken.to_bytes(self._vocabulary)
         again = tiktoken.parse(
             path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
@@ -701,6 +763,9 @@ class Tokenizer:
 
         `transformers.PreTrainedTokenizerFast(tokenizer_object=...)` takes it. What was read by
         `from_huggingface` keeps its template, decoder, truncation and padding.
+
+        >>> Tokenizer.train("ab ab ab", 258).as_huggingface().encode("ab ab").ids
+        [256, 257]
         """
         from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 
@@ -708,12 +773,24 @@ class Tokenizer:
         return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
     def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
-        """Build a real `tiktoken.Encoding`; tiktoken must be installed."""
+        """Build a real `tiktoken.Encoding`; tiktoken must be installed.
+
+        >>> Tokenizer.train("ab ab ab", 258).to_tiktoken_encoding().encode("ab ab")
+        [256, 257]
+        """
         return tiktoken.peer_encoding(self._vocabulary, name, self.encode)
 
     @classmethod
     def from_huggingface(cls, path: Path) -> Tokenizer:
-        """Read the `tokenizer.json` of a BPE tokenizer that loses no text, exactly or not at all."""
+        """Read the `tokenizer.json` of a BPE tokenizer that loses no text, exactly or not at all.
+
+        >>> import tempfile
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.to_huggingface(f"{folder}/tokenizer.json")
+        ...     Tokenizer.from_huggingface(f"{folder}/tokenizer.json").encode("ab ab")
+        [256, 257]
+        """
         return cls._of_file(path, huggingface.read(path))
 
     def to_huggingface(self, path: Path, *, overwrite: bool = False, config: bool = False) -> None:
@@ -723,8 +800,14 @@ class Tokenizer:
         `transformers.AutoTokenizer.from_pretrained(folder)` knows the special tokens; `<|endoftext|>` becomes
         the `eos_token`.
 
-        What was read by `from_huggingface` is written as it was, to the byte, with everything in it that is
-        no part of a vocabulary: templates, decoders, truncation, padding.
+        What was read by `from_huggingface` is written as it was, to the byte, with everything in it that a
+        vocabulary does not hold: templates, decoders, truncation, padding.
+
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Tokenizer.train("ab ab", 257).to_huggingface(f"{folder}/tokenizer.json", config=True)
+        ...     sorted(os.listdir(folder))
+        ['tokenizer.json', 'tokenizer_config.json']
         """
         content = self._tokenizer_json
         if content is None:
@@ -744,12 +827,27 @@ class Tokenizer:
 
         Special tokens that `vocab.json` lacks get the ids past its last. Where none are named,
         `<|endoftext|>` is one if it stands there.
+
+        >>> import tempfile
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tok.to_gpt2(f"{folder}/vocab.json", f"{folder}/merges.txt")
+        ...     Tokenizer.from_gpt2(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("ab ab")
+        [256, 257]
         """
         imported = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
         return cls(imported.vocabulary, imported.assumptions)
 
     def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
-        """Write GPT-2's `vocab.json` and `merges.txt`, both or none."""
+        """Write GPT-2's `vocab.json` and `merges.txt`, both or none.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     vocab, merges = pathlib.Path(folder, "vocab.json"), pathlib.Path(folder, "merges.txt")
+        ...     Tokenizer.train("ab ab", 257).to_gpt2(vocab, merges)
+        ...     merges.read_text().splitlines()
+        ['#version: 0.2', 'a b']
+        """
         vocab, merges = gpt2.to_bytes(self._vocabulary)
         again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
         self._check_export(again.vocabulary, vocab_path)

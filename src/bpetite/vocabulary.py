@@ -375,6 +375,11 @@ class Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are those of the symbols so far.
 
         New tokens get the ids past the largest one in use.
+
+        >>> symbols = list(range(256))
+        >>> base = Vocabulary({byte: bytes([byte]) for byte in symbols}, [])
+        >>> base.extended(symbols, [(97, 98, 256)]).merges
+        ((97, 98),)
         """
         tokens = dict(self.tokens)
         next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1

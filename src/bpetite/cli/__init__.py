@@ -210,6 +210,8 @@ def _message(error: BaseException) -> str:
         return what if isinstance(what, str) else f"unknown id {what}"
     if isinstance(error, MemoryError) and not str(error):
         return "not enough memory"
+    if isinstance(error, ModuleNotFoundError) and error.name in ("tiktoken", "tokenizers"):
+        return f"this needs the package {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -46,7 +46,11 @@ SHARD_SIZE = 100_000_000
 
 @dataclass(frozen=True)
 class Options:
-    """How ids are to be laid out."""
+    """How ids are to be laid out.
+
+    >>> Options(format="bin", append_special="<|endoftext|>").shard_size
+    100000000
+    """
 
     format: ShardFormat = "npy"
     dtype: str = "auto"
@@ -74,7 +78,13 @@ class Options:
 
 
 class Documents:
-    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise."""
+    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise.
+
+    >>> from bpetite.corpus import stats
+    >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab", "ab ab"], "mine"))
+    >>> fit.name, fit.tokens
+    ('mine', 3)
+    """
 
     def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
         self.name = name

@@ -66,9 +66,16 @@ def encode(
 ) -> Manifest:
     """Encode files (or `Documents`, an iterable of them) into a folder of shards.
 
-    `resume` goes on where a stopped run was, and ends with the same bytes as an undisturbed one; it refuses
+    `resume` continues a stopped run, and ends with the same bytes as an undisturbed one; it refuses
     if the tokenizer, an option or an input is another than then. `progress` is called with
     `("encoding", bytes, of how many)` and `("documents", how many, 0)`.
+
+    >>> import tempfile
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     manifest = encode(tok, Documents(["ab", "ab ab"]), f"{folder}/ids")
+    >>> manifest.documents, manifest.tokens
+    (2, 3)
     """
     job = Job.make(tokenizer, corpus, options or Options())
     folder = Path(output)

@@ -133,6 +133,11 @@ def compare(
     """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
 
     `tokens_to_first` is how many tokens there are for one of the first tokenizer's.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> rows = compare({"new": tok, "old": tok.truncate(257)}, Documents(["ab ab"]))
+    >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
+    [('new', 2, 1.0), ('old', 3, 1.5)]
     """
     if isinstance(texts, Documents):
         texts = Documents(list(texts.documents), texts.name)  # each tokenizer goes through them

@@ -26,6 +26,13 @@ def verify(
     """Hash every file again, and see that sampled documents decode and encode to the same ids.
 
     `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
+
+    >>> import tempfile
+    >>> from bpetite import corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = corpus.encode(Tokenizer.train("ab", 257), corpus.Documents(["ab"]), f"{folder}/ids")
+    ...     verify(f"{folder}/ids").tokens
+    1
     """
     samples = integer("samples", samples, least=0)
     folder = Path(folder)

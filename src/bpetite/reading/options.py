@@ -31,7 +31,11 @@ def share_of(share: Any) -> Fraction:
 
 @dataclass(frozen=True)
 class Reading:
-    """How inputs become documents."""
+    """How inputs become documents.
+
+    >>> Reading(separator="<|endoftext|>", hold_out="1%").hold_out
+    '1/100'
+    """
 
     separator: str | None = None
     """What stands between the documents of a text file; without one, the file is a document."""

@@ -15,7 +15,12 @@ _MOST = 500
 
 
 class Comparison:
-    """What `compare` returns: coloured tokens in a notebook, plain text elsewhere."""
+    """What `compare` returns: coloured tokens in a notebook, plain text elsewhere.
+
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> compare(tok, tok, text="ab ab").same
+    True
+    """
 
     def __init__(self, text: str, shown: Mapping[str, ShownText]) -> None:
         self.text = text
@@ -28,7 +33,11 @@ class Comparison:
         return all(one == ids[0] for one in ids)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each tokenizer, as a table of pandas or polars takes them."""
+        """Return a row for each tokenizer, as a table of pandas or polars takes them.
+
+        >>> compare(Tokenizer.train("ab ab ab", 258), text="ab ab").rows()
+        [{'tokenizer': 'a', 'tokens': 2, 'bytes': 5, 'bytes_per_token': 2.5, 'ids': [256, 257]}]
+        """
         size = len(self.text.encode("utf-8"))
         return [
             {
@@ -42,7 +51,11 @@ class Comparison:
         ]
 
     def lines(self, *, colours: bool) -> list[str]:
-        """Return a table, and below it the tokens of each (of many, the first)."""
+        """Return a table, and below it the tokens of each (of many, the first).
+
+        >>> compare(Tokenizer.train("ab ab ab", 258), text="ab ab").lines(colours=False)[3:]
+        ['a', 'ab| ab', '256 257']
+        """
         rows = self.rows()
         width = max(len(row["tokenizer"]) for row in rows)
         lines = [

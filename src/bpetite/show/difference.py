@@ -36,7 +36,12 @@ _TIE_RULES = {
 
 @dataclass(frozen=True)
 class Difference:
-    """The first merge in which a list differs from a training."""
+    """The first merge in which a list differs from a training.
+
+    >>> found = explain_difference("low lower lowest", [(b"l", b"o")])
+    >>> found.rank, found.expected, found.expected_count
+    (0, (b'o', b'w'), 3)
+    """
 
     rank: int
     """Which merge it is, from 0."""
