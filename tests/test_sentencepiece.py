@@ -264,10 +264,10 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         "behind that which replaces spaces",
     ),
     "a merge of nothing": (lambda d: d["model"]["merges"].append(["q", "zzz"]), "is of what no token is"),
-    "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is no pair of tokens"),
-    "no pair": (lambda d: d["model"].update(merges=["a b c"]), "is no pair of tokens"),
+    "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is not a pair of tokens"),
+    "no pair": (lambda d: d["model"].update(merges=["a b c"]), "is not a pair of tokens"),
     "a merge twice": (lambda d: d["model"]["merges"].append(d["model"]["merges"][0]), "appears twice"),
-    "half a surrogate pair": (lambda d: d["model"]["vocab"].update({"\ud801": 5000}), "is no text"),
+    "half a surrogate pair": (lambda d: d["model"]["vocab"].update({"\ud801": 5000}), "is not text"),
 }
 
 
@@ -323,7 +323,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "twice": (lambda: made([("a", 0.0, 1), ("a", 0.0, 1)]), "appears twice"),
     "empty": (lambda: made([("", 0.0, 1)]), "is empty"),
     "unused": (lambda: made([("a", 0.0, 5)]), "is marked as unused"),
-    "no byte": (lambda: made([("<0xZZ>", 0.0, 6)]), "is no name of a byte"),
+    "no byte": (lambda: made([("<0xZZ>", 0.0, 6)]), "is not the name of a byte"),
     "not a number": (lambda: made([("ab", float("nan"), 1)]), "is not a number"),
     "not UTF-8": (lambda: made([]) + field(1, field(1, b"\xff")), "not valid UTF-8"),
     "a group": (lambda: made([]) + b"\x0b", "there is no kind of field 3"),

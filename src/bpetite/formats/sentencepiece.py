@@ -67,7 +67,7 @@ def of_pieces(path: Path, pieces: list[tuple[str, float, int]], *, puts_space: b
         text = spelled.replace(MARK, " ") if kind == _USER_DEFINED else spelled
         byte = byte_of_name(text) if kind == _BYTE else None
         if kind == _BYTE and byte is None:
-            refuse(path, f"piece {token_id}: {text!r:.80} is no name of a byte")
+            refuse(path, f"piece {token_id}: {text!r:.80} is not the name of a byte")
         taken = byte in byte_ids if byte is not None else text in ids or text in special_tokens
         if taken or not text:
             refuse(path, f"piece {token_id}: {text!r:.80} " + ("appears twice" if taken else "is empty"))
@@ -183,7 +183,7 @@ def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
         or len(score) != 4
         or isinstance(kind, bytes)
     ):
-        refuse(path, f"piece {place} is no text with a score and a kind")
+        refuse(path, f"piece {place} is not a text with a score and a kind")
     try:
         return text.decode("utf-8"), struct.unpack("<f", score)[0], kind
     except UnicodeDecodeError as error:

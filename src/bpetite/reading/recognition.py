@@ -50,7 +50,7 @@ def is_named_text(name: str, asked: Format) -> bool:
 
 
 def is_marked(content: bytes) -> bool:
-    """Whether content begins as that of a format does that is no text."""
+    """Whether content begins as that of a format does that is not text."""
     return content.startswith(_PARQUET) or any(magic.match(content) for _, magic in _MAGIC)
 
 

@@ -189,7 +189,7 @@ def _bytes_of(path: Path, text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as lone:
-        refuse(path, f"token {text!r:.80} is no text: {lone.reason}")
+        refuse(path, f"token {text!r:.80} is not text: {lone.reason}")
 
 
 def _character(token: bytes) -> str:
@@ -237,7 +237,7 @@ def _rows_of_pairs(table: _Table, merges: Sequence[object]) -> NDArray[np.uint32
     ends = np.cumsum(np.fromiter(map(len, written), np.uint64, len(written)), dtype=np.uint64)
     found, wrong = resolve_pairs(b"".join(written), ends, pairs.encode("utf-8"))
     if wrong is not None:
-        refuse(path, f"model.merges[{wrong}] is no pair of tokens")
+        refuse(path, f"model.merges[{wrong}] is not a pair of tokens")
     unknown = np.nonzero((found == _UNKNOWN).any(axis=1))[0]
     rank = repeated_pair(found)
     if rank is not None:
@@ -263,15 +263,15 @@ def _as_texts(path: Path, merges: Sequence[object]) -> str:
         lines = cast("Sequence[str]", merges)
         if not all(line.count(" ") == 1 for line in lines):
             rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1)
-            refuse(path, f"model.merges[{rank}]: {lines[rank]!r:.80} is no pair of tokens")
+            refuse(path, f"model.merges[{rank}]: {lines[rank]!r:.80} is not a pair of tokens")
         joined = _BETWEEN.join(lines).replace(" ", _WITHIN)
     else:
         for rank, merge in enumerate(merges):
             if not isinstance(merge, list) or list(map(type, merge)) != [str, str]:
-                refuse(path, f"model.merges[{rank}]: {merge!r:.80} is no pair of tokens")
+                refuse(path, f"model.merges[{rank}]: {merge!r:.80} is not a pair of tokens")
         joined = _BETWEEN.join(map(_WITHIN.join, cast("Sequence[list[str]]", merges)))
     try:
         joined.replace(_BETWEEN, "").replace(_WITHIN, "").encode("utf-8")
     except UnicodeEncodeError:
-        refuse(path, "model.merges: there is half a surrogate pair in it, so it is no text")
+        refuse(path, "model.merges: there is half a surrogate pair in it, so it is not text")
     return joined
