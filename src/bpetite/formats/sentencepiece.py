@@ -5,6 +5,7 @@ Of the message only what decides ids is read: pieces with their scores and kinds
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 from collections import defaultdict
@@ -24,6 +25,10 @@ _BPE = 2
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 """The fields of the message that are read."""
 
+_SCORE, _KIND = 0x15, b"\x18"
+"""How the score and the kind of a piece begin."""
+
+_FLOAT = struct.Struct("<f")
 _LONGEST_RUN = 32
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
@@ -175,6 +180,12 @@ def _check_normalizer(
 
 def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
     """The text, score and kind of a piece."""
+    # As sentencepiece writes it: a short text, a score, and a kind other than normal.
+    rest = message[2 + message[1] :] if message[:1] == b"\n" and message[1:2] < b"\x80" else b""
+    if len(rest) in (5, 7) and rest[0] == _SCORE and rest[5:6] in (b"", _KIND) and rest[6:] < b"\x80":
+        with contextlib.suppress(UnicodeDecodeError):
+            short = message[2 : 2 + message[1]].decode("utf-8")
+            return short, _FLOAT.unpack_from(rest, 1)[0], rest[6] if len(rest) == 7 else _NORMAL
     found = dict(_fields(path, message))
     text, score, kind = found.get(1, b""), found.get(2, b"\0\0\0\0"), found.get(3, _NORMAL)
     if (
@@ -185,7 +196,7 @@ def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
     ):
         refuse(path, f"piece {place} is not a text with a score and a kind")
     try:
-        return text.decode("utf-8"), struct.unpack("<f", score)[0], kind
+        return text.decode("utf-8"), _FLOAT.unpack(score)[0], kind
     except UnicodeDecodeError as error:
         refuse(path, f"piece {place}: not valid UTF-8 at byte {error.start}")
 

@@ -1,0 +1,205 @@
+"""Real tokenizer files in, `docs/models.md` out: which models' tokenizers are read, and how that is known.
+
+    python tools/make_models_page.py FOLDER
+
+`FOLDER` holds real files, which may be packed by xz (see `make test-models`). Of a family with a file there,
+the file is loaded now, and its ids are compared with those of its own library. What is said of the other
+families is what is known of their files, and is marked as that.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import lzma
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from bpetite import Tokenizer
+from bpetite._internal.standard_library import standard_library_files
+from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+
+PAGE = Path(__file__).parents[1] / "docs" / "models.md"
+
+BYTES, CHARACTERS = "byte-level BPE", "BPE over characters with byte fallback"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models that share a tokenizer, or a kind of tokenizer."""
+
+    name: str
+    kind: str
+    models: str
+    file: str = ""
+    """The file at hand, in the folder."""
+    refused: str = ""
+    """Why it is refused, if it is."""
+    pattern: str | None = None
+
+
+FAMILIES = (
+    Family("GPT-2", BYTES, "GPT-2, DistilGPT-2, DialoGPT, GPT-Neo, GPT-J, OPT, Cerebras-GPT, Phi-1, Phi-2"),
+    Family("RoBERTa", BYTES, "RoBERTa, DistilRoBERTa, BART, Longformer, CodeBERT", "roberta/tokenizer.json"),
+    Family("cl100k", BYTES, "GPT-3.5, GPT-4, Phi-4", "tiktoken/cl100k_base.tiktoken"),
+    Family("o200k", BYTES, "GPT-4o, gpt-oss-20b, gpt-oss-120b", "tiktoken/o200k_base.tiktoken"),
+    Family(
+        "Llama 3",
+        BYTES,
+        "Llama 3, Llama 3.1, Llama 3.2, Llama 3.3, Llama Nemotron, Hermes 3, Tulu 3, "
+        "DeepSeek-R1-Distill-Llama",
+        "llama3/tokenizer.json",
+    ),
+    Family("Llama 4", BYTES, "Llama 4 Scout, Llama 4 Maverick"),
+    Family(
+        "Qwen 2 and 3",
+        BYTES,
+        "Qwen 1.5, Qwen2, Qwen2.5, Qwen2.5-Coder, Qwen2.5-VL, QwQ, Qwen3, Qwen3-Coder, Qwen3-Embedding, "
+        "DeepSeek-R1-Distill-Qwen",
+        "qwen2.5/tokenizer.json",
+    ),
+    Family("Qwen 3.5", BYTES, "Qwen3.5"),
+    Family("DeepSeek V3", BYTES, "DeepSeek-V3, DeepSeek-R1, DeepSeek-V3.1, DeepSeek-V3.2"),
+    Family("DeepSeek Coder", BYTES, "DeepSeek-Coder, DeepSeek-LLM, DeepSeek-V2", "gguf/deepseek-coder.gguf"),
+    Family(
+        "Tekken",
+        BYTES,
+        "Mistral Nemo, Mistral Small 3, Ministral, Pixtral, Magistral, Devstral",
+        "tekken/tekken.json",
+    ),
+    Family("Kimi", BYTES, "Kimi K2, Moonlight", "kimi-k2/tiktoken.model", pattern="kimi-k2"),
+    Family("Whisper", BYTES, "Whisper tiny to large-v3", "whisper/tokenizer.json"),
+    Family(
+        "GPT-NeoX",
+        BYTES,
+        "GPT-NeoX, Pythia, Dolly, MPT, OLMo, OLMo 2, ModernBERT, StableLM, RWKV-4 Pile, Mamba",
+        "gpt-neox/tokenizer.json",
+    ),
+    Family(
+        "StarCoder",
+        BYTES,
+        "StarCoder, StarCoder2, SantaCoder, SmolLM, SmolLM2, Granite Code",
+        "gguf/starcoder.gguf",
+    ),
+    Family("Cohere", BYTES, "Command-R, Command-R+, Aya, Aya Expanse", "cohere/tokenizer.json"),
+    Family("Falcon", BYTES, "Falcon, Falcon 3"),
+    Family("BLOOM", BYTES, "BLOOM, BLOOMZ"),
+    Family("GLM-4", BYTES, "GLM-4, GLM-4.5, GLM-4.6"),
+    Family("SmolLM3, MiniMax, Hunyuan", BYTES, "SmolLM3, MiniMax-M2, Hunyuan-A13B, EXAONE 3.5, Seed-OSS"),
+    Family(
+        "Llama 2",
+        CHARACTERS,
+        "Llama, Llama 2, Code Llama, Vicuna, Alpaca, TinyLlama, Phi-3, Phi-3.5",
+        "llama2/tokenizer.model",
+    ),
+    Family(
+        "Mistral",
+        CHARACTERS,
+        "Mistral 7B v0.1, v0.2 and v0.3, Mixtral 8x7B, Mixtral 8x22B, Zephyr, OpenHermes",
+        "mistral/tokenizer.json",
+    ),
+    Family("Gemma", CHARACTERS, "Gemma, Gemma 2, Gemma 3, CodeGemma, PaliGemma, MedGemma"),
+    Family("Yi, InternLM 2", CHARACTERS, "Yi, Yi 1.5, InternLM2, MiniCPM, Baichuan 2"),
+    Family("BERT", "WordPiece", "BERT, DistilBERT, MiniLM, E5, BGE, GTE, ELECTRA", refused="WordPiece"),
+    Family("T5", "Unigram", "T5, FLAN-T5, mT5, UMT5", refused="Unigram"),
+    Family("XLM-R", "Unigram", "XLM-RoBERTa, multilingual-e5, BGE-M3, jina-embeddings-v3", refused="Unigram"),
+    Family(
+        "ALBERT, XLNet, DeBERTa-v3", "Unigram", "ALBERT, XLNet, DeBERTa-v3, Pegasus, mBART", refused="Unigram"
+    ),
+    Family("NLLB", "BPE over characters", "NLLB-200, M2M-100", refused="SentencePiece's own normalization"),
+    Family("CLIP", "BPE with ends of words", "CLIP, OpenCLIP", refused="CLIP's vocabulary"),
+    Family("RWKV", "a trie of bytes", "RWKV-5, RWKV-6, RWKV-7", refused="an RWKV vocabulary"),
+)
+
+
+HEAD = """\
+# Models
+
+{count} of the most used open models, by the tokenizer that they share. Written by
+`python tools/make_models_page.py FOLDER` with bpetite {bpetite}, {libraries}.
+
+*Checked* was loaded from a real file, and gave the ids of its own library on {texts} difficult texts and
+real code; *loaded* was loaded from a real file that has no library to compare with. Of what is *known*, no
+file was at hand: it is said of the kind of file that these models have.
+
+| tokenizer | kind | models | state |
+|---|---|---|---|
+"""
+
+END = """
+`Tokenizer.load` tells what it assumed, or why it refuses ([switching.md](switching.md)).
+"""
+
+
+def main(folder: Path) -> None:
+    """Write the page."""
+    libraries = ("tokenizers", "tiktoken", "sentencepiece")
+    head = HEAD.format(
+        count=sum(len(family.models.split(", ")) for family in FAMILIES),
+        bpetite=version("bpetite"),
+        libraries=", ".join(f"{name} {version(name)}" for name in libraries),
+        texts=len(DIFFICULT_TEXTS),
+    )
+    PAGE.write_text(head + "".join(_row(family, folder) for family in FAMILIES) + END, "utf-8")
+
+
+def _row(family: Family, folder: Path) -> str:
+    return f"| {family.name} | {family.kind} | {family.models} | {_state(family, folder)} |\n"
+
+
+def _state(family: Family, folder: Path) -> str:
+    if family.refused:
+        return f"*known*: refused ({family.refused})"
+    packed = folder / f"{family.file}.xz"
+    plain = folder / family.file
+    if not family.file or not (packed.exists() or plain.exists()):
+        return "*known*: its kind loads"
+    with tempfile.TemporaryDirectory() as unpacked:
+        path = Path(unpacked, plain.name)
+        path.write_bytes(lzma.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes())
+        tok = Tokenizer.load(path, pattern=family.pattern)
+        theirs = _theirs(path, tok)
+        code = [source.read_text("utf-8") for source in standard_library_files()[::60]]
+        encode = tok.encode if path.name == "tokenizer.json" else tok.encode_ordinary
+        for text in [*DIFFICULT_TEXTS, *code]:
+            if theirs is not None and encode(text) != list(theirs(text)):
+                raise SystemExit(f"{family.file}: other ids than its own library gives for {text[:60]!r}")
+    how = "checked" if theirs is not None else "loaded"
+    return f"*{how}*: loads since 0.1.0 (`{plain.name}`, {tok.vocab_size:,} tokens)"
+
+
+def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]] | None:
+    """The encoder of a file's own library; none for GGUF."""
+    if path.name == "tokenizer.json":
+        import tokenizers
+
+        peer = tokenizers.Tokenizer.from_file(str(path))
+        return lambda text: list(peer.encode(text, add_special_tokens=False).ids)
+    if path.suffix == ".gguf":
+        return None
+    if path.name == "tokenizer.model":
+        import sentencepiece
+
+        return sentencepiece.SentencePieceProcessor(model_file=str(path)).encode  # type: ignore[no-any-return]
+    import tiktoken
+
+    if path.name == "tekken.json":
+        document = json.loads(path.read_bytes())
+        config = document["config"]
+        first = config["default_num_special_tokens"]
+        entries = document["vocab"][: config["default_vocab_size"] - first]
+        ranks = {base64.b64decode(entry["token_bytes"]): first + entry["rank"] for entry in entries}
+    else:
+        lines = (line.split() for line in path.read_bytes().splitlines())
+        ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return tiktoken.Encoding(
+        path.name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={}
+    ).encode_ordinary
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
