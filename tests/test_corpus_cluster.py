@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from ray.cluster_utils import Cluster
 
 from bpetite import Counts, Tokenizer, corpus
+from bpetite._internal.counts_file import are_apart
 from bpetite._internal.types import Progress
+from bpetite.cli.counts import load_counts
 from bpetite.corpus import Options, Reading, cluster
 from bpetite.reading import batches
 from bpetite.reading.cuts import Cut, cutter
@@ -107,6 +109,30 @@ def test_counts_are_those_of_one_machine(
         assert (tmp_path / "spread").read_bytes() == (tmp_path / "local").read_bytes()
         assert told == sorted(told)
         assert told[-1] == 100
+
+
+def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
+    nodes: Cluster, folder: Path, tmp_path: Path
+) -> None:
+    local = Counts.from_files(folder / "in", separator="\x00", dialect="tiktoken")
+    output = tmp_path / "counts"
+    made = cluster.count_to_folder(
+        folder / "in", output, reading=READING, dialect="tiktoken", task_bytes=5000
+    )
+    files = sorted(output.iterdir())
+    assert len(files) > 1
+    assert Counts.merge(map(Counts.load, files)) == local
+    assert (made.distinct, made.total, made.read.documents) == (len(local), local.total, local.documents)
+    assert are_apart(files)
+    assert not are_apart([*files, files[0]])
+    frequent = load_counts([str(output)], None, min_count=3)
+    assert list(frequent.items()) == [row for row in local.items() if row[1] >= 3]
+    with pytest.raises(FileExistsError):
+        cluster.count_to_folder(folder / "in", output)
+    (tmp_path / "bad.jsonl").write_text("{")
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 1"):
+        cluster.count_to_folder(tmp_path / "bad.jsonl", tmp_path / "none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "counts"]
 
 
 @pytest.mark.parametrize("shard_size", [700, 10**9])

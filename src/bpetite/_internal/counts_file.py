@@ -12,9 +12,10 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
@@ -184,6 +185,29 @@ def _group_end(ends: NDArray[np.uint64], first: int) -> int | None:
 def read_rules(path: Path) -> Rules:
     """Read by which rules a file was counted, without its rows."""
     return _rules(path, _open(path))
+
+
+def are_apart(paths: Iterable[Path]) -> bool:
+    """Whether no pretoken is in two of these files: each has a range of its own, as clusters write them."""
+    bounds = sorted(found for path in paths if (found := _bounds(path)) is not None)
+    return all(last < first for (_, last), (first, _) in pairwise(bounds))
+
+
+def _bounds(path: Path) -> tuple[bytes, bytes] | None:
+    """Return the first and the last pretoken of a file."""
+    file = _open(path)
+    _rules(path, file)
+    file = _bounded(path, file)
+    found = []
+    arrow, _ = _arrow()
+    try:
+        for number, row in ((0, 0), (file.num_row_groups - 1, -1)):
+            column = file.read_row_group(number, columns=["pretoken"]).column(0) if number >= 0 else ()
+            if len(column):
+                found.append(column[row].as_py())
+    except (arrow.ArrowException, OSError) as error:
+        _refuse(path, f"broken Parquet: {error}")
+    return (found[0], found[-1]) if found else None
 
 
 def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bpetite._internal.counts_file import are_apart
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts
+from bpetite.reading.counting import Tally
 from bpetite.reading.sources import Input, find_inputs
 
 
@@ -15,27 +17,36 @@ def load_counts(arguments: Sequence[str], memory_limit: str | None, min_count: i
     Pretokens rarer than `min_count` may be left out where no other file can add to them.
     """
     inputs = find_inputs(arguments)
-    if len(inputs) == 1 and inputs[0].weight == 1:
-        return Counts.load(inputs[0].name, min_count=min_count, memory_limit=memory_limit)
-    parts = (_weighted_counts(found, memory_limit) for found in inputs)
+    weighted = any(found.weight != 1 for found in inputs)
+    apart = not weighted and min_count > 1 and are_apart(found.name for found in inputs)
+    least = min_count if apart else 1
+    parts = (_weighted_counts(found, memory_limit, least) for found in inputs)
+    if len(inputs) == 1:
+        return next(parts)
     return Counts.merge(parts, memory_limit=memory_limit)
 
 
-def _weighted_counts(found: Input, memory_limit: str | None) -> Counts:
-    counts = Counts.load(found.name, memory_limit=memory_limit)
+def _weighted_counts(found: Input, memory_limit: str | None, min_count: int) -> Counts:
+    counts = Counts.load(found.name, min_count=min_count, memory_limit=memory_limit)
     return counts if found.weight == 1 else counts.weighted(found.weight, found.name)
 
 
 def summary_of(counts: Counts) -> bytes:
     """Return what was counted, as a line of JSON."""
+    read = Tally(counts.documents, counts.bytes, counts.beside.replaced, counts.beside.skipped)
+    return summary_line(len(counts), counts.total, read, counts.scale)
+
+
+def summary_line(distinct: int, total: int, read: Tally, scale: int) -> bytes:
+    """Return what was counted, as a line of JSON."""
     return json_line(
         {
-            "distinct_pretokens": len(counts),
-            "total": counts.total,
-            "documents": counts.documents,
-            "bytes": counts.bytes,
-            "replaced_documents": counts.beside.replaced,
-            "skipped_documents": counts.beside.skipped,
-            "scale": counts.scale,
+            "distinct_pretokens": distinct,
+            "total": total,
+            "documents": read.documents,
+            "bytes": read.bytes,
+            "replaced_documents": read.replaced,
+            "skipped_documents": read.skipped,
+            "scale": scale,
         }
     )

@@ -12,6 +12,7 @@ import contextlib
 import json
 import logging
 import os
+import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -63,7 +64,8 @@ def count(
 ) -> Counts:
     """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
-    `memory_limit` is that of each task. The sum of all counts must fit into this process.
+    `memory_limit` is that of each task. The sum of all counts must fit into this process; `count_to_folder`
+    leaves it where it is.
     """
     empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
     inputs = find_inputs(paths)
@@ -84,6 +86,54 @@ def count(
             weighted.append(part if weight == 1 else part.weighted(weight, source))
             done += sum(found.size() or 0 for found in members)
     return Counts.merge([empty, *weighted])
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """What a folder of counts holds, of which each file has a range of pretokens."""
+
+    distinct: int
+    total: int
+    read: Tally
+
+
+def count_to_folder(
+    paths: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    address: str = "local",
+    pattern: str = "gpt2",
+    dialect: str | Dialect = "bpetite",
+    special_tokens: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    memory_limit: int | str | None = None,
+    task_bytes: int = TASK_BYTES,
+    progress: Told | None = None,
+) -> Partitions:
+    """Count as `count` does, into a folder of counts files: each worker writes the pretokens of a range.
+
+    The files add up to what one file would hold, and no process holds their sum. The folder must not exist;
+    it has its name when all files are whole, and all machines must see it under the same name.
+    """
+    target = Path(output).absolute()
+    if os.path.lexists(target):
+        raise FileExistsError(f"{output} exists already")
+    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+    inputs = find_inputs(paths)
+    if any(found.weight != 1 for found in inputs):
+        raise ValueError("a folder of counts takes no weights; count what is weighted into a file of its own")
+    reading = replace(reading or Reading(), cut=cutter(empty.pattern, empty.boundaries))
+    total = sum(found.size() or 0 for found in inputs)
+    hidden = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    hidden.mkdir()
+    try:
+        with _connected(address) as ray:
+            work = _Counting(ray, empty, reading, memory_bytes(memory_limit), task_bytes)
+            made = work.write(inputs, hidden, lambda done: progress and progress("counting", done, total))
+        os.rename(hidden, target)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+    return made
 
 
 @contextlib.contextmanager
@@ -110,7 +160,7 @@ def _connected(address: str) -> Iterator[Any]:
             ray.shutdown()
 
 
-def _wait_for(ray: Any, tasks: Sequence[Any], sizes: Sequence[int], tell: Callable[[int], None]) -> None:
+def _wait_for(ray: Any, tasks: Sequence[Any], sizes: Sequence[int], tell: Callable[[int], object]) -> None:
     """Wait for all tasks, telling how much of the corpus is done; the first error ends the waiting."""
     size_of = dict(zip(tasks, sizes, strict=True))
     left, done = list(tasks), 0
@@ -136,8 +186,30 @@ class _Counting:
     memory_limit: int | None
     task_bytes: int
 
-    def count(self, inputs: Sequence[Input], tell: Callable[[int], None]) -> Counts:
+    def count(self, inputs: Sequence[Input], tell: Callable[[int], object]) -> Counts:
         """Count inputs of one weight."""
+        sums, read = self._sums(inputs, tell)
+        counts = self.empty.empty()
+        counts.beside += read
+        for rows in sums:
+            counts._table.add_counts(*self.ray.get(rows))
+        return counts
+
+    def write(self, inputs: Sequence[Input], folder: Path, tell: Callable[[int], object]) -> Partitions:
+        """Count inputs, and have each range written to a file; the first tells what was read."""
+        sums, read = self._sums(inputs, tell)
+        write_range = self.ray.remote(max_retries=_RETRIES)(_write_range)
+        written = [
+            write_range.remote(
+                self.empty, str(folder / f"part-{number:05d}.parquet"), rows, Tally() if number else read
+            )
+            for number, rows in enumerate(sums)
+        ]
+        sizes = self.ray.get(written)
+        return Partitions(sum(distinct for distinct, _ in sizes), sum(total for _, total in sizes), read)
+
+    def _sums(self, inputs: Sequence[Input], tell: Callable[[int], object]) -> tuple[list[Any], Tally]:
+        """Have inputs counted: the rows of each range, wherever they are, and what was read."""
         parts = [part for found in inputs for part in divide(found, self.reading, self.task_bytes)]
         groups = _grouped(parts, self.task_bytes)
         splitters = self._splitters(parts[0])
@@ -151,12 +223,7 @@ class _Counting:
         sizes = [sum(found.size() or 0 for found in group) for group in groups]
         del made
         _wait_for(self.ray, tallies, sizes, tell)
-        counts = self.empty.empty()
-        for tally in self.ray.get(tallies):
-            counts.beside += tally
-        for rows in sums:
-            counts._table.add_counts(*self.ray.get(rows))
-        return counts
+        return sums, sum(self.ray.get(tallies), Tally())
 
     def _splitters(self, source: Input) -> list[bytes]:
         """Choose pretokens that divide the work of adding up; which they are changes no result."""
@@ -228,6 +295,15 @@ def _add_up(empty: Counts, *parts: Rows) -> Rows:
     for part in parts:
         table.add_counts(*part)
     return table.sorted()
+
+
+def _write_range(empty: Counts, path: str, rows: Rows, read: Tally) -> tuple[int, int]:
+    """Write a range as a file of counts; return how many distinct pretokens it has, and how many in all."""
+    counts = empty.empty()
+    counts._table.add_counts(*rows)
+    counts.beside += read
+    counts.save(path, overwrite=True)
+    return len(counts), counts.total
 
 
 # Encoding --------------------------------------------------------------------------------------------------

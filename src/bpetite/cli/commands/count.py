@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from bpetite._internal.counts_file import check_available
-from bpetite.cli.counts import summary_of
+from bpetite.cli.counts import summary_line, summary_of
 from bpetite.cli.options import (
     Commands,
     add_cluster,
@@ -57,20 +59,46 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
+    if options.cluster is not None and options.output.endswith(("/", os.sep)):
+        return _count_to_folder(options)
     check_output(options.output, force=options.force)
     check_available()
     with BytesProgress("counting", quiet=options.quiet) as progress:
         counts = _count_with(options)(
             options.input,
-            pattern=options.pattern or "gpt2",
-            dialect=options.dialect,
-            special_tokens=options.special_token,
+            **_rules(options),
             memory_limit=options.memory_limit,
             progress=progress,
         )
         counts.save(options.output, overwrite=options.force)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
+
+
+def _count_to_folder(options: argparse.Namespace) -> bytes:
+    """Have a cluster write a folder of counts."""
+    from bpetite.corpus import cluster
+
+    with BytesProgress("counting", quiet=options.quiet) as progress:
+        made = cluster.count_to_folder(
+            options.input,
+            options.output,
+            address=options.cluster,
+            reading=reading_of(options),
+            **_rules(options),
+            memory_limit=options.memory_limit,
+            progress=progress,
+        )
+        progress.complete(f"{made.read.documents:,} documents", made.read.bytes)
+    return summary_line(made.distinct, made.total, made.read, 1)
+
+
+def _rules(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "pattern": options.pattern or "gpt2",
+        "dialect": options.dialect,
+        "special_tokens": options.special_token,
+    }
 
 
 def _count_with(options: argparse.Namespace) -> Callable[..., Counts]:
