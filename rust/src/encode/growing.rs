@@ -87,6 +87,7 @@ impl Growing {
         encoder.encode(newly_settled, special, &mut ids, workspace, pulse)?;
         let settled = Settled { place: place + newly_settled.len(), ids: settled_ids + ids.len() };
         encoder.encode(last, special, &mut ids, workspace, pulse)?;
+        workspace.release();
         memory::reserve(&mut self.ids, ids.len())?;
         if settled.place > place {
             memory::push(&mut self.settled, settled)?;

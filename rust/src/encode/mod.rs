@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::memory::pool::{Poolable, trim, vec_for_text};
@@ -60,11 +61,16 @@ pub struct Encoder {
     whole: HashMap<Box<[u8]>, u32>,
     cache: Cache,
     largest_id: u32,
+    /// No other encoder of this process has the same.
+    number: u64,
     /// Whether there are bytes that no token is.
     lacks_bytes: bool,
     /// What stands in the place of tokens that are only merged further.
     provisional: HashMap<u32, Box<[u32]>>,
 }
+
+/// The number of the next encoder.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The id of a byte that no token is.
 const NO_ID: u32 = u32::MAX;
@@ -85,8 +91,6 @@ pub trait Sink {
     fn finish(&mut self);
     /// How many ids have been taken.
     fn taken(&self) -> usize;
-    /// Take all that another one has taken, and leave it empty.
-    fn append(&mut self, other: &mut Self) -> Result<()>;
 }
 
 /// An integer type that ids are stored as.
@@ -142,13 +146,6 @@ impl<T: Id> Sink for Vec<T> {
     fn taken(&self) -> usize {
         self.len()
     }
-
-    fn append(&mut self, other: &mut Self) -> Result<()> {
-        reserve(self, other.len())?;
-        self.extend_from_slice(other);
-        other.clear();
-        Ok(())
-    }
 }
 
 /// Counts ids and keeps none.
@@ -173,11 +170,6 @@ impl Sink for Count {
     fn taken(&self) -> usize {
         self.0
     }
-
-    fn append(&mut self, other: &mut Self) -> Result<()> {
-        self.0 += std::mem::take(&mut other.0);
-        Ok(())
-    }
 }
 
 impl Encoder {
@@ -201,6 +193,7 @@ impl Encoder {
             largest_id,
             lacks_bytes,
             provisional,
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             whole: if definition.whole_pretoken_first {
                 whole_tokens(definition.tokens)
             } else {

@@ -4,6 +4,7 @@
 //! then, with the buckets on their way or there, the ids are copied out.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::cache::{BucketPlace, Buckets, INLINE, LONGEST, NO_KEY, SHORT, Table, key_of};
 use super::merging::{self, Scratch};
@@ -43,6 +44,8 @@ impl<'a> Block<'a> {
 pub struct Workspace {
     batch: Box<[Batch; 1]>,
     buffers: BlockBuffers,
+    /// The table of an encoder, of this number, for the next text: to ask for it changes what all threads share.
+    table: Option<(u64, Arc<Table>)>,
 }
 
 /// What a block is gone through with.
@@ -64,6 +67,7 @@ impl Workspace {
     pub fn new() -> Result<Self> {
         Ok(Self {
             batch: boxed_array(Batch::default)?,
+            table: None,
             buffers: BlockBuffers {
                 lookups: Lookups { keys: boxed_array(|| NO_KEY)?, places: boxed_array(Default::default)? },
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
@@ -78,6 +82,11 @@ impl Workspace {
             Some(workspace) => Ok(workspace),
             none => Ok(none.insert(Self::new()?)),
         }
+    }
+
+    /// Hold no encoder's table any longer.
+    pub fn release(&mut self) {
+        self.table = None;
     }
 
     /// How many bytes it holds besides what it always has: more after a pretoken of more than a few.
@@ -209,15 +218,17 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Workspace { batch, buffers } = workspace;
+        let Workspace { batch, buffers, table: held } = workspace;
         let [batch] = &mut **batch;
         buffers.clear();
         let text = self.pattern.prepare(text)?;
         let mut scanner = self.pattern.scan(&text);
-        let mut table = self.cache.table();
+        let held_before = held.take().filter(|(encoder, _)| *encoder == self.number);
+        let mut table = held_before.map(|(_, table)| table).or_else(|| self.cache.table());
         loop {
             let batch_start = scanner.position();
             if scanner.fill(batch)? == 0 {
+                *held = table.map(|table| (self.number, table));
                 return Ok(());
             }
             let mut start = batch_start;

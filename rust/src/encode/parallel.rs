@@ -1,12 +1,16 @@
 //! Many texts in, the ids of all of them in one row out, on any number of threads: always the same ids.
 //!
 //! Texts are gathered into jobs of about equal size; a long one is cut at special tokens and safe cuts. Threads
-//! take jobs in order and live as long as the call. Whoever finishes the job that is due puts its ids behind those of
-//! the jobs before it, while they are still in the processor's cache.
+//! take jobs in order and live as long as the call. Where in the row the ids of a job belong is known as soon as all jobs
+//! before it are encoded; the thread that has them copies them there, while they are still in its processor's cache.
+//!
+//! So what all threads share is a number, changed once for each job, and the numbers of ids of each job, behind a lock
+//! that is held for some twenty instructions. Nothing is copied under it, and no page is touched there first.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use super::special::{Segment, Special};
@@ -15,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Watch};
+use crate::workers::{self, LOOK_EVERY, lock};
 
 /// About how many bytes of text make a job, and how many make it worth while to start threads.
 /// (In tests every text is cut wherever it may be.)
@@ -37,6 +42,7 @@ fn all_threads() -> usize {
 /// Part of a text, small enough for one job; in order, the parts are the texts.
 struct Part<'t> {
     text: usize,
+    is_last: bool,
     content: Content<'t>,
 }
 
@@ -54,10 +60,10 @@ impl Content<'_> {
     }
 }
 
-/// What jobs gave: their ids, and how many there were after each of their parts.
+/// What a job gave: its ids, and how many there were after each of its parts.
 #[derive(Default)]
-struct Done<S> {
-    sink: S,
+struct Done<T> {
+    ids: Vec<T>,
     ends: Vec<usize>,
 }
 
@@ -73,12 +79,27 @@ impl Encoder {
         self.check_fits::<T>()?;
         memory::ensure(texts.len() * FOR_EACH_TEXT)?;
         let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
-        let Done::<Vec<T>> { sink, ends } = self.run(&parts, special, threads, watch)?;
-        let mut offsets = vec![0; texts.len() + 1];
-        for (part, &end) in parts.iter().zip(&ends) {
-            offsets[part.text + 1] = end as u64;
+        let bytes = total(&parts);
+        let offsets: Vec<AtomicU64> =
+            std::iter::repeat_with(AtomicU64::default).take(texts.len() + 1).collect();
+        let threads = thread_number(bytes, threads);
+        let mut ids = Vec::<T>::new();
+        ids.expect(bytes);
+        if threads == 1 {
+            let mut done = Done { ids, ends: Vec::new() };
+            self.encode_parts(&parts, special, &mut done, &mut Workspace::new()?, &mut Pulse::of(watch))?;
+            tell_ends(&parts, &done.ends, 0, &offsets);
+            ids = done.ids;
+        } else {
+            let jobs = Jobs::new(&parts);
+            let row = Row::new(&mut ids, jobs.jobs.len(), &offsets);
+            let encoding = Encoding { encoder: self, special, row };
+            jobs.run(&encoding, threads, watch)?;
+            let Encoding { row, .. } = encoding;
+            row.finish(&mut ids)?;
         }
-        Ok(Encoded { ids: sink.into(), offsets })
+        ids.finish();
+        Ok(Encoded { ids: ids.into(), offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
     }
 
     /// Count the ids of each text.
@@ -91,14 +112,15 @@ impl Encoder {
     ) -> Result<Vec<u64>> {
         memory::ensure(texts.len() * FOR_EACH_TEXT)?;
         let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
-        let done: Done<Count> = self.run(&parts, special, threads, watch)?;
-        let mut counts = vec![0; texts.len()];
-        let mut before = 0;
-        for (part, &end) in parts.iter().zip(&done.ends) {
-            counts[part.text] += (end - before) as u64;
-            before = end;
+        let counts: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(texts.len()).collect();
+        let counting = Counting { encoder: self, special, counts: &counts };
+        let threads = thread_number(total(&parts), threads);
+        if threads == 1 {
+            counting.count(&parts, &mut Workspace::new()?, &mut Pulse::of(watch))?;
+        } else {
+            Jobs::new(&parts).run(&counting, threads, watch)?;
         }
-        Ok(counts)
+        Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
 
     /// Cut texts into parts; whole texts, as far as one thread is to take them or they are short.
@@ -112,14 +134,17 @@ impl Encoder {
         let mut parts = Vec::with_capacity(texts.len());
         for (text, &content) in texts.iter().enumerate() {
             if content.len() <= 2 * JOB || threads.unwrap_or_else(all_threads) == 1 {
-                parts.push(Part { text, content: Content::Unparsed(content) });
+                parts.push(Part { text, is_last: true, content: Content::Unparsed(content) });
                 continue;
             }
             for segment in self.special_tokens.split(content, special) {
                 for segment in self.cut(segment?) {
-                    parts.push(Part { text, content: Content::Parsed(segment) });
+                    parts.push(Part { text, is_last: false, content: Content::Parsed(segment) });
                     pulse.beat(JOB)?;
                 }
+            }
+            if let Some(last) = parts.last_mut() {
+                last.is_last = true;
             }
         }
         Ok(parts)
@@ -141,114 +166,98 @@ impl Encoder {
         })
     }
 
-    /// Encode parts, on as many threads as there is work for.
-    fn run<S: Sink + Default + Send>(
+    fn encode_parts<T: Id>(
         &self,
         parts: &[Part],
         special: Special,
-        threads: Option<usize>,
-        watch: &mut dyn Watch,
-    ) -> Result<Done<S>> {
-        let total: usize = parts.iter().map(|part| part.content.bytes()).sum();
-        // The system is only asked how many there are where it matters: it takes its time to answer.
-        let number = if total < 2 * JOB { 1 } else { threads.unwrap_or_else(all_threads).min(total / JOB) };
-        if number <= 1 {
-            let mut done = Done::<S>::default();
-            self.encode_parts(parts, special, &mut done, &mut Workspace::new()?, &mut Pulse::of(watch))?;
-            done.sink.finish();
-            return Ok(done);
-        }
-        let jobs = Jobs::new(parts, total);
-        thread::scope(|scope| {
-            for _ in 0..memory::threads(number - 1) {
-                let spawned = thread::Builder::new().spawn_scoped(scope, || {
-                    self.work_on(&jobs, special, &mut Pulse::until(&jobs.stop));
-                });
-                if spawned.is_err() {
-                    break; // The threads that could be started do all the work.
-                }
-            }
-            self.work_on(&jobs, special, &mut Pulse::of(watch));
-        });
-        jobs.into_result()
-    }
-
-    fn work_on<S: Sink + Default>(&self, jobs: &Jobs<S>, special: Special, pulse: &mut Pulse) {
-        let mut workspace = None;
-        while let Some((index, parts)) = jobs.take() {
-            let mut done = jobs.gathered().used.pop().unwrap_or_default();
-            let result = Workspace::ready(&mut workspace)
-                .and_then(|workspace| self.encode_parts(parts, special, &mut done, workspace, pulse));
-            jobs.finish(index, result.map(|()| done));
-        }
-    }
-
-    fn encode_parts<S: Sink>(
-        &self,
-        parts: &[Part],
-        special: Special,
-        done: &mut Done<S>,
+        done: &mut Done<T>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Done { sink, ends } = done;
-        sink.expect(parts.iter().map(|part| part.content.bytes()).sum());
-        ends.reserve(parts.len());
+        let Done { ids, ends } = done;
+        ids.expect(total(parts));
+        memory::reserve(ends, parts.len())?;
         for part in parts {
-            match part.content {
-                Content::Unparsed(text) => self.encode(text, special, sink, workspace, pulse)?,
-                Content::Parsed(Segment::Ordinary(text)) => {
-                    self.encode_ordinary(text, sink, workspace, pulse)?
-                }
-                Content::Parsed(Segment::Special(id)) => {
-                    sink.make_room(1)?;
-                    sink.put(&[id]);
-                }
-            }
-            ends.push(sink.taken());
+            self.encode_part(part, special, ids, workspace, pulse)?;
+            ends.push(ids.len());
         }
         Ok(())
     }
-}
 
-/// Jobs that threads take in order. After an error, no further one is handed out; those before it are all finished,
-/// so that the error of the first text in order is the one reported.
-struct Jobs<'p, 't, S> {
-    jobs: Vec<&'p [Part<'t>]>,
-    next: AtomicUsize,
-    stop: AtomicBool,
-    gathered: Mutex<Gathered<S>>,
-}
-
-/// The results of the first jobs in one row, and of others that wait for a job before them.
-struct Gathered<S> {
-    row: Done<S>,
-    /// How many jobs are in the row.
-    jobs: usize,
-    waiting: Vec<Option<Result<Done<S>>>>,
-    /// What has been copied into the row, to be used again.
-    used: Vec<Done<S>>,
-}
-
-impl<S: Sink> Gathered<S> {
-    fn gather(&mut self) {
-        while let Some(result) = self.waiting.get_mut(self.jobs)
-            && let Some(Ok(mut done)) = result.take_if(|result| result.is_ok())
-        {
-            let before = self.row.sink.taken();
-            if let Err(error) = self.row.sink.append(&mut done.sink) {
-                *result = Some(Err(error));
-                break;
+    fn encode_part(
+        &self,
+        part: &Part,
+        special: Special,
+        sink: &mut impl Sink,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        match part.content {
+            Content::Unparsed(text) => self.encode(text, special, sink, workspace, pulse),
+            Content::Parsed(Segment::Ordinary(text)) => self.encode_ordinary(text, sink, workspace, pulse),
+            Content::Parsed(Segment::Special(id)) => {
+                sink.make_room(1)?;
+                sink.put(&[id]);
+                Ok(())
             }
-            self.row.ends.extend(done.ends.drain(..).map(|end| before + end));
-            self.jobs += 1;
-            self.used.push(done);
         }
     }
 }
 
-impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
-    fn new(parts: &'p [Part<'t>], total: usize) -> Self {
+fn total(parts: &[Part]) -> usize {
+    parts.iter().map(|part| part.content.bytes()).sum()
+}
+
+/// On how many threads there is work for so many bytes.
+fn thread_number(bytes: usize, threads: Option<usize>) -> usize {
+    // The system is only asked how many there are where it matters: it takes its time to answer.
+    if bytes < 2 * JOB { 1 } else { threads.unwrap_or_else(all_threads).min(bytes / JOB) }
+}
+
+/// Tell where in the row texts end of which these parts are the last, for a job whose ids begin at `start`.
+fn tell_ends(parts: &[Part], ends: &[usize], start: usize, offsets: &[AtomicU64]) {
+    for (part, &end) in parts.iter().zip(ends) {
+        if part.is_last {
+            offsets[part.text + 1].store((start + end) as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What is done with each job.
+trait Work: Sync {
+    /// What a thread has for itself.
+    type Own: Default;
+
+    /// Do a job; `check` fails in a process that was forked meanwhile, and is called before any lock.
+    fn job(
+        &self,
+        own: &mut Self::Own,
+        job: (&Jobs, usize),
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()>;
+
+    /// There is no job left.
+    fn end(&self, jobs: &Jobs, own: &mut Self::Own, pulse: &mut Pulse, check: Check) -> Result<()>;
+}
+
+type Check<'a> = &'a dyn Fn() -> Result<()>;
+
+/// Jobs that threads take in order. After an error, no further one is handed out; those before it are all finished,
+/// so that the error of the first text in order is the one reported.
+struct Jobs<'p, 't> {
+    jobs: Vec<&'p [Part<'t>]>,
+    next: AtomicUsize,
+    /// Whether any job has failed.
+    failed: AtomicBool,
+    /// Whether all threads are to end at once.
+    stop: AtomicBool,
+    errors: Mutex<Vec<(usize, Error)>>,
+}
+
+impl<'p, 't> Jobs<'p, 't> {
+    fn new(parts: &'p [Part<'t>]) -> Self {
         let mut jobs = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (index, part) in parts.iter().enumerate() {
@@ -258,44 +267,278 @@ impl<'p, 't, S: Sink + Default> Jobs<'p, 't, S> {
                 (start, bytes) = (index + 1, 0);
             }
         }
-        let mut row = Done::<S>::default();
-        row.sink.expect(total);
-        row.ends.reserve(parts.len());
-        let waiting = std::iter::repeat_with(|| None).take(jobs.len()).collect();
-        let gathered = Mutex::new(Gathered { row, jobs: 0, waiting, used: Vec::new() });
-        Self { jobs, next: AtomicUsize::new(0), stop: AtomicBool::new(false), gathered }
+        let (failed, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { jobs, next: AtomicUsize::new(0), failed, stop, errors: Mutex::default() }
     }
 
-    fn take(&self) -> Option<(usize, &'p [Part<'t>])> {
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        self.jobs.get(index).map(|&parts| (index, parts))
+    /// Do all jobs, on this thread and others.
+    fn run(&self, work: &impl Work, threads: usize, watch: &mut dyn Watch) -> Result<()> {
+        workers::scope(|workers| {
+            for _ in 0..memory::threads(threads - 1) {
+                let help = || {
+                    let _ended = StopOnPanic(&self.stop);
+                    // What goes wrong is kept with the jobs.
+                    let _ = self.work_on(work, &mut Pulse::until(&self.stop), &|| Ok(()));
+                };
+                if !workers.start(help) {
+                    break; // The threads that could be started do all the work.
+                }
+            }
+            let led = self.work_on(work, &mut Pulse::of(watch), &|| workers.check());
+            led.inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
+        })?;
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.sort_by_key(|(job, error)| (matches!(error, Error::Stopped), *job));
+        errors.drain(..).next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    fn gathered(&self) -> MutexGuard<'_, Gathered<S>> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn work_on<W: Work>(&self, work: &W, pulse: &mut Pulse, check: Check) -> Result<()> {
+        let mut workspace = None;
+        let mut own = W::Own::default();
+        loop {
+            let job = self.next.fetch_add(1, Ordering::Relaxed);
+            if job >= self.jobs.len() {
+                break;
+            }
+            let result = Workspace::ready(&mut workspace)
+                .and_then(|workspace| work.job(&mut own, (self, job), workspace, pulse, check));
+            check()?;
+            if let Err(error) = result {
+                self.fail(job, error);
+            }
+        }
+        work.end(self, &mut own, pulse, check)
     }
 
-    fn finish(&self, index: usize, result: Result<Done<S>>) {
-        if matches!(result, Err(Error::Caller { .. })) {
+    fn fail(&self, job: usize, error: Error) {
+        self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
+        if matches!(error, Error::Caller { .. }) {
             self.stop.store(true, Ordering::Relaxed);
         }
-        let mut gathered = self.gathered();
-        gathered.waiting[index] = Some(result);
-        gathered.gather();
-        if [index, gathered.jobs].iter().any(|job| matches!(gathered.waiting.get(*job), Some(Some(Err(_))))) {
-            self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
+        lock(&self.errors).push((job, error));
+        self.failed.store(true, Ordering::Release);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire) || self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Ends the other threads where this one panics: they would wait for what it does not do.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Puts the ids of jobs into a row.
+struct Encoding<'a, T> {
+    encoder: &'a Encoder,
+    special: Special,
+    row: Row<'a, T>,
+}
+
+/// The row that jobs put their ids into, each into a stretch of its own.
+struct Row<'a, T> {
+    start: *mut T,
+    room: usize,
+    offsets: &'a [AtomicU64],
+    order: Mutex<Order>,
+    /// More starts are known.
+    more_known: Condvar,
+    /// Where ids begin for which there was too little room, and these.
+    left: Mutex<Vec<(usize, Vec<T>)>>,
+}
+
+// SAFETY: the row's memory is written by threads only in stretches that no two of them share (see `Row::put`), and ids
+// may be sent to other threads.
+unsafe impl<T: Send> Sync for Row<'_, T> {}
+
+/// Where in the row jobs begin.
+struct Order {
+    /// The starts that are known: of all jobs up to the first one that is not encoded yet.
+    starts: Vec<usize>,
+    /// How many ids each job has, of those that are encoded.
+    lengths: Vec<Option<usize>>,
+    /// How many threads wait for more.
+    waiting: usize,
+}
+
+/// What a thread has encoded that is not in the row yet, and memory to use again.
+struct Pending<T> {
+    jobs: VecDeque<(usize, Done<T>)>,
+    /// Where the first of them begin, as far as that is known.
+    starts: Vec<usize>,
+    free: Vec<Done<T>>,
+}
+
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Self { jobs: VecDeque::new(), starts: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Id> Work for Encoding<'_, T> {
+    type Own = Pending<T>;
+
+    fn job(
+        &self,
+        own: &mut Pending<T>,
+        (jobs, job): (&Jobs, usize),
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()> {
+        let mut done = own.free.pop().unwrap_or_default();
+        self.encoder.encode_parts(jobs.jobs[job], self.special, &mut done, workspace, pulse)?;
+        check()?;
+        let length = done.ids.len();
+        own.jobs.push_back((job, done));
+        self.row.encoded(job, length, own);
+        self.row.put_known(jobs, own);
+        Ok(())
+    }
+
+    fn end(&self, jobs: &Jobs, own: &mut Pending<T>, pulse: &mut Pulse, check: Check) -> Result<()> {
+        while !own.jobs.is_empty() && !jobs.has_failed() {
+            check()?;
+            self.row.wait_for(own);
+            self.row.put_known(jobs, own);
+            pulse.check()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a, T: Id> Row<'a, T> {
+    /// The room of a row without ids, for so many jobs. It is the row's own again when this is [finished](Self::finish).
+    fn new(ids: &mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Self {
+        let mut starts = Vec::with_capacity(jobs + 1);
+        starts.push(0);
+        let order = Order { starts, lengths: vec![None; jobs], waiting: 0 };
+        Self {
+            start: ids.as_mut_ptr(),
+            room: ids.capacity(),
+            offsets,
+            order: Mutex::new(order),
+            more_known: Condvar::new(),
+            left: Mutex::default(),
         }
     }
 
-    fn into_result(self) -> Result<Done<S>> {
-        let gathered = self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let errors = gathered.waiting.into_iter().flatten().filter_map(Result::err);
-        if let Some(error) = errors.into_iter().find(|error| !matches!(error, Error::Stopped)) {
-            return Err(error);
+    /// A job is encoded, and has so many ids; the starts of this thread's pending jobs are told, as far as they are known.
+    fn encoded(&self, job: usize, ids: usize, own: &mut Pending<T>) {
+        own.starts.reserve(own.jobs.len()); // No memory is asked for under the lock.
+        let mut order = lock(&self.order);
+        let known = order.starts.len();
+        order.lengths[job] = Some(ids);
+        while let (Some(&start), Some(&Some(ids))) =
+            (order.starts.last(), order.lengths.get(order.starts.len() - 1))
+        {
+            order.starts.push(start + ids);
         }
-        let mut row = gathered.row;
-        row.sink.finish();
-        Ok(row)
+        order.tell_starts(own);
+        if order.waiting > 0 && order.starts.len() > known {
+            drop(order);
+            self.more_known.notify_all();
+        }
+    }
+
+    /// Wait a while for the start of the first pending job.
+    fn wait_for(&self, own: &mut Pending<T>) {
+        let mut order = lock(&self.order);
+        order.tell_starts(own);
+        if own.starts.is_empty() {
+            order.waiting += 1;
+            let waited = self.more_known.wait_timeout(order, LOOK_EVERY);
+            (order, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            order.waiting -= 1;
+            order.tell_starts(own);
+        }
+    }
+
+    /// Put the ids of the first pending jobs where they belong.
+    fn put_known(&self, jobs: &Jobs, own: &mut Pending<T>) {
+        for start in own.starts.drain(..) {
+            let Some((job, mut done)) = own.jobs.pop_front() else { return };
+            tell_ends(jobs.jobs[job], &done.ends, start, self.offsets);
+            done.ends.clear();
+            if start + done.ids.len() <= self.room {
+                // SAFETY: the row has that much room, which nobody else looks at until it is finished. A job's stretch begins
+                // where that of the job before it ends, so no two of them share a place.
+                unsafe {
+                    done.ids.as_ptr().copy_to_nonoverlapping(self.start.add(start), done.ids.len());
+                }
+                done.ids.clear();
+                own.free.push(done);
+            } else {
+                lock(&self.left).push((start, done.ids));
+            }
+        }
+    }
+
+    /// All jobs are done: the row that this was made of has their ids.
+    fn finish(self, ids: &mut Vec<T>) -> Result<()> {
+        let starts = self.order.into_inner().unwrap_or_else(PoisonError::into_inner).starts;
+        let mut left = self.left.into_inner().unwrap_or_else(PoisonError::into_inner);
+        left.sort_by_key(|(start, _)| *start);
+        let all = starts.last().copied().unwrap_or(0);
+        let there = left.first().map_or(all, |(start, _)| *start);
+        // SAFETY: it is the room of this row that the jobs' ids were put into, and the threads that did so have ended. They
+        // are there up to the first ones for which there was too little room.
+        unsafe { ids.set_len(there) };
+        memory::reserve(ids, all - there)?;
+        left.iter().for_each(|(_, rest)| ids.extend_from_slice(rest));
+        Ok(())
+    }
+}
+
+impl Order {
+    /// Tell where a thread's first pending jobs begin, as far as that is known.
+    fn tell_starts<T>(&self, own: &mut Pending<T>) {
+        let known = own.jobs.iter().map_while(|(job, _)| self.starts.get(*job).copied());
+        own.starts.extend(known);
+    }
+}
+
+/// Counts the ids of each text.
+struct Counting<'a> {
+    encoder: &'a Encoder,
+    special: Special,
+    counts: &'a [AtomicU64],
+}
+
+impl Counting<'_> {
+    fn count(&self, parts: &[Part], workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
+        for part in parts {
+            let mut count = Count::default();
+            self.encoder.encode_part(part, self.special, &mut count, workspace, pulse)?;
+            self.counts[part.text].fetch_add(count.taken() as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl Work for Counting<'_> {
+    type Own = ();
+
+    fn job(
+        &self,
+        (): &mut (),
+        (jobs, job): (&Jobs, usize),
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+        _: Check,
+    ) -> Result<()> {
+        self.count(jobs.jobs[job], workspace, pulse)
+    }
+
+    fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -34,14 +34,6 @@ impl<T: Id> Sink for Row<'_, T> {
     fn taken(&self) -> usize {
         self.taken
     }
-
-    fn append(&mut self, other: &mut Self) -> Result<()> {
-        self.make_room(other.taken)?;
-        let taken = std::mem::take(&mut other.taken);
-        self.ids[self.taken..self.taken + taken].copy_from_slice(&other.ids[..taken]);
-        self.taken += taken;
-        Ok(())
-    }
 }
 
 #[cold]

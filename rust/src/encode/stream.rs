@@ -36,6 +36,7 @@ impl EncodeStream {
         let end = self.settled_end();
         let encoded =
             self.encoder.encode(&self.pending[..end], self.special, ids, &mut self.workspace, pulse);
+        self.workspace.release();
         self.pending.drain(..if encoded.is_ok() { end } else { self.pending.len() });
         encoded
     }
@@ -43,7 +44,9 @@ impl EncodeStream {
     /// The text is complete: append the ids that were held back. A new text may then begin.
     pub fn finish(&mut self, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        self.encoder.encode(&pending, self.special, ids, &mut self.workspace, pulse)
+        let encoded = self.encoder.encode(&pending, self.special, ids, &mut self.workspace, pulse);
+        self.workspace.release();
+        encoded
     }
 
     /// Up to where the pending text may be encoded by itself.

@@ -482,6 +482,7 @@ fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResul
         let workspace = Workspace::ready(kept)?;
         ids.clear();
         let result = call(workspace, ids);
+        workspace.release();
         if workspace.grown() > LARGE_WORKSPACE {
             *kept = None;
         }
