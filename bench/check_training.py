@@ -13,6 +13,7 @@ from bpetite import Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
+from bpetite.patterns import PATTERNS
 
 
 def check_specification(path: Path) -> str:
@@ -25,19 +26,20 @@ def check_specification(path: Path) -> str:
     return f"{path.name}: the specification's merges in {', '.join(DIALECTS)}"
 
 
-def check_tokenizers(path: Path, vocab_size: int) -> str:
+def check_tokenizers(path: Path, vocab_size: int, pattern: str) -> str:
     """Compare the merges in dialect huggingface with those of the `tokenizers` package."""
     documents = path.read_bytes().decode("utf-8").split(END_OF_TEXT_TOKEN)
-    tokenizer = Tokenizer.train_from_iterator(documents, vocab_size, dialect="huggingface")
-    expected = tokenizers_merges(documents, vocab_size, END_OF_TEXT_TOKEN)
+    tokenizer = Tokenizer.train_from_iterator(documents, vocab_size, dialect="huggingface", pattern=pattern)
+    written = None if pattern == "gpt2" else PATTERNS[pattern]
+    expected = tokenizers_merges(documents, vocab_size, END_OF_TEXT_TOKEN, written)
     printable = tokenizers_alphabet()
     spelled = [
         tuple("".join(printable[byte] for byte in tokenizer.token_bytes(side)) for side in pair)
         for pair in tokenizer.merges
     ]
     if spelled != expected:
-        raise SystemExit(f"{path.name}: the merges in dialect huggingface are not those of tokenizers")
-    return f"{path.name}: the {len(expected):,} merges of tokenizers in dialect huggingface"
+        raise SystemExit(f"{path.name}: the merges with pattern {pattern} are not those of tokenizers")
+    return f"{path.name}: the {len(expected):,} merges of tokenizers with pattern {pattern}"
 
 
 def tokenizers_alphabet() -> dict[int, str]:
@@ -50,4 +52,5 @@ def tokenizers_alphabet() -> dict[int, str]:
 if __name__ == "__main__":
     corpus = Path(sys.argv[1])
     print(check_specification(corpus))
-    print(check_tokenizers(corpus, int(sys.argv[2])))
+    for name in ("gpt2", "llama3", "o200k"):
+        print(check_tokenizers(corpus, int(sys.argv[2]), name))

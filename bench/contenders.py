@@ -70,17 +70,27 @@ def train_rustbpe(task: Task) -> None:
 
 def train_tokenizers(task: Task) -> None:
     """Train from documents, because its files are read line by line."""
-    tokenizers_merges(task.documents(), task.vocab_size, task.separator)
+    from bpetite._constants import PRETOKENIZER_PATTERN
+
+    pattern = None if task.pattern == PRETOKENIZER_PATTERN else task.pattern
+    tokenizers_merges(task.documents(), task.vocab_size, task.separator, pattern)
 
 
-def tokenizers_merges(documents: list[str], vocab_size: int, separator: str) -> list[tuple[str, str]]:
-    """Train the `tokenizers` package on documents; return its merges."""
+def tokenizers_merges(
+    documents: list[str], vocab_size: int, separator: str, pattern: str | None = None
+) -> list[tuple[str, str]]:
+    """Train the `tokenizers` package on documents, by its GPT-2 scan or a pattern; return its merges."""
     import json
 
     import tokenizers
+    from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if pattern is None:
+        tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    else:
+        split = Split(tokenizers.Regex(pattern), "isolated")
+        tokenizer.pre_tokenizer = Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[separator],
@@ -92,12 +102,32 @@ def tokenizers_merges(documents: list[str], vocab_size: int, separator: str) -> 
     return [(left, right) for left, right in merges]
 
 
+def train_sentencepiece(task: Task) -> None:
+    """Train BPE over characters from the file, line by line, with all lines; it takes no pattern."""
+    import io
+
+    import sentencepiece
+
+    sentencepiece.SentencePieceTrainer.train(
+        input=task.path,
+        model_writer=io.BytesIO(),
+        model_type="bpe",
+        vocab_size=task.vocab_size,
+        character_coverage=1.0,
+        max_sentence_length=1 << 30,
+        user_defined_symbols=[task.separator],
+        num_threads=task.threads,
+        minloglevel=2,
+    )
+
+
 CONTENDERS: dict[str, Callable[[Task], None]] = {
     "bpetite": train_bpetite,
     "gigatoken": train_gigatoken,
     "ffbpe": train_ffbpe,
     "rustbpe": train_rustbpe,
     "tokenizers": train_tokenizers,
+    "sentencepiece": train_sentencepiece,
 }
 
 

@@ -2,7 +2,8 @@
 
 First checks that the merges are those of the specification and of the `tokenizers` package, then times us
 and the peers in the same run: each measurement is a process of its own, from its start to its end, and rounds
-are interleaved. All use the GPT-2 pattern, and the text between two `<|endoftext|>` is a document.
+are interleaved. All use the GPT-2 pattern if nothing else is said, and the text between two `<|endoftext|>`
+is a document. A corpus may have any size.
 
     python -m bench.train [FOLDER]
 
@@ -30,14 +31,23 @@ from bench.contenders import CONTENDERS
 from bench.section import machine, table, versions, write_section
 from bench.stages import count
 from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
+from bpetite.patterns import PATTERNS
 
 MEGABYTE = 1_000_000
 VOCAB_SIZE = 32_000
-PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers")
+PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers", "sentencepiece")
+TAKE_PATTERNS = ("bpetite", "rustbpe", "tokenizers")
+"""The contenders that train with any pattern."""
+IMPORTS = ("bpetite", "gigatoken", "ffbpe", "rustbpe", "tokenizers", "tiktoken", "sentencepiece", "numpy")
+"""What is imported beside an interpreter that does nothing; `bpetite` also for its class `Tokenizer`."""
+STARTS = 21
+"""So often each of these starts, in turn."""
 SLOW = 20.0
 """A contender that takes longer than so many seconds is measured once only."""
 TURNS = 7
 """So often one thread and two count in turn."""
+PATTERN_MEGABYTES = 16
+"""Other patterns are measured on so much of a corpus: their engines take minutes for all of it."""
 PATIENCE = 900.0
 """A contender that takes longer than so many seconds is stopped."""
 
@@ -54,11 +64,17 @@ class Cost:
     peak: int
 
 
-def measure(contender: str, path: Path, vocab_size: int = VOCAB_SIZE, threads: int = 2) -> Cost | None:
+def measure(
+    contender: str,
+    path: Path,
+    vocab_size: int = VOCAB_SIZE,
+    threads: int = 2,
+    pattern: str = PRETOKENIZER_PATTERN,
+) -> Cost | None:
     """Run a contender in a process of its own; `None` if it failed or was stopped."""
-    settings = [str(path), str(vocab_size), str(threads), PRETOKENIZER_PATTERN, END_OF_TEXT_TOKEN]
+    settings = [str(path), str(vocab_size), str(threads), pattern, END_OF_TEXT_TOKEN]
     command = [sys.executable, "-m", "bench.contenders", contender, *settings]
-    environment = {**os.environ, "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
+    environment = {**compiled(), "RAYON_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "true"}
     start = time.perf_counter()
     with (
         tempfile.TemporaryFile() as told,
@@ -78,6 +94,11 @@ def measure(contender: str, path: Path, vocab_size: int = VOCAB_SIZE, threads: i
             return None
         told.seek(0)
         return Cost(wall, usage.ru_utime + usage.ru_stime, int(told.read().split()[-1]))
+
+
+def compiled() -> dict[str, str]:
+    """Return an environment in which modules are compiled once, as they are where people install them."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost | None]:
@@ -168,6 +189,9 @@ def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
         [
             *notes,
             peers_table(paths, rounds),
+            "SentencePiece cuts the same text by rules of its own, at white space, and merges characters.",
+            patterns_table(paths, scratch, rounds),
+            imports_table(),
             growth_table(paths, scratch, rounds),
             vocabulary_table(paths, rounds),
             threads_table(paths, rounds),
@@ -199,6 +223,44 @@ def peers_table(paths: Sequence[Path], rounds: int) -> str:
         *(f"{path.stem}, {size_of(path)}" for path in paths),
     ]
     return table(head, rows)
+
+
+def patterns_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
+    """Return our cost and the peers' with the patterns of Llama 3 and o200k, on a part of each corpus."""
+    parts = [head_of(path, PATTERN_MEGABYTES, scratch) for path in paths]
+    rows = []
+    for name in ("llama3", "o200k"):
+        columns = [
+            medians([partial(measure, who, part, pattern=PATTERNS[name]) for who in TAKE_PATTERNS], rounds)
+            for part in parts
+        ]
+        rows += [
+            [f"{name}: {who}", *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns)]
+            for at, who in enumerate(TAKE_PATTERNS)
+        ]
+    head = [f"pattern, {VOCAB_SIZE:,} tokens", *(f"{part.stem}, {size_of(part)}" for part in parts)]
+    return table(head, rows)
+
+
+def imports_table() -> str:
+    """Return how long it takes to start an interpreter that imports something, and to end it."""
+    runs = {name: f"import {name}" for name in IMPORTS}
+    runs = {"nothing": "pass", "bpetite.Tokenizer": "from bpetite import Tokenizer", **runs}
+    runs = {name: code for name, code in runs.items() if start_of(code) is not None}
+    turns = [{name: start_of(code) for name, code in runs.items()} for _ in range(STARTS)]
+    found = {name: median(turn[name] or 0.0 for turn in turns) for name in runs}
+    rows = [
+        [name, f"{1000 * took:.0f}", f"{1000 * (took - found['nothing']):+.0f}"]
+        for name, took in found.items()
+    ]
+    return table(["a process that imports", "ms", "more than nothing"], rows)
+
+
+def start_of(code: str) -> float | None:
+    """Return the seconds of an interpreter that runs some code; `None` where it fails."""
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], env=compiled(), capture_output=True, check=False)
+    return time.perf_counter() - start if done.returncode == 0 else None
 
 
 def size_of(path: Path) -> str:
