@@ -186,7 +186,7 @@ def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | Non
         return Found(imported, "tiktoken", (path,))
     if content.startswith(b"#version"):
         return _of_merges(path, pattern, special_tokens)
-    if sentencepiece.is_model(content):
+    if content[:1] != b"{" and sentencepiece.is_model(content):
         return Found(sentencepiece.parse(path, content), "sentencepiece", (path,))
     if content.lstrip()[:1] != b"{":
         _refuse_other(path, content)
