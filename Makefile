@@ -10,7 +10,7 @@ TESTED := $(VENV)/.test-ready
 SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs rust/src/*/*.rs rust/src/*/*/*.rs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-corpus
+.PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-patterns bench-corpus
 .PHONY: portable ports docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
@@ -78,6 +78,10 @@ bench-encode: $(BUILT) ## Time encoding against the peers (CORPORA=, GPT2=folder
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 		--target $(VENV)/prerelease 'tokenizers==1.0.0rc3'
 	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
+
+bench-patterns: $(BUILT) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m bench.patterns $(if $(CORPORA),--corpora $(CORPORA))
 
 bench-corpus: $(BUILT) ## Compare whole corpora with work in memory (CORPORA=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[corpus]'

@@ -82,7 +82,7 @@ def bpetite_contender(vocabulary: Vocabulary, threads: int) -> Contender:
 def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
     """Its batches come as arrays of another package."""
     with tempfile.NamedTemporaryFile(suffix=".tiktoken") as file:
-        file.write(_rank_file(vocabulary))
+        file.write(rank_file(vocabulary))
         file.flush()
         theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
             file.name, "gpt2", dict(vocabulary.special_tokens)
@@ -93,7 +93,7 @@ def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
 def splintr_contender(vocabulary: Vocabulary, threads: int) -> Contender:
     """One by one on one thread; its batches take all."""
     theirs = splintr.Tokenizer.from_bytes(
-        _rank_file(vocabulary), PRETOKENIZER_PATTERN, dict(vocabulary.special_tokens)
+        rank_file(vocabulary), PRETOKENIZER_PATTERN, dict(vocabulary.special_tokens)
     )
     return Contender(partial(_each, theirs.encode_with_special), theirs.encode_with_special, theirs.decode)
 
@@ -186,7 +186,8 @@ def _each(encode: Callable[[str], object], texts: Sequence[str]) -> list[object]
     return [encode(text) for text in texts]
 
 
-def _rank_file(vocabulary: Vocabulary) -> bytes:
+def rank_file(vocabulary: Vocabulary) -> bytes:
+    """tiktoken's file of ranks."""
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
     return b"".join(lines)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bpetite import _persistence
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pretokenize
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.fitting import Chunk, Fitting
@@ -624,6 +624,19 @@ class Tokenizer:
     def pattern(self) -> str:
         """The regular expression whose matches are pretokens."""
         return self._vocabulary.pattern
+
+    @property
+    def pattern_way(self) -> str:
+        """How the pattern cuts text: "masks", "automaton" or "machine".
+
+        Masks look at hundreds of bytes at a time, the automaton at one character after the other. The regex
+        machine, which runs back-references and the like, tries one way after the other: it is many times
+        slower, and a document is the work of one thread. `docs/patterns.md` says which patterns need it.
+
+        >>> Tokenizer.train("to be or not to be", 260).pattern_way
+        'masks'
+        """
+        return pattern_way(self.pattern)
 
     @property
     def dialect(self) -> Dialect:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
-from bpetite._engine import train_merges
+from bpetite._engine import pattern_way, train_merges
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
@@ -59,6 +59,11 @@ class Training:
     def planned_tokens(self, vocab_size: int) -> int:
         """Return how many tokens are to be learned."""
         return self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
+
+    @property
+    def pattern_way(self) -> str:
+        """How the pattern cuts text, as `Tokenizer.pattern_way` says it."""
+        return pattern_way(self.counting["pattern"])
 
     @property
     def counting(self) -> dict[str, Any]:

@@ -358,15 +358,15 @@ impl<'a> Labels<'a> {
             }
             rules.add_labels(triple, outcomes);
             let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
-            rules.add_one(triple, (OPEN, If::Always), opens);
-            rules.add_one(triple, (OPEN, If::With(OPEN)), has(&open.stays));
-            rules.add_one(triple, (UNSURE, If::With(OPEN)), has(&open.matches));
+            rules.add(triple, OPENS, opens);
+            rules.add(triple, STAYS_OPEN, has(&open.stays));
+            rules.add(triple, CONTRADICTED, has(&open.matches));
         }
         // A text may begin with any character.
         for (at, behind) in self.pairs() {
             let opens = self.opened_by_beginning(at, behind).is_some();
             for before in 0..=self.automaton.alphabet.end {
-                rules.add_one((before, at, behind), (OPEN, If::Here), opens);
+                rules.add((before, at, behind), OPENS_HERE, opens);
             }
         }
         LocalRules {
@@ -472,65 +472,61 @@ impl OpenStates {
     }
 }
 
+impl LabelRule {
+    fn add(&mut self, (before, at, behind): (u8, u8, u8), holds: bool, fails: bool) {
+        self.relation.holds[place(before, at)] |= Set::from(holds) << behind;
+        self.relation.fails[place(before, at)] |= Set::from(fails) << behind;
+    }
+}
+
 /// The relations of everything that is told, for everything that the character before may have to be.
 struct Rules(Vec<LabelRule>);
 
+/// What is told by labels, on which conditions; their rules stand in this order.
+const TOLD: [usize; 4] = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE];
+const CONDITIONS: [If; 6] =
+    [If::Always, If::WithoutBeginning, If::With(0), If::With(1), If::With(2), If::With(3)];
+
+/// The rules behind these, which ask for no label.
+const OPENS: usize = TOLD.len() * CONDITIONS.len();
+const OPENS_HERE: usize = OPENS + 1;
+const STAYS_OPEN: usize = OPENS + 2;
+const CONTRADICTED: usize = OPENS + 3;
+
 impl Rules {
     fn new() -> Self {
-        let with = (0..LABELS).map(If::With);
-        let conditions: Vec<If> = [If::Always, If::WithoutBeginning].into_iter().chain(with).collect();
-        let of_labels = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE]
-            .into_iter()
-            .flat_map(|target| conditions.iter().map(move |&condition| (target, condition)));
-        let of_open =
-            [(OPEN, If::Always), (OPEN, If::Here), (OPEN, If::With(OPEN)), (UNSURE, If::With(OPEN))];
+        let told = TOLD.iter().flat_map(|&target| CONDITIONS.map(|condition| (target, condition)));
+        let open = [(OPEN, If::Always), (OPEN, If::Here), (OPEN, If::With(OPEN)), (UNSURE, If::With(OPEN))];
         let rule = |(target, condition)| LabelRule { target, condition, relation: Relation::new() };
-        Self(of_labels.chain(of_open).map(rule).collect())
+        Self(told.chain(open).map(rule).collect())
     }
 
     /// Add what three characters tell for each label of the first that it may have. A label is of no use where it is
     /// unsure which one it is.
     fn add_labels(&mut self, triple: (u8, u8, u8), targets: [Option<usize>; LABELS]) {
-        for target in [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE] {
+        for (rules, target) in self.0.chunks_exact_mut(CONDITIONS.len()).zip(TOLD) {
             let holds = targets.map(|found| found == Some(target));
             let fails = targets.map(|found| found.is_some_and(|other| other != target && other != UNSURE));
-            self.add(triple, target, holds, fails);
+            let others = |labels: &[bool; LABELS]| labels[BEGINS + 1..].contains(&true);
+            let always = !fails.contains(&true);
+            let without_beginning = !always && others(&holds) && !others(&fails);
+            for rule in rules {
+                let (holds, fails) = match rule.condition {
+                    If::Always => (always && holds.contains(&true), !always),
+                    If::With(label) => {
+                        let told_already = always || without_beginning && label != BEGINS;
+                        (holds[label] && !told_already, fails[label])
+                    }
+                    If::WithoutBeginning | If::Here => (without_beginning, others(&fails)),
+                };
+                rule.add(triple, holds, fails);
+            }
         }
     }
 
-    /// Add whether something is told on one condition.
-    fn add_one(&mut self, (before, at, behind): (u8, u8, u8), (target, condition): (usize, If), holds: bool) {
-        let is_meant = |rule: &&mut LabelRule| rule.target == target && rule.condition == condition;
-        if let Some(LabelRule { relation, .. }) = self.0.iter_mut().find(is_meant) {
-            let sets = if holds { &mut relation.holds } else { &mut relation.fails };
-            sets[place(before, at)] |= 1 << behind;
-        }
-    }
-
-    /// Add for which labels of the first character something is told, and for which it is not.
-    fn add(
-        &mut self,
-        (before, at, behind): (u8, u8, u8),
-        target: usize,
-        holds: [bool; LABELS],
-        fails: [bool; LABELS],
-    ) {
-        let others = |labels: &[bool; LABELS]| labels[BEGINS + 1..].contains(&true);
-        let always = !fails.contains(&true);
-        let without_beginning = !always && others(&holds) && !others(&fails);
-        for rule in self.0.iter_mut().filter(|rule| rule.target == target) {
-            let (holds, fails) = match rule.condition {
-                If::Always => (always && holds.contains(&true), !always),
-                If::WithoutBeginning => (without_beginning, others(&fails)),
-                If::With(OPEN) | If::Here => continue,
-                If::With(label) => {
-                    let told_already = always || without_beginning && label != BEGINS;
-                    (holds[label] && !told_already, fails[label])
-                }
-            };
-            rule.relation.holds[place(before, at)] |= Set::from(holds) << behind;
-            rule.relation.fails[place(before, at)] |= Set::from(fails) << behind;
-        }
+    /// Add whether one of the rules that ask for no label holds.
+    fn add(&mut self, triple: (u8, u8, u8), rule: usize, holds: bool) {
+        self.0[rule].add(triple, holds, !holds);
     }
 
     /// Those that hold anywhere.

@@ -8,6 +8,7 @@ from typing import Any
 
 from bpetite.cli.formats import add_one_of_any_format, read_model
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.cli.ways import WAYS
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownToken, coloured, plain, visible
 from bpetite.show.explain import Explainer
@@ -61,6 +62,7 @@ def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
         "rules": tokenizer.dialect.to_dict(),
         "pattern_name": pattern_name(tokenizer.pattern),
         "pattern": tokenizer.pattern,
+        "pattern_way": tokenizer.pattern_way,
         "vocab_size": tokenizer.vocab_size,
         "mergeable_vocab_size": tokenizer.mergeable_vocab_size,
         "merges": len(vocabulary.merges),
@@ -97,6 +99,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
         f"  dialect      {facts['dialect']}",
         *(f"               {line}" for line in _wrapped(rules)),
         f"  pattern      {facts['pattern_name'] or facts['pattern']}",
+        f"  cut by       {WAYS[facts['pattern_way']]}",
         f"  size         {sizes}{len(specials)} special; {facts['merges']:,} merges",
         f"  specials     {', '.join(named) or 'none'}",
         f"  fingerprint  {facts['fingerprint']}",

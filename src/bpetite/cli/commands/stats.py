@@ -16,6 +16,7 @@ from bpetite.cli.options import (
     json_line,
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.ways import say_way
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -48,6 +49,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Return the table, or the JSON."""
     tokenizer = read_model(options)
+    say_way(tokenizer.pattern_way, quiet=options.quiet)
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         sources = corpus.stats(
             tokenizer,

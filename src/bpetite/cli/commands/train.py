@@ -19,6 +19,7 @@ from bpetite.cli.options import (
     json_line,
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.ways import say_way
 from bpetite.counts import Counts
 from bpetite.show.progress import TrainingProgress
 from bpetite.training import Training, train_vocabulary
@@ -70,6 +71,8 @@ def run(options: argparse.Namespace) -> bytes:
         options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
     planned = training.planned_tokens(options.vocab_size)
+    if options.counts is None:
+        say_way(training.pattern_way, quiet=options.quiet)
     with TrainingProgress(planned, quiet=options.quiet) as progress:
         counts = _counts(options, training, progress)
         vocabulary = train_vocabulary(

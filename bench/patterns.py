@@ -1,0 +1,120 @@
+"""Corpora in; how fast every named pattern is, as a section of `docs/benchmarks.md`, out.
+
+Counts the beginning of each corpus by each pattern, and encodes it with a vocabulary trained on it by that
+pattern, later passes only. Everything is on one thread, in processor time; the patterns take turns, so that
+what else the machine does meets all of them. Each rate is the best one, beside that of GPT-2's pattern.
+
+    python -m bench.patterns [--corpora FOLDER] [--megabytes N] [--rounds N]
+
+CORPORA holds .txt and .txt.xz files; without it, the standard library's source is the corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import gigatoken
+
+from bench.encode import pinned, rank_file, read_corpora, seconds
+from bench.section import machine, table, write_section
+from bpetite import Counts, Tokenizer
+from bpetite.patterns import PATTERNS
+
+VOCAB_SIZE = 32_000
+NAMES = [name for name in PATTERNS if name != "none"]
+"""All but the one that cuts nothing."""
+GIGATOKEN = {
+    "gpt2": "gpt2",
+    "cl100k": "gpt4",
+    "o200k": "o200k",
+    "qwen2": "qwen2",
+    "qwen3.5": "qwen35",
+    "deepseek-v3": "deepseek_v3",
+    "kimi-k2": "kimi",
+}
+"""What gigatoken calls the patterns that it knows, too."""
+
+
+BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
+
+
+def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
+    """What is timed of a pattern: counting, and encoding again what was encoded once."""
+    tokenizer = Tokenizer.train_from_iterator(texts, VOCAB_SIZE, pattern=name)
+    encode = partial(tokenizer.encode_batch_to_numpy, texts, num_threads=1)
+    encode()
+    calls: dict[str, Callable[[], object]] = {
+        "counting": partial(Counts.from_iterator, texts, pattern=name, num_threads=1),
+        "encoding": encode,
+    }
+    if name in GIGATOKEN:
+        with NamedTemporaryFile(suffix=".tiktoken") as file:
+            file.write(rank_file(tokenizer.vocabulary))
+            file.flush()
+            theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(file.name, GIGATOKEN[name], {})
+        calls[BY_BATCH] = partial(theirs.encode_batch, list(texts), parallel=False)
+        calls[BY_TEXT] = lambda: [theirs.encode(text) for text in texts]
+    return calls
+
+
+def rates(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
+    """Megabytes per second of everything that is timed, for each pattern."""
+    size = sum(len(text.encode()) for text in texts) / 1e6
+    timed = {name: ways(name, texts) for name in NAMES}
+    best: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+    with pinned(1):
+        for _ in range(rounds):
+            for name, calls in timed.items():
+                for what, call in calls.items():
+                    best[name][what] = max(best[name].get(what, 0), size / seconds(call))
+    return best
+
+
+def rows(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[list[str]]:
+    """A row for each pattern: for each corpus the rates, and what part of those of others they are."""
+    made = []
+    for name in NAMES:
+        cells = [f"`{name}`"]
+        for of_corpus in found.values():
+            ours, beside = of_corpus[name], of_corpus["gpt2"]
+            cells += [
+                f"{ours[what]:.0f} ({ours[what] / beside[what]:.2f})" for what in ("counting", "encoding")
+            ]
+            theirs = max(ours.get(BY_BATCH, 0), ours.get(BY_TEXT, 0))
+            cells.append(f"{ours['encoding'] / theirs:.2f}" if theirs else "–")
+        made.append(cells)
+    return made
+
+
+HEAD = ("counting", "encoding", "of gigatoken's")
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", type=Path)
+    parser.add_argument("--megabytes", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    corpora = read_corpora(arguments.corpora, arguments.megabytes)
+    found = {corpus: rates(texts, arguments.rounds) for corpus, texts in corpora.items()}
+    head = ["pattern", *(f"{corpus}, {what}" for corpus in found for what in HEAD)]
+    text = (
+        f"`make bench-patterns`, on {machine()}: MB/s on one thread for the first "
+        f"{arguments.megabytes} million characters of each corpus, counting, and later passes of encoding "
+        "with 32,000 tokens; in brackets, what part of GPT-2's rate that is. The third column of each corpus "
+        "is our rate of encoding as a multiple of gigatoken's by its faster interface, where it knows the "
+        "pattern.\n\n" + table(head, rows(found))
+    )
+    write_section("Patterns", text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Which way a pattern cuts text is told wherever a person may ask, and that the regex machine is slow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+from bpetite.patterns import PATTERNS
+
+REPEATED = r"(\w)\1|(?s:.)"
+
+
+def bpetite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bpetite", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("name", PATTERNS.keys() - {"none"})
+def test_named_patterns_cut_by_masks(name: str) -> None:
+    tokenizer = Tokenizer.train_from_iterator(["ab ab"], 257, pattern=name)
+    assert tokenizer.pattern_way == "masks"
+
+
+@pytest.mark.parametrize(("pattern", "way"), [(REPEATED, "machine"), ("gpt2", "masks")])
+def test_commands_say_how_a_pattern_cuts_and_that_the_machine_is_slow(
+    tmp_path: Path, pattern: str, way: str
+) -> None:
+    corpus, model = tmp_path / "corpus.txt", tmp_path / "tok.json"
+    corpus.write_text("aab aab abb", encoding="utf-8")
+    train = (
+        "train",
+        "--input",
+        corpus,
+        "--vocab-size",
+        "258",
+        "--pattern",
+        pattern,
+        "--force",
+        "--output",
+        model,
+    )
+    said = bpetite(*train).stderr
+    assert ("the regex machine, which is slow" in said) == (way == "machine")
+    assert bpetite(*train, "--quiet").stderr == ""
+    assert Tokenizer.load(model).pattern_way == way
+    assert json.loads(bpetite("inspect", model, "--json").stdout)["pattern_way"] == way
+    assert (
+        f"cut by       {'the regex machine' if way == 'machine' else 'masks'}"
+        in bpetite("inspect", model).stdout
+    )
+    said = bpetite("stats", "--model", model, "--input", corpus).stderr
+    assert ("the regex machine, which is slow" in said) == (way == "machine")
