@@ -224,6 +224,7 @@ COMPLETED = [
     ("bpetite --vers", "--version"),
     ("bpetite train --vo", "--vocab-size"),
     ("bpetite train --dialect cs", "cs336"),
+    ("bpetite train --pattern dee", "deepseek-v3"),
     ("bpetite encode --model x --special er", "error"),
     ("bpetite completion f", "fish"),
     ("bpetite inspect corp", "corpus.txt"),

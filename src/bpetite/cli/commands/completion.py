@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from bpetite.cli.options import Commands, add_command
+from bpetite.patterns import PATTERNS
 
 _EXAMPLES = """
 eval "$(bpetite completion bash)"            # in ~/.bashrc
@@ -46,6 +47,11 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
             yield action
 
 
+def _words(action: argparse.Action) -> str:
+    """Return what an option may be given; a pattern may be a regex as well, which nobody completes."""
+    return " ".join(map(str, PATTERNS if action.dest == "pattern" else action.choices or ()))
+
+
 def _bash_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]:
     yield "_bpetite() {"
     yield "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}"
@@ -56,9 +62,9 @@ def _bash_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]
     yield '    case "$command $before" in'
     for name, parser in parsers.items():
         for action in _options(parser):
-            if action.choices and action.option_strings:
+            if (words_of_it := _words(action)) and action.option_strings:
                 flags = "|".join(f'"{name} {flag}"' for flag in action.option_strings)
-                yield f'      {flags}) words="{" ".join(map(str, action.choices))}" ;;'
+                yield f'      {flags}) words="{words_of_it}" ;;'
     yield '      *) case "$command" in'
     for name, parser in parsers.items():
         words = [flag for action in _options(parser) for flag in action.option_strings]
@@ -85,7 +91,8 @@ def _fish_lines(parsers: Mapping[str, argparse.ArgumentParser]) -> Iterator[str]
         yield f"complete -c bpetite -f -n __fish_use_subcommand -a {name} -d {shlex.quote(about)}"
         of_command = f"complete -c bpetite -n '__fish_seen_subcommand_from {name}'"
         for action in _options(parser):
-            words = f" -x -a {shlex.quote(' '.join(map(str, action.choices)))}" if action.choices else ""
+            offered = _words(action)
+            words = f" -x -a {shlex.quote(offered)}" if offered else ""
             takes = " -r" if action.nargs != 0 and not words else ""
             about = shlex.quote((action.help or "").split(" (default")[0])
             long = next((flag for flag in action.option_strings if flag.startswith("--")), None)
