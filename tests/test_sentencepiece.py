@@ -9,6 +9,7 @@ import pickle
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +95,18 @@ def test_a_model_gives_the_ids_of_sentencepiece_and_its_texts_back(name: str, tm
         assert ids == theirs.encode(text), text[:80]
         assert tok.decode(ids) == text.replace(MARK, " ")
     assert tok.vocab_size == theirs.get_piece_size() == tok.largest_id + 1
-    assert tok.encode_batch(TEXTS) == [tok.encode(text) for text in TEXTS]
+    batch: list[str | bytes] = [*TEXTS, "a<s>b</s>", "<s>", b"bytes", ""]
+    expected = [tok.encode(text if isinstance(text, str) else text.decode()) for text in batch]
+    assert tok.encode_batch(batch) == expected
+    assert tok.count_batch(batch) == list(map(len, expected))
+    joined, offsets = tok.encode_batch_to_numpy(batch, append=2)
+    cuts: Any = [joined[start:end].tolist() for start, end in pairwise(offsets.tolist())]
+    assert cuts == [[*row, 2] for row in expected]
+    assert (tok.encode_batch([]), tok.count_batch([])) == ([], [])
     stream = tok.decode_stream()
-    ids = tok.encode(" the  é😀")
-    assert "".join(map(stream.push, ids)) + stream.finish() == " the  é😀" == tok.decode_bytes(ids).decode()
+    given = " the  é😀"
+    row = tok.encode(given)
+    assert "".join(map(stream.push, row)) + stream.finish() == given == tok.decode_bytes(row).decode()
 
 
 @pytest.mark.parametrize("name", TRAININGS)

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._engine import DecodeStream, Encoder, pretokenize
@@ -360,7 +360,25 @@ class PreparedEncoder:
         decoded = _decoded(texts)
         if all(map(self._preparation.changes_nothing, decoded)):
             return self._encoder.encode_batch(decoded, special, num_threads)
-        return [self.encode(text, special, num_threads) for text in decoded]
+        plans, parts = self._plans(decoded, special)
+        rows = {
+            how: iter(self._encoder.encode_batch(texts, how, num_threads)) for how, texts in parts.items()
+        }
+        return [
+            _joined([[part] if isinstance(part, int) else next(rows[how]) for part, how in plan])
+            for plan in plans
+        ]
+
+    def _plans(
+        self, texts: Iterable[str], special: Special
+    ) -> tuple[list[list[tuple[str | int, Special]]], dict[Special, list[str]]]:
+        """Cut texts, and gather what the engine is to encode, by how it is to take special tokens."""
+        plans = [self._parts(text, special) for text in texts]
+        parts: dict[Special, list[str]] = {"text": [], special: []}
+        for part, how in chain.from_iterable(plans):
+            if isinstance(part, str):
+                parts[how].append(part)
+        return plans, parts
 
     def encode_to_numpy(
         self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
@@ -386,12 +404,21 @@ class PreparedEncoder:
         decoded = _decoded(texts)
         if all(map(self._preparation.changes_nothing, decoded)):
             return self._encoder.encode_batch_to_numpy(decoded, special, dtype, num_threads, append)
-        rows = [self.encode_to_numpy(text, special, dtype, num_threads) for text in decoded]
+        plans, parts = self._plans(decoded, special)
+        rows = {
+            how: _rows(*self._encoder.encode_batch_to_numpy(texts, how, dtype, num_threads))
+            for how, texts in parts.items()
+        }
+        last = [] if append is None else [np.array([append], dtype)]
         if append is not None:
             self._encoder.token_bytes(append)
-            rows = [np.append(row, np.array([append], dtype)) for row in rows]
-        offsets = np.cumsum([0, *map(len, rows)], dtype=np.uint64)
-        return np.concatenate([np.empty(0, dtype), *rows]), offsets
+        pieces = [
+            [np.array([part], dtype) if isinstance(part, int) else next(rows[how]) for part, how in plan]
+            + last
+            for plan in plans
+        ]
+        offsets = np.cumsum([0, *(sum(map(len, row)) for row in pieces)], dtype=np.uint64)
+        return np.concatenate([np.empty(0, dtype), *chain.from_iterable(pieces)]), offsets
 
     def encode_into(
         self,
@@ -451,7 +478,9 @@ class PreparedEncoder:
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return how many ids encoding each text gives."""
-        return [self.count(text, special, num_threads) for text in _decoded(texts)]
+        plans, parts = self._plans(_decoded(texts), special)
+        rows = {how: iter(self._encoder.count_batch(texts, how, num_threads)) for how, texts in parts.items()}
+        return [sum(1 if isinstance(part, int) else next(rows[how]) for part, how in plan) for plan in plans]
 
     def decode_stream(self, errors: str = "strict") -> Any:
         """Begin a text whose ids arrive one by one."""
@@ -507,6 +536,16 @@ def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, in
     ]  # fmt: skip
     ends = list(accumulate(lengths))
     return [(of_byte[start][0], of_byte[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _joined(lists: list[list[int]]) -> list[int]:
+    """Join lists of ids; most texts have but one, which is taken as it is."""
+    return lists[0] if len(lists) == 1 else [*chain.from_iterable(lists)]
+
+
+def _rows(ids: NDArray[Any], offsets: NDArray[np.uint64]) -> Iterator[NDArray[Any]]:
+    """Yield the ids of each text of a batch."""
+    return (ids[start:end] for start, end in pairwise(offsets.tolist()))
 
 
 def _decoded(texts: Iterable[str | bytes]) -> list[str]:
