@@ -11,6 +11,7 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 sys.path.insert(0, str(PROJECT))
 
+from bench import large  # noqa: E402  # a folder that is not installed
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 from bench.train import measure  # noqa: E402
 
@@ -79,3 +80,20 @@ def test_the_memory_of_a_contender_is_its_own(tmp_path: Path, monkeypatch: pytes
     cost = measure("bpetite", path, 300)
     assert cost is not None
     assert 10 << 20 < cost.peak < len(ours)
+
+
+def test_the_large_case_is_made_and_measured_at_any_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    words = " ".join(f"{'the cat sat on the mat '[number % 20 :]}{number}" for number in range(20_000))
+    (tmp_path / "a.txt").write_text(words)
+    large.main(2_000_000, tmp_path)
+    steps = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 5]
+    assert [f"count {form}" for form in large.FORMATS] == steps[2:7]
+    assert len(steps) == 14
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]

@@ -3,11 +3,11 @@
 What pyarrow reads is the specification. The engine takes the texts from pages that are plainly well-formed;
 from the first page on that is not, pyarrow reads the rest of the row group.
 
-What that brings, measured by whole processes that count 64 MB on two cores, beside pyarrow alone (medians of
-three): English with dictionaries 0.29 s instead of 0.34 and 139 MB instead of 241; many languages, a column
-that is one dictionary of 64 MB, 0.38 s instead of 0.68 and 208 MB instead of 369; code in zstd without
-dictionaries no time, and 144 MB instead of 160. And a dictionary that rows repeat takes no more memory than
-it has itself: pyarrow spells it out.
+What that brings, measured by whole counts of 64 MB on two threads, beside pyarrow alone (medians of three,
+processor time and peak): English in Snappy 0.38 to 0.40 s instead of 0.46 to 0.70 and 147 MB instead of 250,
+in zstd 0.42 instead of 0.48 and 145 instead of 235; many languages 0.53 instead of 0.84 and 213 instead of
+389, in zstd 0.58 instead of 0.78; code in Snappy 0.33 instead of 0.42, in zstd no time, and 146 MB instead of
+174. And a dictionary that rows repeat takes no more memory than it has itself: pyarrow spells it out.
 """
 
 from __future__ import annotations
