@@ -1,302 +1,245 @@
 """Corpora and a vocabulary in; the encoding section of `docs/benchmarks.md` out.
 
-First checks which contenders give tiktoken's ids, then times all of them in the same run, rounds
-interleaved: the first pass of a fresh encoder, later passes, short and hostile strings, decoding, memory.
-Rates on one thread are of the processor time of the process, pinned to one processor; all are medians.
-The two fast contenders encode the whole corpora, all of them the first few megabytes.
+Every figure is of processes of their own (see `bench.encoders`), of which the median counts; the contenders
+take turns. Of each contender, the best of its interfaces counts: one call for each document, or one for all.
+One thread is pinned, and its processor time told; two threads are timed on the wall. First it is checked who
+gives tiktoken's ids.
 
-    python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N]
+    python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N] [--rounds N] [--print]
 
 CORPORA holds .txt and .txt.xz files; without it, the standard library's source is the corpus. GPT2 holds
-vocab.json and merges.txt; without it, a vocabulary is trained on the corpora.
+vocab.json and merges.txt; without it, that vocabulary is trained on the corpora, as those of other patterns
+are. With --print, the section is printed and nothing is written.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
-import importlib
 import json
 import lzma
-import os
+import math
 import random
+import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from types import ModuleType
+from typing import Any
 
-import gigatoken
-import numpy as np
-import splintr
-import tiktoken
-import tokenizers
-import tokie
-from numpy.typing import NDArray
-
+from bench.encoders import ENCODERS, PRERELEASE, SEPARATOR, SHORT_LENGTHS, WAYS
 from bench.section import machine, table, versions, write_section
 from bpetite import Tokenizer
-from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
-from bpetite.dialect import Dialect
-from bpetite.formats import gpt2
-from bpetite.formats.shared import printable
-from bpetite.vocabulary import Vocabulary
 
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
-CHECKED = 2_000_000
-"""How many characters of each corpus are compared with tiktoken's ids."""
-ROUNDS = 3
-FAST_ROUNDS = 15
-"""The fast contenders take turns more often: whole corpora are where a noisy machine shows most."""
-LATER_PASSES = 2
-SAMPLE = 4_000_000
-"""How many characters of each corpus the slow contenders encode as well."""
-PRERELEASE = Path(__file__).parent.parent / ".venv" / "prerelease"
-"""Where `make bench-encode` puts the pre-release of tokenizers, apart from the release."""
+PATTERNS = ("gpt2", "llama3", "o200k")
+VOCAB_SIZE = 32_000
+ROUNDS = 5
+LATER_PASSES = 4
+SLOW_SAMPLE = 4_000_000
+"""How many characters of each corpus the slow contenders encode, and how many are checked."""
+FIRST_CALLS = {"10 KB": 10_000, "1 MB": 1_000_000}
+OURS, RIVAL = "bpetite", "gigatoken"
+NAMES = tuple(name for name in ENCODERS if name != "tokenizers 1.0 rc" or PRERELEASE.exists())
 
 
 @dataclass(frozen=True)
-class Contender:
-    """One way to encode: a row of texts into whatever the package makes of them, and one text into ids."""
+class Bench:
+    """What all measurements share."""
 
-    encode_all: Callable[[Sequence[str]], object]
-    encode: Callable[[str], Iterable[int]]
-    decode: Callable[..., object]
+    corpora: Mapping[str, Path]
+    vocabularies: Mapping[str, Path]
+    characters: int
+    rounds: int
 
+    def measure(self, measure: str, encoder: str, pattern: str, corpus: str, **task: Any) -> Any:
+        """Return the figures of one process; nothing where the encoder cannot do this."""
+        task = {
+            "measure": measure,
+            "encoder": encoder,
+            "vocabulary": str(self.vocabularies[pattern]),
+            "corpus": str(self.corpora[corpus]),
+            "characters": self.characters,
+            "threads": 1,
+        } | task
+        command = [sys.executable, "-m", "bench.encoders", json.dumps(task)]
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode:
+            print(f"{encoder}, {measure}: {process.stderr.strip()[-300:]}", file=sys.stderr)
+            return None
+        return json.loads(process.stdout)
 
-# The contenders, each made afresh from the same vocabulary.
-
-
-def bpetite_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """Arrays out, as the issue of speed is put for large texts; lists for single ones."""
-    ours = Tokenizer(vocabulary)
-    return Contender(partial(ours.encode_batch_to_numpy, num_threads=threads), ours.encode, ours.decode)
-
-
-def gigatoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """Its batches come as arrays of another package."""
-    with tempfile.NamedTemporaryFile(suffix=".tiktoken") as file:
-        file.write(rank_file(vocabulary))
-        file.flush()
-        theirs = gigatoken.gigatoken_rs.BPETokenizer.from_tiktoken(
-            file.name, "gpt2", dict(vocabulary.special_tokens)
-        )
-    return Contender(partial(theirs.encode_batch, parallel=threads > 1), theirs.encode, theirs.decode)
-
-
-def splintr_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """One by one on one thread; its batches take all."""
-    theirs = splintr.Tokenizer.from_bytes(
-        rank_file(vocabulary), PRETOKENIZER_PATTERN, dict(vocabulary.special_tokens)
-    )
-    return Contender(partial(_each, theirs.encode_with_special), theirs.encode_with_special, theirs.decode)
-
-
-def tokenizers_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """Its batches on as many threads as its environment variable allows: one, here."""
-    theirs = tokenizers.Tokenizer.from_str(_tokenizer_json(vocabulary))
-    return Contender(
-        partial(theirs.encode_batch_fast, add_special_tokens=False),
-        lambda text: theirs.encode(text, add_special_tokens=False).ids,
-        partial(theirs.decode, skip_special_tokens=False),
-    )
+    def sizes(self, characters: int) -> dict[str, float]:
+        """Megabytes of text that are encoded of each corpus, without separators."""
+        sizes = {}
+        for corpus, path in self.corpora.items():
+            with path.open(encoding="utf-8") as file:
+                texts = file.read(characters).split(SEPARATOR)
+            sizes[corpus] = sum(len(text.encode()) for text in texts) / 1e6
+        return sizes
 
 
-def tokenizers_prerelease_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """The version to come, which has an interface of its own."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        file.write(_tokenizer_json(vocabulary))
-        file.flush()
-        theirs = _prerelease().Tokenizer.from_file(file.name)
-    return Contender(
-        partial(theirs.encode_batch, add_special_tokens=False),
-        lambda text: theirs.encode(text, add_special_tokens=False).ids,
-        theirs.decode,
-    )
-
-
-def _prerelease() -> ModuleType:
-    """Import the pre-release of tokenizers beside the release."""
-    of_release = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_tokenizers(name)}
-    sys.path.insert(0, str(PRERELEASE))
-    try:
-        return importlib.import_module("tokenizers")
-    finally:
-        sys.path.pop(0)
-        for name in list(sys.modules):
-            if _is_tokenizers(name):
-                del sys.modules[name]
-        sys.modules.update(of_release)
-
-
-def _is_tokenizers(module: str) -> bool:
-    return module.partition(".")[0] == "tokenizers"
-
-
-def tokie_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """One by one."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        file.write(_tokenizer_json(vocabulary))
-        file.flush()
-        theirs = tokie.Tokenizer.from_json(file.name)
-
-    def encode(text: str) -> Sequence[int]:
-        ids: Sequence[int] = theirs.encode(text, add_special_tokens=False).ids
-        return ids
-
-    return Contender(partial(_each, encode), encode, theirs.decode)
-
-
-def tiktoken_contender(vocabulary: Vocabulary, threads: int) -> Contender:
-    """One by one, into arrays."""
-    ranks = {token: token_id for token_id, token in vocabulary.tokens.items()}
-    theirs = tiktoken.Encoding(
-        "bench",
-        pat_str=PRETOKENIZER_PATTERN,
-        mergeable_ranks=ranks,
-        special_tokens=dict(vocabulary.special_tokens),
-    )
-    return Contender(
-        partial(_each, partial(theirs.encode_to_numpy, allowed_special="all")),
-        partial(theirs.encode, allowed_special="all"),
-        theirs.decode,
-    )
-
-
-MAKERS: Mapping[str, Callable[[Vocabulary, int], Contender]] = {
-    "bpetite": bpetite_contender,
-    "gigatoken": gigatoken_contender,
-    "splintr": splintr_contender,
-    "tokenizers": tokenizers_contender,
-    "tokie": tokie_contender,
-    "tiktoken": tiktoken_contender,
-}
-if PRERELEASE.exists():
-    MAKERS = {**MAKERS, "tokenizers 1.0 rc": tokenizers_prerelease_contender}
-FAST = ("bpetite", "gigatoken")
-
-
-def _each(encode: Callable[[str], object], texts: Sequence[str]) -> list[object]:
-    return [encode(text) for text in texts]
-
-
-def rank_file(vocabulary: Vocabulary) -> bytes:
-    """tiktoken's file of ranks."""
-    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
-    return b"".join(lines)
-
-
-def _tokenizer_json(vocabulary: Vocabulary) -> str:
-    spelled = {token_id: printable.to_printable(token) for token_id, token in vocabulary.tokens.items()}
-    model = tokenizers.models.BPE(
-        vocab={text: token_id for token_id, text in spelled.items()},
-        merges=[(spelled[left], spelled[right]) for left, right in vocabulary.merges],
-    )
-    tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    described = json.loads(tokenizer.to_str())
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    described["added_tokens"] = [
-        {"id": token_id, "content": text, "special": True, **flags}
-        for text, token_id in vocabulary.special_tokens.items()
-    ]
-    return json.dumps(described)
-
-
-# What is measured.
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """Processor seconds of one call."""
-    start = time.process_time()
-    result = call()
-    taken = time.process_time() - start
-    del result
-    return taken
-
-
-def wall(call: Callable[[], object]) -> float:
-    """Seconds on the wall of one call."""
-    start = time.perf_counter()
-    result = call()
-    taken = time.perf_counter() - start
-    del result
-    return taken
-
-
-@contextmanager
-def pinned(threads: int) -> Iterator[None]:
-    """Keep one thread on one processor, where the system can."""
-    if threads > 1 or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(allowed)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
+Rates = dict[str, dict[str, tuple[float, float]]]
+"""By encoder and interface: seconds of the first pass, and of the best later one."""
 
 
 def rates(
-    vocabulary: Vocabulary, names: Sequence[str], texts: Sequence[str], threads: int
-) -> dict[str, tuple[float, float]]:
-    """Megabytes per second of the first pass and of later ones."""
-    size = sum(len(text.encode()) for text in texts) / 1e6
-    clock = seconds if threads == 1 else wall
-    firsts: dict[str, list[float]] = {name: [] for name in names}
-    laters: dict[str, list[float]] = {name: [] for name in names}
-    with pinned(threads):
-        for _ in range(FAST_ROUNDS if names == FAST else ROUNDS):
-            for name in names:
-                encode = partial(MAKERS[name](vocabulary, threads).encode_all, texts)
-                firsts[name].append(clock(encode))
-                laters[name] += [clock(encode) for _ in range(LATER_PASSES)]
-    return {name: (size / median(firsts[name]), size / median(laters[name])) for name in names}
+    bench: Bench, names: Sequence[str], pattern: str, corpus: str, threads: int, characters: int
+) -> Rates:
+    """Time passes through a corpus by all interfaces of these encoders; medians of all rounds."""
+    taken: dict[tuple[str, str], list[list[float]]] = {}
+    for _ in range(bench.rounds):
+        for name in names:
+            for way in WAYS[name]:
+                figures = bench.measure(
+                    "passes",
+                    name,
+                    pattern,
+                    corpus,
+                    threads=threads,
+                    interface=way,
+                    later=LATER_PASSES,
+                    characters=characters,
+                )
+                if figures:
+                    taken.setdefault((name, way), []).append(figures)
+    result: Rates = {name: {} for name in names}
+    for (name, way), figures in taken.items():
+        first, later = (median(column) for column in zip(*figures, strict=True))
+        result[name][way] = (first, later)
+    return result
 
 
-def peak_memory(vocabulary: Vocabulary, name: str, texts: Sequence[str]) -> int | None:
-    """Bytes that an encoder and one pass over texts need at most, measured in a child (on Linux only)."""
-    if not Path("/proc/self/clear_refs").exists():
-        return None
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        before = _kilobytes("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")
-        result = MAKERS[name](vocabulary, 1).encode_all(texts)
-        os.write(writer, str(1024 * (_kilobytes("VmHWM") - before)).encode())
-        del result
-        os._exit(0)
-    os.close(writer)
-    with open(reader, "rb") as pipe:
-        grown = int(pipe.read() or 0)
-    os.waitpid(child, 0)
-    return grown
+def best(ways: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    """Return the least seconds of any interface, of the first pass and of later ones."""
+    firsts, laters = zip(*ways.values(), strict=True)
+    return min(firsts), min(laters)
 
 
-def _kilobytes(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+def rate_tables(bench: Bench, threads: int) -> list[str]:
+    """MB/s of us and of the rival for every pattern and corpus, and how many times as fast we are."""
+    rows, all_ratios = [], []
+    sizes = bench.sizes(bench.characters)
+    for pattern in PATTERNS:
+        columns = {
+            corpus: rates(bench, (OURS, RIVAL), pattern, corpus, threads, bench.characters)
+            for corpus in bench.corpora
+        }
+        for name in (OURS, RIVAL):
+            cells = [_speeds(sizes[corpus], best(column[name])) for corpus, column in columns.items()]
+            rows.append([f"{pattern}: {name}", *cells])
+        pairs = [
+            [their / our for our, their in zip(best(column[OURS]), best(column[RIVAL]), strict=True)]
+            for column in columns.values()
+        ]
+        rows.append(["times as fast", *(" / ".join(f"**{ratio:.2f}x**" for ratio in pair) for pair in pairs)])
+        all_ratios += [ratio for pair in pairs for ratio in pair]
+    mean = math.exp(sum(map(math.log, all_ratios)) / len(all_ratios))
+    return [
+        table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *bench.corpora], rows),
+        f"Of these ratios the least is {min(all_ratios):.2f} and the geometric mean {mean:.2f}.",
+    ]
 
 
-def microseconds(ways: Mapping[str, Callable[[str], object]], text: str) -> dict[str, float]:
-    """Microseconds for one short text, warm; all take turns."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(FAST_ROUNDS):
-        for name, encode in ways.items():
-            start = time.process_time()
-            for _ in range(2000):
-                encode(text)
-            times[name].append((time.process_time() - start) / 2000)
-    return {name: 1e6 * min(taken) for name, taken in times.items()}
+def _speeds(size: float, seconds: tuple[float, float]) -> str:
+    return " / ".join(f"{size / second:.0f}" for second in seconds)
+
+
+def all_table(bench: Bench) -> str:
+    """MB/s of all contenders on the beginnings of the corpora."""
+    sizes = bench.sizes(SLOW_SAMPLE)
+    columns = {corpus: rates(bench, NAMES, PATTERNS[0], corpus, 1, SLOW_SAMPLE) for corpus in bench.corpora}
+    rows = [
+        [
+            name,
+            *(
+                _speeds(sizes[corpus], best(column[name])) if column[name] else "–"
+                for corpus, column in columns.items()
+            ),
+        ]
+        for name in NAMES
+    ]
+    return table(["1 thread, MB/s", *bench.corpora], rows)
+
+
+def first_call_table(bench: Bench) -> str:
+    """Milliseconds of the first call of a process; the tokenizer is loaded before."""
+    rows = []
+    for pattern in PATTERNS:
+        for label, size in FIRST_CALLS.items():
+            for corpus in bench.corpora:
+                taken: dict[str, list[float]] = {OURS: [], RIVAL: []}
+                for _ in range(bench.rounds):
+                    for name, seconds in taken.items():
+                        figures = bench.measure("first call", name, pattern, corpus, bytes=size)
+                        seconds += figures or []
+                ours, theirs = (median(seconds) for seconds in taken.values())
+                times = f"**{theirs / ours:.2f}x**"
+                rows.append(
+                    [f"{pattern}, {label}, {corpus}", f"{1000 * ours:.2f}", f"{1000 * theirs:.2f}", times]
+                )
+    return table(["first call, ms", OURS, RIVAL, "times as fast"], rows)
+
+
+def short_table(bench: Bench) -> str:
+    """Microseconds for a short text."""
+    corpus = next(iter(bench.corpora))
+    rows = []
+    for name in NAMES:
+        taken = [bench.measure("short", name, PATTERNS[0], corpus) for _ in range(bench.rounds)]
+        columns = list(zip(*(figures for figures in taken if figures), strict=True))
+        if columns:
+            cells = ["–" if None in column else f"{1e6 * median(column):.2f}" for column in columns]
+            rows.append([name, *cells])
+    heads = [f"{kind}, {length:,}" for kind in ("list", "array") for length in SHORT_LENGTHS]
+    return table(["µs for a text of so many characters", *heads], rows)
+
+
+def memory_table(bench: Bench) -> str:
+    """Peak MB of one pass, ids included, by the interface that takes all documents."""
+    rows = []
+    for name in (OURS, RIVAL):
+        peaks = [
+            bench.measure("peak", name, PATTERNS[0], corpus, interface="batch") for corpus in bench.corpora
+        ]
+        rows.append([name, *("–" if peak is None else f"{peak[0] / 1e6:.0f}" for peak in peaks)])
+    return table(["peak MB, first pass", *bench.corpora], rows)
+
+
+def decoding_table(bench: Bench) -> str:
+    """MB/s of decoding an array of ids to bytes."""
+    rows = []
+    sizes = bench.sizes(SLOW_SAMPLE)
+    for name in (OURS, RIVAL, "tiktoken"):
+        cells = []
+        for corpus, size in sizes.items():
+            task = {"later": LATER_PASSES, "characters": SLOW_SAMPLE}
+            taken = [
+                bench.measure("decoding", name, PATTERNS[0], corpus, **task) for _ in range(bench.rounds)
+            ]
+            cells.append(f"{size / median(figures[0] for figures in taken if figures):.0f}")
+        rows.append([name, *cells])
+    return table(["decoding to bytes, MB/s", *bench.corpora], rows)
+
+
+def hostile_table(bench: Bench, folder: Path) -> str:
+    """Seconds of the first call with one and with eight megabytes, ours, and the rival's for one."""
+    rows = []
+    for name, text in hostile_texts(8).items():
+        path = folder / "hostile.txt"
+        path.write_text(text, encoding="utf-8")
+        hostile = replace(bench, corpora={"hostile": path})
+        cells = []
+        for encoder, part in ((OURS, 8), (OURS, 1), (RIVAL, 8)):
+            figures = [
+                hostile.measure("first call", encoder, PATTERNS[0], "hostile", bytes=len(text) // part)
+                for _ in range(3)
+            ]
+            cells.append(f"{median(figure[0] for figure in figures if figure):.3f}")
+        rows.append([name, *cells])
+    return table(["seconds", "bpetite, 1 MB", "bpetite, 8 MB", "gigatoken, 1 MB"], rows)
 
 
 def hostile_texts(megabytes: int) -> dict[str, str]:
@@ -314,139 +257,69 @@ def hostile_texts(megabytes: int) -> dict[str, str]:
     }
 
 
-# What is written.
+def check(bench: Bench) -> list[str]:
+    """Compare everybody's ids with tiktoken's; who differs."""
+    different = []
+    for pattern in PATTERNS:
+        for corpus in bench.corpora:
+            answers = {
+                name: bench.measure("answer", name, pattern, corpus, characters=SLOW_SAMPLE // 4)
+                for name in NAMES
+            }
+            for name, answer in answers.items():
+                if answer != answers["tiktoken"]:
+                    different.append(f"{name} ({pattern}, {corpus})")
+                    if name == OURS:
+                        raise SystemExit(f"bpetite's ids are not tiktoken's: {pattern}, {corpus}")
+    return different
 
 
-def check(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> None:
-    """Compare everybody's ids with tiktoken's."""
-    reference = MAKERS["tiktoken"](vocabulary, 1)
-    for corpus, texts in corpora.items():
-        sample = END_OF_TEXT_TOKEN.join(texts)[:CHECKED]
-        expected = list(reference.encode(sample))
-        for name, maker in MAKERS.items():
-            same = list(maker(vocabulary, 1).encode(sample)) == expected
-            print(f"{corpus}: {name} {'gives the same ids' if same else 'DIFFERS'}", flush=True)
-            if name == "bpetite" and not same:
-                raise SystemExit("bpetite's ids are not tiktoken's")
+def write_vocabulary(tokenizer: Tokenizer, pattern: str, folder: Path) -> Path:
+    """Write a vocabulary as every package reads it."""
+    folder.mkdir()
+    tokenizer.save(folder / "bpetite.json")
+    tokenizer.to_tiktoken(folder / "ranks.tiktoken")
+    tokenizer.to_huggingface(folder / "tokenizer.json")
+    (folder / "pattern").write_text(pattern)
+    (folder / "special").write_text(str(tokenizer.special_tokens[SEPARATOR]))
+    return folder
 
 
-def rate_table(
-    vocabulary: Vocabulary, names: Sequence[str], corpora: Mapping[str, Sequence[str]], threads: int
-) -> str:
-    """MB/s, first pass / later ones; of the first one beside ours also how many times as fast we are."""
-    columns = [rates(vocabulary, names, texts, threads) for texts in corpora.values()]
-    rows = [
-        [name, *(f"{column[name][0]:.0f} / {column[name][1]:.0f}" for column in columns)] for name in names
-    ]
-    ours, theirs = names[:2]
-    ratios = [
-        " / ".join(f"**{our / their:.2f}x**" for our, their in zip(column[ours], column[theirs], strict=True))
-        for column in columns
-    ]
-    rows.insert(2, [f"{ours} : {theirs}", *ratios])
-    return table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *corpora], rows)
+def make_vocabularies(gpt2: Path | None, corpora: Mapping[str, Path], folder: Path) -> dict[str, Path]:
+    """GPT-2's vocabulary if it is there; others are trained on the corpora."""
+    vocabularies = {}
+    for pattern in PATTERNS:
+        if pattern == "gpt2" and gpt2 is not None:
+            tokenizer = Tokenizer.from_gpt2(gpt2 / "vocab.json", gpt2 / "merges.txt")
+        else:
+            tokenizer = Tokenizer.train_from_files(
+                list(corpora.values()),
+                VOCAB_SIZE,
+                dialect="tiktoken",
+                pattern=pattern,
+                special_tokens=[SEPARATOR],
+            )
+        vocabularies[pattern] = write_vocabulary(tokenizer, pattern, folder / pattern)
+    return vocabularies
 
 
-def memory_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> str:
-    """Peak MB of an encoder and its first pass, ids included."""
-    rows = []
-    for name in FAST:
-        peaks = [peak_memory(vocabulary, name, texts) for texts in corpora.values()]
-        rows.append([name, *("–" if peak is None else f"{peak / 1e6:.0f}" for peak in peaks)])
-    return table(["peak MB, first pass", *corpora], rows)
-
-
-def decoding_table(vocabulary: Vocabulary, corpora: Mapping[str, Sequence[str]]) -> str:
-    """MB/s of decoding an array of ids, or a list where only that is taken; and of bytes to text."""
-    ours = Tokenizer(vocabulary)
-    gigatoken, tiktoken = (MAKERS[name](vocabulary, 1) for name in ("gigatoken", "tiktoken"))
-    ways: dict[str, Callable[[NDArray[np.uint32]], object]] = {
-        "bpetite, bytes": ours.decode_bytes,
-        "bpetite, text": ours.decode,
-        "gigatoken, bytes": gigatoken.decode,
-        "gigatoken, text": lambda ids: gigatoken.decode(ids).decode(),  # type: ignore[attr-defined]
-        "tiktoken, text": lambda ids: tiktoken.decode(ids.tolist()),
-    }
-    columns = []
-    with pinned(1):
-        for texts in corpora.values():
-            text = END_OF_TEXT_TOKEN.join(texts)
-            ids, content = ours.encode_to_numpy(text), text.encode()
-            calls: dict[str, Callable[[], object]] = {name: partial(way, ids) for name, way in ways.items()}
-            calls["Python, bytes to text"] = content.decode
-            times: dict[str, list[float]] = {name: [] for name in calls}
-            for _ in range(FAST_ROUNDS):
-                for name, call in calls.items():
-                    times[name].append(seconds(call))
-            size = len(content) / 1e6
-            columns.append({name: size / median(taken) for name, taken in times.items()})
-    rows = [[name, *(f"{column[name]:.0f}" for column in columns)] for name in columns[0]]
-    return table(["decoding, MB/s", *corpora], rows)
-
-
-def latency_table(vocabulary: Vocabulary, text: str) -> str:
-    """Microseconds for strings of 20, 80 and 1,000 characters. All give lists, gigatoken an array."""
-    ways = {name: maker(vocabulary, 1).encode for name, maker in MAKERS.items()}
-    array = ways["gigatoken"]
-    ways["gigatoken, as a list"] = lambda text: array(text).tolist()  # type: ignore[attr-defined]
-    with pinned(1):
-        columns = [microseconds(ways, text[:length]) for length in (20, 80, 1000)]
-    rows = [[name, *(f"{column[name]:.2f}" for column in columns)] for name in ways]
-    return table(["`encode`, µs", "20 characters", "80", "1,000"], rows)
-
-
-def hostile_table(vocabulary: Vocabulary) -> str:
-    """Seconds for one and for eight megabytes, ours, and gigatoken's for one."""
-    rows = []
-    for name, text in hostile_texts(8).items():
-        ways = [("bpetite", text[: len(text) // 8]), ("bpetite", text), ("gigatoken", text[: len(text) // 8])]
-        # Every text is new to its contender: one that keeps what it has seen would only look it up.
-        timed = [
-            median(seconds(partial(MAKERS[contender](vocabulary, 1).encode_all, [text])) for _ in range(3))
-            for contender, text in ways
-        ]
-        rows.append([name, *(f"{second:.3f}" for second in timed)])
-    return table(["seconds", "bpetite, 1 MB", "bpetite, 8 MB", "gigatoken, 1 MB"], rows)
-
-
-def beginnings(corpora: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """The first documents of each corpus, up to a size that slow contenders can encode."""
-    parts: dict[str, Sequence[str]] = {}
-    for corpus, texts in corpora.items():
-        length = 0
-        for count, text in enumerate(texts, 1):
-            length += len(text)
-            if length >= SAMPLE or count == len(texts):
-                parts[corpus] = texts[:count]
-                break
-    return parts
-
-
-def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
-    """Documents of each corpus, up to about so many characters of it."""
-    if folder is None:
-        folder = Path(sysconfig.get_path("stdlib"))
-        source = "".join(path.read_text("utf-8", "ignore") for path in sorted(folder.glob("*.py")))
-        return {"standard library": source[: megabytes * 1_000_000].split("\n\n\n")}
+def unpack_corpora(source: Path | None, characters: int, folder: Path) -> dict[str, Path]:
+    """Corpora as plain files of up to about so many characters, with separators between documents."""
+    texts = {}
+    if source is None:
+        library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+        modules = [path.read_text("utf-8", "ignore") for path in library]
+        texts["standard library"] = SEPARATOR.join(modules)[:characters]
+    else:
+        for path in sorted([*source.glob("*.txt"), *source.glob("*.txt.xz")]):
+            reader = lzma.open if path.suffix == ".xz" else open
+            with reader(path, "rt", encoding="utf-8") as file:
+                texts[path.name.split(".")[0]] = file.read(characters)
     corpora = {}
-    for path in sorted([*folder.glob("*.txt"), *folder.glob("*.txt.xz")]):
-        compressed = path.suffix == ".xz"
-        with lzma.open(path, "rt", encoding="utf-8") if compressed else path.open(encoding="utf-8") as file:
-            corpora[path.name.split(".")[0]] = file.read(megabytes * 1_000_000).split(END_OF_TEXT_TOKEN)
+    for name, text in texts.items():
+        corpora[name] = folder / f"{name}.txt"
+        corpora[name].write_text(text, encoding="utf-8")
     return corpora
-
-
-def read_vocabulary(folder: Path | None, corpora: Mapping[str, Sequence[str]]) -> Vocabulary:
-    """GPT-2's vocabulary, or one trained on the spot."""
-    if folder is not None:
-        tokens, merges = gpt2.read_tokens_and_merges(folder / "vocab.json", folder / "merges.txt")
-        id_of = {token: token_id for token_id, token in tokens.items()}
-        special = id_of[END_OF_TEXT_TOKEN.encode()]
-        del tokens[special]
-        pairs = [(id_of[left], id_of[right]) for left, right in merges]
-        return Vocabulary(tokens, pairs, {END_OF_TEXT_TOKEN: special}, dialect=Dialect.named("tiktoken"))
-    texts = (text for corpus in corpora.values() for text in corpus)
-    return Tokenizer.train_from_iterator(texts, 32_000, dialect="tiktoken").vocabulary
 
 
 def main() -> None:
@@ -457,30 +330,38 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path)
     parser.add_argument("--gpt2", type=Path)
     parser.add_argument("--megabytes", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--print", action="store_true", help="print the section and leave the page as it is")
     arguments = parser.parse_args()
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    corpora = read_corpora(arguments.corpora, arguments.megabytes)
-    vocabulary = read_vocabulary(arguments.gpt2, corpora)
-    check(vocabulary, corpora)
-    # First, while there is no memory of an earlier pass to use again.
-    memory = memory_table(vocabulary, corpora)
-    sizes = ", ".join(f"{name} {sum(map(len, texts)) / 1e6:.0f}" for name, texts in corpora.items())
-    parts = [
-        f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
-        f"millions of characters: {sizes}; cut into their documents. First pass of a fresh encoder in a "
-        f"process that has encoded before / later passes, medians of {FAST_ROUNDS} interleaved rounds "
-        f"({ROUNDS} where all take part). One thread, pinned: processor time; two: time on the wall.",
-        rate_table(vocabulary, FAST, corpora, 1),
-        rate_table(vocabulary, FAST, corpora, 2),
-        memory,
-        f"All contenders, on the first {SAMPLE // 1_000_000} million characters of each corpus:",
-        rate_table(vocabulary, list(MAKERS), beginnings(corpora), 1),
-        decoding_table(vocabulary, beginnings(corpora)),
-        latency_table(vocabulary, END_OF_TEXT_TOKEN.join(next(iter(corpora.values())))[:1_000_000]),
-        hostile_table(vocabulary),
-    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        characters = arguments.megabytes * 1_000_000
+        corpora = unpack_corpora(arguments.corpora, characters, folder)
+        vocabularies = make_vocabularies(arguments.gpt2, corpora, folder)
+        bench = Bench(corpora, vocabularies, characters, arguments.rounds)
+        different = check(bench)
+        sizes = ", ".join(f"{corpus} {size:.0f}" for corpus, size in bench.sizes(characters).items())
+        parts = [
+            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
+            f"MB: {sizes}; cut into their documents. Each figure is the median of {bench.rounds} processes, "
+            f"which take turns: their first pass / the best of {LATER_PASSES} later ones, by the faster of "
+            "all interfaces (a call for each document, or one for all). One thread, pinned: processor time; "
+            "two: time on the wall. GPT-2's own vocabulary where it is given, others of "
+            f"{VOCAB_SIZE:,} tokens.",
+            *rate_tables(bench, 1),
+            *rate_tables(bench, 2),
+            memory_table(bench),
+            first_call_table(bench),
+            f"All contenders, GPT-2's pattern, the first {SLOW_SAMPLE // 1_000_000} million characters:",
+            all_table(bench),
+            "Other ids than tiktoken's: " + (", ".join(different) or "nobody's") + ".",
+            decoding_table(bench),
+            short_table(bench),
+            hostile_table(bench, folder),
+        ]
     print("\n\n".join(parts))
-    write_section("Encoding", "\n\n".join(parts))
+    if not arguments.print:
+        write_section("Encoding", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

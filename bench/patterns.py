@@ -12,17 +12,24 @@ CORPORA holds .txt and .txt.xz files; without it, the standard library's source 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+import base64
+import lzma
+import os
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import gigatoken
 
-from bench.encode import pinned, rank_file, read_corpora, seconds
 from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer
+from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite.patterns import PATTERNS
+from bpetite.vocabulary import Vocabulary
 
 VOCAB_SIZE = 32_000
 NAMES = [name for name in PATTERNS if name != "none"]
@@ -40,6 +47,49 @@ GIGATOKEN = {
 
 
 BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Processor seconds of one call."""
+    start = time.process_time()
+    result = call()
+    taken = time.process_time() - start
+    del result
+    return taken
+
+
+@contextmanager
+def pinned(threads: int) -> Iterator[None]:
+    """Keep one thread on one processor, where the system can."""
+    if threads > 1 or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def rank_file(vocabulary: Vocabulary) -> bytes:
+    """tiktoken's file of ranks."""
+    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
+    return b"".join(lines)
+
+
+def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
+    """Documents of each corpus, up to about so many characters of it."""
+    if folder is None:
+        folder = Path(sysconfig.get_path("stdlib"))
+        source = "".join(path.read_text("utf-8", "ignore") for path in sorted(folder.glob("*.py")))
+        return {"standard library": source[: megabytes * 1_000_000].split("\n\n\n")}
+    corpora = {}
+    for path in sorted([*folder.glob("*.txt"), *folder.glob("*.txt.xz")]):
+        compressed = path.suffix == ".xz"
+        with lzma.open(path, "rt", encoding="utf-8") if compressed else path.open(encoding="utf-8") as file:
+            corpora[path.name.split(".")[0]] = file.read(megabytes * 1_000_000).split(END_OF_TEXT_TOKEN)
+    return corpora
 
 
 def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
