@@ -48,6 +48,8 @@ SOURCES = [
     "gguf/deepseek-coder.gguf",
     "tekken/tekken.json",
     "cohere/tokenizer.json",
+    "gpt-neox/tokenizer.json",
+    "roberta/tokenizer.json",
     "tiktoken/cl100k_base.tiktoken",
     "tiktoken/o200k_base.tiktoken",
 ]
@@ -55,6 +57,7 @@ RECORDED = {
     "cl100k_base": "tiktoken/cl100k_base.tiktoken",
     "o200k_base": "tiktoken/o200k_base.tiktoken",
     "kimi_k2": "kimi-k2/tiktoken.model",
+    "gpt_neox": "gpt-neox/tokenizer.json",
     "llama32": "llama3/tokenizer.json",
     "mistral2410": "tekken/tekken.json",
 }
