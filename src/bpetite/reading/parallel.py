@@ -29,8 +29,8 @@ from bpetite.reading.raw import Raw, hash_input, hash_of, read_whole
 from bpetite.reading.recognition import is_marked, is_named_text
 from bpetite.reading.sources import Input
 
-_WAITING = 1
-"""How many batches may wait for each thread."""
+_SHARING = 2
+"""How many threads there are for each batch that may wait: what waits is memory, and reading is fast."""
 
 _LOOK = 0.1
 """How long somebody waits, in seconds, before looking whether the work goes on at all."""
@@ -251,7 +251,7 @@ class _Crew:
         self._read = read
         self._in_order = in_order
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
-        self._room = _WAITING * threads
+        self._room = max(1, threads // _SHARING)
         self._waiting = self._number = 0
         self._open: deque[_Outbox] = deque()
         """The parts that were begun, in order, except those of which everything was taken."""
@@ -355,4 +355,5 @@ class _Crew:
             return self._ready.popleft() if self._ready else None
         while self._open and self._open[0].is_done and not self._open[0].items and not self._open[0].error:
             self._open.popleft()
+            self._news.notify_all()  # Somebody else is awaited now.
         return self._open[0] if self._open and self._open[0].items else None
