@@ -36,7 +36,7 @@ CUSTOM = {
     "end of text": r"\s+$|s\Z|.",
     "may match nothing": r"a*|b|l??",
     "matches only nothing": r"(?=a)|\b",
-    "sets": r"[[a&&\s]+|[]l]|[^]'~]",
+    "sets": r"[\[a&\s]+|[]l]|[^]'~]",
     "folded": r"(?i:ſ|L|É)+",
     "lines": r"(?m)^.+$|\n",
     "in steps": r"\p{N}{1,2}(?then)[a-s']+(?then) ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s",
@@ -54,8 +54,8 @@ CLASSES = r"""
 \p{^Ll} \p{LC} \p{Letter} \p{gc=Lt} \p{General_Category:Punctuation} \p{C} \p{Cn} \p{Assigned} \p{L&}
 \p{Han} \p{Script=Han} \p{sc=Grek} \p{IsHiragana} \p{scx=Hira} \p{Script_Extensions=Deva} \p{Common}
 \p{Zzzz} \p{InThai} \p{blk=ASCII} \p{Alphabetic} \p{White_Space} \p{Uppercase=No} \p{Emoji} \p{ExtPict}
-\p{XIDS} \p{Graph} \p{Print} \p{Punct} \p{Any} \p{Math} [a-z] [^a-z] [a\-z] [-a] [a-] []a] [^]a] [[a]
-[a[b] [&&] [a||b] [\d-z] [a-\d] [+--] [~~] [\b] [\p{L}\p{M}] [^\s\p{L}\p{N}] [\S\n] [[:alpha:]]
+\p{XIDS} \p{Graph} \p{Print} \p{Punct} \p{Any} \p{Math} [a-z] [^a-z] [a\-z] [-a] [a-] []a] [^]a] [\[a]
+[a\[b] [&\&] [a|\|b] [\d-z] [a-\d] [+-\-] [&~|] [\b] [\p{L}\p{M}] [^\s\p{L}\p{N}] [\S\n] [[:alpha:]]
 [[:^digit:]x] [[:alnum:]] [[:punct:]] [[:xdigit:]] [[:word:]] [[:no] [[:lower:][:upper:]] (?i:s) (?i:k)
 (?i:i) (?i:I) (?i:ı) (?i:İ) (?i:ß) (?i:µ) (?i:Ⅷ) (?i:ǅ) (?i)[a-k] (?i)[^a-k] (?i:[J-]) (?i:[ſ]) (?i:[^i])
 (?i:\p{Lu}) (?i:\P{Lt}) (?i:[\p{Ll}]) (?i:[^\p{Ll}]) (?i:\p{Upper}) (?i:[\p{Lu}0]) (?i:[^\p{Lu}0])
@@ -139,6 +139,16 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"\x{41}", "hexadecimal"),
         (r"\X", "not supported"),
         (r"[^\s\S]", "a set without"),
+        (r"[a-z&&b]", r"&& within a set, unless escaped \(\\&\\&\): .* \(at character 4\)"),
+        (r"[a&&b]", "&& within a set"),
+        (r"[&&]", "&& within a set"),
+        (r"[\w--\d]", "-- within a set"),
+        (r"[+--]", "-- within a set"),
+        (r"[a||b]", r"\|\| within a set"),
+        (r"[~~]", "~~ within a set"),
+        (r"[[a]b]", r"\[ within a set"),
+        (r"[a[b]", r"\[ within a set"),
+        (r"[^[a]", r"\[ within a set"),
         ("(" * 5000 + ")" * 5000, "bytes"),
         ("(" * 1000 + ")" * 1000, "nested"),
         (r"a{1,99999999}", "repeats too much"),

@@ -20,7 +20,7 @@ def bpetite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
-@pytest.mark.parametrize("name", PATTERNS.keys() - {"none"})
+@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - {"none"}))
 def test_named_patterns_cut_by_masks(name: str) -> None:
     tokenizer = Tokenizer.train_from_iterator(["ab ab"], 257, pattern=name)
     assert tokenizer.pattern_way == "masks"

@@ -699,7 +699,9 @@ impl<'s> Parser<'s> {
 
     /// Read one item of a set: a character, a range or a class.
     fn item(&mut self, opening: usize, items: &mut Items) -> Result<()> {
+        self.refuse_operator()?;
         let first = self.member(opening)?;
+        self.refuse_operator()?;
         let place = self.place;
         let Escape::Character(first) = first else { return self.add(first, items) };
         if !self.take("-") || self.rest().starts_with(']') {
@@ -716,6 +718,22 @@ impl<'s> Parser<'s> {
                 self.add(Escape::Character('-'.into()), items)?;
                 self.add(class, items)
             }
+        }
+    }
+
+    /// Refuse what is a character or two to the `regex` module, and a set within a set, or an operation on sets, to
+    /// other engines.
+    fn refuse_operator(&self) -> Result<()> {
+        let rest = self.rest();
+        let nested = rest.starts_with('[') && !rest.starts_with("[:");
+        match ["&&", "||", "--", "~~", "["].into_iter().find(|sign| rest.starts_with(sign)) {
+            Some(sign) if sign != "[" || nested => {
+                let escaped: String = sign.chars().flat_map(|sign| ['\\', sign]).collect();
+                let reason =
+                    format!("{sign} within a set, unless escaped ({escaped}): engines read it differently");
+                Err(self.refuse(self.place, &reason))
+            }
+            _ => Ok(()),
         }
     }
 
