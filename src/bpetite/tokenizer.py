@@ -18,7 +18,7 @@ from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import LazyModule
+from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import DType, Ids, Path, Progress, Special
 from bpetite.counts import Counts
 from bpetite.dialect import Dialect
@@ -339,6 +339,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
         array([256, 257], dtype=uint16)
         """
+        import_numpy()
         return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
 
     def encode_batch_to_numpy(
@@ -359,6 +360,7 @@ class Tokenizer:
         >>> ids.tolist(), offsets.tolist()
         ([256, 257, 256], [0, 2, 2, 3])
         """
+        import_numpy()
         return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, append)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:

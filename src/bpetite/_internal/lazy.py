@@ -33,6 +33,15 @@ class LazyModule:
         return value
 
 
+def import_numpy() -> None:
+    """Import NumPy before the engine makes the first array.
+
+    The engine would import it, too; but if Python ends meanwhile, it ends its threads where they are, and
+    only Python's own code can be left like that.
+    """
+    _ = numpy.ndarray
+
+
 if TYPE_CHECKING:
     import numpy as numpy
     import regex as regex
