@@ -11,7 +11,7 @@ from typing import Any
 from bpetite._engine import Buffers, JoinedTexts
 from bpetite.reading.options import Invalid
 
-BLOCK = 1 << 22
+BLOCK = 1 << 21
 """How much text makes a batch."""
 
 PIECE = 1 << 18

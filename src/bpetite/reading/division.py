@@ -24,7 +24,7 @@ from bpetite.reading.raw import Raw
 from bpetite.reading.recognition import recognise
 from bpetite.reading.sources import Input
 
-PART_BYTES = 1 << 22
+PART_BYTES = 1 << 21
 """About how much of an input is a part: no more than a batch, so that a part that is read early can wait."""
 
 _PACKED = 4
