@@ -11,6 +11,7 @@ import pytest
 import tokenizers
 
 from bpetite import Tokenizer
+from bpetite.vocabulary import Vocabulary
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés, 東京都 12345\n" * 3
 TEXT = "the cat<|endoftext|> naïve"
@@ -54,6 +55,107 @@ def test_a_tokenizer_goes_round_through_every_format_and_comes_back_the_same(fol
     assert Tokenizer.load(folder / "back.json").encode(TEXT) == tok.encode(TEXT)
     peer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     assert peer.encode(TEXT).ids == tok.encode(TEXT)
+
+
+PATTERN_LOST = "the file does not hold the pattern; give it when you load the file: gpt2"
+SPECIALS_LOST = "the file does not hold the special tokens; give them and their ids when you load the file"
+SPECIAL_LOST = "the files do not say which tokens are special; name them when you load the files"
+BESIDE_LOST = [
+    "lost: the template that puts tokens around a text",
+    "lost: how texts are truncated",
+    "lost: how texts are padded",
+]
+ADDED_LOST = "lost: that these tokens are added but not special: '<b>', '<c>', '<d>' and 1 more"
+DECODING_LOST = [
+    "lost: tokens that no text becomes, which are only decoded: 1",
+    "lost: that decoding leaves out the space that a text begins with",
+]
+
+
+def told_by_converting(source: Path, target: Path, kind: str) -> list[str]:
+    done = bpetite("convert", source, target, "--to", kind)
+    assert done.returncode == 0, done.stderr.decode()
+    lines = done.stderr.decode().splitlines()
+    told = [line.removeprefix(f"{target}: ") for line in lines if line.startswith(f"{target}: ")]
+    quiet = bpetite("convert", source, target, "--to", kind, "--quiet", "--force")
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+    return told
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("bpetite", []),
+        ("huggingface", []),
+        ("tiktoken", [PATTERN_LOST, SPECIALS_LOST]),
+        ("gpt2", [SPECIAL_LOST]),
+    ],
+)
+def test_what_a_format_does_not_hold_is_told(
+    folder: Path, tmp_path: Path, kind: str, told: list[str]
+) -> None:
+    assert told_by_converting(folder / "tok.json", tmp_path / "out", kind) == told
+
+
+@pytest.mark.parametrize("kind", ["tiktoken", "gpt2"])
+def test_of_special_tokens_nothing_is_told_where_there_are_none(tmp_path: Path, kind: str) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, special_tokens=[], pattern="gpt2")
+    tok.save(tmp_path / "tok.json")
+    told = told_by_converting(tmp_path / "tok.json", tmp_path / "out", kind)
+    assert told == ([PATTERN_LOST] if kind == "tiktoken" else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("bpetite", BESIDE_LOST),
+        ("huggingface", []),
+        ("tiktoken", [PATTERN_LOST, SPECIALS_LOST, ADDED_LOST, *BESIDE_LOST]),
+        ("gpt2", [SPECIAL_LOST, ADDED_LOST, *BESIDE_LOST]),
+    ],
+)
+def test_added_tokens_and_what_is_around_a_text_are_told_where_they_are_lost(
+    folder: Path, tmp_path: Path, kind: str, told: list[str]
+) -> None:
+    Tokenizer.load(folder / "tok.json").to_huggingface(tmp_path / "plain.json")
+    real = tokenizers.Tokenizer.from_file(str(tmp_path / "plain.json"))
+    real.add_special_tokens(["<a>"])
+    for text in ("<b>", "<c>", "<d>", "<e>"):
+        real.add_tokens([tokenizers.AddedToken(text, normalized=False)])
+    real.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<a> $A", special_tokens=[("<a>", real.token_to_id("<a>"))]
+    )
+    real.enable_truncation(99)
+    real.enable_padding(pad_id=0, pad_token="a")
+    real.save(str(tmp_path / "tokenizer.json"))
+    assert told_by_converting(tmp_path / "tokenizer.json", tmp_path / "out", kind) == told
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("bpetite", []), ("huggingface", DECODING_LOST), ("gpt2", DECODING_LOST)]
+)
+def test_what_only_decoding_knows_is_told_where_it_is_lost(
+    tmp_path: Path, kind: str, told: list[str]
+) -> None:
+    ones = {byte: bytes([byte]) for byte in range(256)}
+    vocabulary = Vocabulary(ones, [], decode_only={256: b"zz"}, drops_space=True)
+    Tokenizer(vocabulary).save(tmp_path / "tok.json")
+    assert told_by_converting(tmp_path / "tok.json", tmp_path / "out", kind) == told
+
+
+@pytest.mark.parametrize("kind", ["tiktoken", "gpt2"])
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word"])
+def test_flags_that_change_ids_are_refused_by_formats_without_them(
+    folder: Path, tmp_path: Path, kind: str, flag: str
+) -> None:
+    Tokenizer.load(folder / "tok.json").to_huggingface(tmp_path / "plain.json")
+    real = tokenizers.Tokenizer.from_file(str(tmp_path / "plain.json"))
+    real.add_special_tokens([tokenizers.AddedToken("<a>", **{flag: True})])
+    real.save(str(tmp_path / "tokenizer.json"))
+    done = bpetite("convert", tmp_path / "tokenizer.json", tmp_path / "out", "--to", kind)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"flags of special tokens ('<a>': {flag})" in done.stderr.decode()
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_assumed_goes_to_stderr(folder: Path, tmp_path: Path) -> None:

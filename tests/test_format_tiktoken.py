@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 import rustbpe
 import tiktoken
+from fuzz.patterns import Grammar, Syntax
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bpetite import Dialect, Tokenizer, Vocabulary, _persistence
 from bpetite._encoder import encode
+from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import tiktoken as files
@@ -467,3 +470,57 @@ def test_the_interface_is_whole() -> None:
     theirs = {name for name in dir(tiktoken.Encoding) if not name.startswith("_")}
     ours = dir(Tokenizer.train("ab", 257).as_tiktoken())
     assert theirs - set(ours) == {"encode_with_unstable"}
+
+
+@pytest.mark.parametrize("name", list(PATTERNS))
+def test_a_named_pattern_that_is_spelled_out_is_the_same(tmp_path: Path, name: str) -> None:
+    spelled = PATTERNS[name]
+    assert same_pattern(read_pattern(spelled, "rust"), spelled)
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, pattern=name)
+    tok.to_tiktoken(tmp_path / "t.tiktoken")
+    again = Tokenizer.from_tiktoken(
+        tmp_path / "t.tiktoken", pattern=tok.pattern, special_tokens=tok.special_tokens
+    )
+    assert (again.pattern, again.fingerprint) == (spelled, tok.fingerprint)
+
+
+def given_back(path: Path, spelled: str) -> str | None:
+    """Return the pattern that our own spelling gives, or nothing if it is refused."""
+    try:
+        return Tokenizer.from_tiktoken(path, pattern=spelled).pattern
+    except ValueError:
+        return None
+
+
+@given(rng=st.randoms(use_true_random=False), syntax=st.sampled_from(["rust", "oniguruma"]))
+def test_no_pattern_becomes_another_by_being_given_as_it_is_spelled_here(
+    tmp_path_factory: pytest.TempPathFactory, rng: random.Random, syntax: Syntax
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes.tiktoken"
+    path.write_bytes(content(BASE))
+    try:
+        spelled = read_pattern(Grammar(rng, syntax).choice(), syntax)
+    except ValueError:
+        return
+    found = given_back(path, spelled)
+    assert found is None or same_pattern(found, spelled)
+
+
+@pytest.mark.parametrize(
+    "spelled", ["(?>a??|b)", r"a(?![\s\S])", r"[A-Za-z]+", r"\p{Alphabetic}+", r"\s++$|\S", r"\p{N}{1,3}+"]
+)
+def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spelled: str) -> None:
+    (tmp_path / "t.tiktoken").write_bytes(content(BASE))
+    assert given_back(tmp_path / "t.tiktoken", spelled) == spelled
+
+
+@pytest.mark.parametrize("spelled", ["a$", r"a\Z", "[[:alpha:]]+", r"\h+", "a*"])
+def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Path, spelled: str) -> None:
+    (tmp_path / "t.tiktoken").write_bytes(content(BASE))
+    with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* is another here than in tiktoken"):
+        Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", pattern=spelled)
+
+
+def test_what_only_tiktoken_reads_is_taken_for_its_own(tmp_path: Path) -> None:
+    (tmp_path / "t.tiktoken").write_bytes(content(BASE))
+    assert given_back(tmp_path / "t.tiktoken", "[a-z&&[^b]]+") == "(?:(?!b)[a-z])+"

@@ -50,6 +50,7 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
         (true, Syntax::Oniguruma) => {
             Err(refusal(source, "it may match nothing, and Oniguruma would cut text wherever it does"))
         }
+        (true, _) if matches!(expression, Expression::Atomic(_)) => Ok(written),
         // Where the first way to match takes nothing, the engine goes on with the next character; ours looks for
         // another way that takes something.
         (true, _) => Ok(format!("(?>{written})")),

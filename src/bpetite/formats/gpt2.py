@@ -120,6 +120,10 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     if vocabulary.normalization or vocabulary.whole_pretoken_first:
         what = vocabulary.normalization or "a token for every whole pretoken"
         raise ValueError(f"GPT-2's files cannot ask for {what}; {instead}")
+    for text, flags in vocabulary.token_flags.items():
+        raise ValueError(
+            f"GPT-2's files hold no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"
+        )
     ids = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
     if len(ids) != len(vocabulary.tokens):
         raise ValueError("vocab.json cannot hold two tokens of the same bytes")

@@ -276,17 +276,17 @@ class _Reader:
         self._say_what_is_left_out()
 
     def _say_what_is_left_out(self) -> None:
-        if self._document.get("post_processor"):
-            kinds = [
-                step.get("type")
-                for step in steps_of(self._document["post_processor"], "processors")
-                if isinstance(step, dict)
-            ]
-            if set(kinds) - {"ByteLevel"}:
-                self._assumptions.append("no special tokens are put around a text (add_special_tokens=False)")
-        for key in ("truncation", "padding"):
-            if self._document.get(key):
-                self._assumptions.append(f"{key} is left out")
+        around = "no special tokens are put around a text (add_special_tokens=False)"
+        for key in left_out(self._document):
+            self._assumptions.append(around if key == "post_processor" else f"{key} is left out")
+
+
+def left_out(document: Json) -> list[str]:
+    """Return the keys of those parts that a vocabulary does not hold, as they change no text's own ids."""
+    processors = steps_of(document.get("post_processor"), "processors")
+    kinds = {step.get("type") for step in processors if isinstance(step, dict) and step}
+    put_around = ["post_processor"] if kinds - {"ByteLevel"} else []
+    return [*put_around, *(key for key in ("truncation", "padding") if document.get(key))]
 
 
 def _are_distinct_ids(values: Collection[object]) -> bool:

@@ -76,6 +76,10 @@ def parse(
     whole_pretoken_first: bool = True,
 ) -> Imported:
     """Read a file's content; errors name `path`."""
+    try:
+        _check_means_the_same(named_pattern(pattern))
+    except ValueError as error:
+        refuse(path, str(error))
     vocabulary = vocabulary_of_ranks(path, _tokens(path, content), pattern, special_tokens)
     if vocabulary.whole_pretoken_first and not whole_pretoken_first:
         refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
@@ -241,6 +245,10 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     instead = "to_huggingface, which keeps merges and ids apart, can hold it"
     if vocabulary.normalization is not None:
         raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
+    for text, flags in vocabulary.token_flags.items():
+        raise ValueError(
+            f"tiktoken has no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"
+        )
     if len(set(tokens.values())) != len(tokens):
         raise ValueError(f"a tiktoken file cannot hold two tokens of the same bytes; {instead}")
     if any(vocabulary.decode_only.values()):
@@ -296,6 +304,20 @@ def as_tiktoken_reads(pattern: str) -> str:
     """
     named = named_pattern(pattern)
     return named if named in PATTERNS.values() else read_pattern(named, "rust")
+
+
+def _check_means_the_same(pattern: str) -> None:
+    """Refuse a pattern of both our syntax and tiktoken's that is another one there: either may be meant."""
+    read = as_tiktoken_reads(pattern)
+    try:
+        is_same = same_pattern(read, pattern)
+    except ValueError:  # It is not of our syntax.
+        return
+    if not is_same:
+        raise ValueError(
+            f"pattern {pattern!r:.200} is another here than in tiktoken, where it means {read!r:.200}; "
+            r"write it so that both read the same: (?![\s\S]) for $, [A-Za-z] for [[:alpha:]]"
+        )
 
 
 def covering_pattern(pattern: str) -> str:

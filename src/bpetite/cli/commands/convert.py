@@ -20,6 +20,7 @@ from bpetite.cli.formats import (
     write_tokenizer,
 )
 from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
+from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 
 _EXAMPLES = """
@@ -83,8 +84,9 @@ def run(options: argparse.Namespace) -> bytes:
     write_tokenizer(
         tokenizer, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
     )
-    if target_format in ("tiktoken", "gpt2") and tokenizer.special_tokens and not options.quiet:
-        print(f"{options.target}: the file does not say which tokens are special", file=sys.stderr)
+    if not options.quiet:
+        for loss in losses(tokenizer.vocabulary, tokenizer._tokenizer_json, target_format):
+            print(f"{options.target}: {loss}", file=sys.stderr)
     summary = {
         "from": opened.kind,
         "to": target_format,
