@@ -34,11 +34,11 @@ lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
 	$(CARGO) clippy --quiet --locked --manifest-path $(MANIFEST) --all-targets -- -D warnings
 	$(CARGO) clippy --quiet --locked --manifest-path $(MANIFEST) --all-targets --all-features -- -D warnings
 
-test-rust: ## The engine's own tests (no Python needed)
+test-rust: ## The engine's own tests (no Python needed), with this processor's instructions and without
 	$(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
-
-portable: $(TESTED) ## The engine's tests without special instructions of this processor
 	BPETITE_PORTABLE=1 $(CARGO) test --quiet --locked --manifest-path $(MANIFEST)
+
+portable: $(TESTED) ## The differential tests without special instructions of this processor
 	BPETITE_PORTABLE=1 $(BIN)/pytest -q -n auto tests/test_engine_*.py
 
 # 32 bits, another instruction set, other systems; and a Python without a GIL, for which there need be none here.
