@@ -171,7 +171,7 @@ def test_a_full_disk_is_told_with_the_file_and_how_to_go_on(
     assert isinstance(raised, OSError)
     assert raised.errno == errno.ENOSPC
     assert raised.filename == str(tmp_path / "out" / "shard-000003.npy")
-    assert "--resume goes on" in str(raised)
+    assert "--resume continues" in str(raised)
     assert resumed(paths, tmp_path / "out") == undisturbed(paths, tmp_path / "whole")
 
 

@@ -170,9 +170,9 @@ def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
         found = (
             _from_schema_1(path, document) if version == SCHEMA_VERSION else _from_schema_2(path, document)
         )
+        return found if artifact_bytes(found) == artifact else None
     except (KeyError, ValueError):
         return None
-    return found if artifact_bytes(found) == artifact else None
 
 
 # Reading JSON ------------------------------------------------------------------------------------------
