@@ -17,7 +17,9 @@ PROJECT = Path(__file__).parent.parent
 _TRAINING = (
     "Training, whole processes on two threads: our seconds, and how many times as long the others take."
 )
-_ENCODING = "Encoding, the first pass of a fresh encoder / later passes:"
+_ENCODING = (
+    "Encoding, the first pass of a fresh process / later passes, each library by its faster interface:"
+)
 _MORE = (
     "`make bench` writes these tables; [docs/benchmarks.md](docs/benchmarks.md) says on what and how, "
     "and has the rest."
