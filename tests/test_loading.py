@@ -22,7 +22,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, _engine
 from bpetite.formats import gguf, huggingface
 from bpetite.formats import tiktoken as ranks_files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
@@ -52,6 +52,21 @@ def check_same(loaded: Tokenizer, tok: Tokenizer) -> None:
     assert loaded.fingerprint == tok.fingerprint
     for text in [*DIFFICULT_TEXTS, f"a{END}b"]:
         assert loaded.encode(text) == tok.encode(text)
+
+
+def test_a_pattern_may_be_given_as_the_engine_of_the_file_reads_it(tmp_path: Path) -> None:
+    pattern = r"(?:(?!b)[a-z])+|(?s:.)"
+    tok = Tokenizer.train_from_iterator(["cab abc " * 9], 262, pattern=pattern, special_tokens=[])
+    tok.to_tiktoken(tmp_path / "ranks.tiktoken")
+    for written in (r"[a-z&&[^b]]+|(?s:.)", r"[a-z--b]+|(?s:.)", tok.pattern):
+        loaded = Tokenizer.load(tmp_path / "ranks.tiktoken", pattern=written)
+        assert loaded.encode("cab abc bb-") == tok.encode("cab abc bb-")
+        again = Tokenizer.load(tmp_path / "ranks.tiktoken", pattern=loaded.pattern)
+        assert _engine.same_pattern(again.pattern, loaded.pattern)
+    tok.save(tmp_path / "artifact.json")
+    assert Tokenizer.load(tmp_path / "artifact.json", pattern=r"[a-z&&[^b]]+|(?s:.)") == tok
+    with pytest.raises(ValueError, match="its pattern is"):
+        Tokenizer.load(tmp_path / "artifact.json", pattern="[a-z]+")
 
 
 # Files of every kind ---------------------------------------------------------------------------------------

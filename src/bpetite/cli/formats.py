@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bpetite.cli.options import add_special_tokens
-from bpetite.patterns import PATTERNS, named_pattern
+from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -118,7 +118,9 @@ def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) ->
 
 
 def _difference(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> str | None:
-    if options.pattern is not None and named_pattern(options.pattern) != tokenizer.pattern:
+    from bpetite.formats import loading
+
+    if options.pattern is not None and not loading.is_called(tokenizer.pattern, options.pattern):
         return f"{path}: its pattern is {tokenizer.pattern}, not {options.pattern}"
     for text, token_id in _specials(options).items():
         actual = tokenizer.special_tokens.get(text)

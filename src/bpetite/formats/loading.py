@@ -12,11 +12,13 @@ import os
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from bpetite import _persistence
+from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Path
@@ -95,7 +97,7 @@ def _check_given(
 ) -> None:
     """Refuse what was given and is not so in the source."""
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
-    if pattern is not None and named_pattern(pattern) != vocabulary.pattern:
+    if pattern is not None and not is_called(vocabulary.pattern, pattern):
         refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
     for text in special_tokens or ():
         actual = vocabulary.special_tokens.get(text)
@@ -104,6 +106,21 @@ def _check_given(
             refuse(name, f"{text!r} is not a special token there")
         if wanted != actual:
             refuse(name, f"special token {text!r} has id {actual} there, not {wanted}")
+
+
+def is_called(pattern: str, given: str) -> bool:
+    """Whether a pattern is what was given: by its name, or as any engine reads it."""
+    given = named_pattern(given)
+    if given == pattern:
+        return True
+    for syntax in _SYNTAXES:
+        with suppress(ValueError):
+            if same_pattern(read_pattern(given, syntax), pattern):
+                return True
+    return False
+
+
+_SYNTAXES: Final = ("bpetite", "rust", "oniguruma")
 
 
 # Folders -------------------------------------------------------------------------------------------------
