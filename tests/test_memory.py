@@ -133,6 +133,7 @@ def test_with_too_little_memory_a_call_raises_memory_error(answers: dict[str, li
 
 GIVEN_BACK = """
 import gc, os
+import numpy  # which would be imported with the first array, and stays
 import bpetite
 
 def used():
