@@ -17,7 +17,7 @@ use std::sync::{Arc, RwLock};
 use crate::error::Result;
 use crate::key::{HashSeed, Key};
 use crate::memory::cells::{Cells, Content, Plain};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// The longest pretoken that is cached.
 pub const LONGEST: usize = 255;
@@ -78,9 +78,15 @@ struct Entry {
 // SAFETY: integers, atomic or in cells, may be any bytes, and none has anything to drop.
 unsafe impl Plain for Entry {}
 
-/// The number of the entry that a key falls into, for the table that made it.
+/// Where the entry lies that a key falls into, in bytes from the start of the table that made it.
 #[derive(Clone, Copy, Default)]
 pub struct EntryPlace(u32);
+
+impl EntryPlace {
+    fn index(self) -> usize {
+        self.0 as usize / size_of::<Entry>()
+    }
+}
 
 /// One generation of the cache.
 pub struct Table {
@@ -115,37 +121,54 @@ struct Counters {
 pub struct CacheEntries<'a> {
     pub seed: HashSeed,
     entries: &'a [Entry],
+    /// The bits of a place: those of the number of an entry, shifted by its size.
+    places: u32,
 }
 
 impl<'a> CacheEntries<'a> {
     /// Where the entry lies that a key falls into.
     #[inline(always)]
     pub fn place(self, key: Key) -> EntryPlace {
-        EntryPlace((self.seed.hash(key) as usize & (self.entries.len() - 1)) as u32)
+        EntryPlace(self.seed.hash(key) as u32 & self.places)
     }
 
     /// Bring an entry, and its neighbour, into the processor's cache.
     #[inline(always)]
     pub fn prefetch(self, place: EntryPlace) {
-        prefetch(self.entries, place.0 as usize);
+        prefetch_at(self.entries.as_ptr().cast::<u8>().wrapping_add(place.0 as usize));
     }
 
     /// What the table holds for a key, if that lies in the entry at its place or in the neighbour.
     #[inline(always)]
     pub fn find(self, key: &Key, place: EntryPlace) -> Option<CachedIds<'a>> {
-        let place = place.0 as usize;
-        match self.entries.get(place)?.held_for(key) {
-            None => self.entries.get(place ^ 1)?.held_for(key),
+        match self.at(place).held_for(key) {
+            None => self.find_beside(key, place),
             held => held,
         }
+    }
+
+    /// The entry at a place.
+    #[inline(always)]
+    fn at(self, place: EntryPlace) -> &'a Entry {
+        debug_assert!(place.0 & !self.places == 0, "the place is one of this table");
+        let place = (place.0 & self.places) as usize;
+        // SAFETY: `places` has the bits of the number of an entry (there is a power of two of them), shifted by its size.
+        unsafe { &*self.entries.as_ptr().byte_add(place) }
+    }
+
+    /// The same for the neighbour alone. A function of its own, to keep the path of most keys short.
+    #[cold]
+    #[inline(never)]
+    fn find_beside(self, key: &Key, place: EntryPlace) -> Option<CachedIds<'a>> {
+        self.entries.get(place.index() ^ 1)?.held_for(key)
     }
 
     /// Where keys are looked for: the entry that they fall into, its neighbour in the same cache line, then those of the
     /// lines after it.
     fn probes(self, key: Key) -> impl Iterator<Item = &'a Entry> {
-        let EntryPlace(first) = self.place(key);
+        let first = self.place(key).index();
         (0..PROBES).map(move |probe| {
-            let place = (first as usize ^ (probe & 1)) + (probe & !1);
+            let place = (first ^ (probe & 1)) + (probe & !1);
             &self.entries[place & (self.entries.len() - 1)]
         })
     }
@@ -218,7 +241,8 @@ impl Table {
 
     #[inline(always)]
     pub fn entries(&self) -> CacheEntries<'_> {
-        CacheEntries { seed: self.seed, entries: &self.entries }
+        let places = (self.entries.len() - 1) * size_of::<Entry>();
+        CacheEntries { seed: self.seed, entries: &self.entries, places: places as u32 }
     }
 
     /// The ids of a pretoken.
@@ -509,11 +533,23 @@ mod tests {
         super::key_of(pretoken, HashSeed::of_process())
     }
 
-    fn learn(table: &Table, numbers: Range<usize>) {
-        for number in numbers {
-            let (pretoken, ids) = learned(number);
-            table.taken(usize::from(table.insert(key_of(&pretoken), &pretoken, &ids)));
-        }
+    /// Whether at most one in a thousand is missing, and one more: where entries lie depends on the seed of the process.
+    fn nearly_all(some: usize, all: usize) -> bool {
+        all - some <= 1 + all / 1000
+    }
+
+    /// Learn the pretokens of some numbers; returns those that found a free entry nearby, which nearly all do.
+    fn learn(table: &Table, numbers: Range<usize>) -> Vec<usize> {
+        let all = numbers.len();
+        let kept: Vec<usize> = numbers
+            .filter(|&number| {
+                let (pretoken, ids) = learned(number);
+                table.insert(key_of(&pretoken), &pretoken, &ids)
+            })
+            .collect();
+        assert!(nearly_all(kept.len(), all));
+        table.taken(kept.len());
+        kept
     }
 
     fn knows(table: &Table, number: usize) -> bool {
@@ -528,16 +564,18 @@ mod tests {
         for size in [SMALLEST, SIZES[1], SIZES[2]] {
             let table = Table::new(size).unwrap();
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
-            learn(&table, first.clone());
+            let first = learn(&table, first);
             let larger = table.successor().unwrap();
             assert!(SIZES.contains(&larger.entries.len()));
             assert!(larger.entries.len() > size);
             learn(&table, second.start..second.start + 100);
-            learn(&larger, second.clone());
-            assert!(first.clone().all(|number| knows(&larger, number) && knows(&table, number)));
-            assert!(second.clone().all(|number| knows(&larger, number)));
-            let entries = |table: &Table| table.counters.entries.load(Ordering::Relaxed);
-            assert_eq!(entries(&larger), first.len() + second.len());
+            assert!(first.iter().all(|&number| knows(&table, number)));
+
+            let copied = first.iter().filter(|&&number| knows(&larger, number)).count();
+            assert!(nearly_all(copied, first.len()));
+            let second = learn(&larger, second);
+            assert!(second.iter().all(|&number| knows(&larger, number)));
+            assert_eq!(larger.counters.entries.load(Ordering::Relaxed), copied + second.len());
         }
     }
 
@@ -566,11 +604,11 @@ mod tests {
         full.arena.used.0.store(full.arena.words.len() + 1, Ordering::Relaxed);
         assert!(full.is_full());
         for table in [largest, full] {
-            learn(&table, 0..100);
+            learn(&table, 100..200);
             let next = table.successor().unwrap();
             assert_eq!(next.entries.len(), LARGEST);
             assert!(!next.is_full());
-            assert!((0..100).all(|number| !knows(&next, number)));
+            assert!((100..200).all(|number| !knows(&next, number)));
         }
     }
 }
