@@ -32,6 +32,7 @@ _OPENINGS: dict[Syntax, str] = {
 _OPERATORS: dict[Syntax, list[str]] = {"bpetite": [], "rust": ["&&", "--", "~~"], "oniguruma": ["&&"]}
 _CLASSES = r"alpha ^digit punct alnum space lower upper word ^word blank cntrl xdigit graph print"
 _RANGES = ["a-z", "A-Z", "0-9", r"\x00-\x7f", "i-k", "H-J", r"\t-\r", "!-/", "Α-Ω"]
+_CHANGES = r"aZ0 _'\[](){}*+?|^$.,-&:!=<>psSdDwWLN" + "\né漢"
 _COUNTS = ["*", "+", "?", "{2}", "{1,3}", "{,2}", "{2,}", "", "", "", ""]
 
 
@@ -101,6 +102,14 @@ class Grammar:
             return self._set(depth - 1)
         character = self._rng.choice(CHARACTERS)
         return f"\\{character}" if character in "-^[]&~" else character
+
+
+def variation(rng: Random, pattern: str) -> str:
+    """Return a pattern with one character dropped, doubled or replaced: what somebody mistypes, or adapts."""
+    place = rng.randrange(len(pattern))
+    character = pattern[place]
+    other = rng.choice(rng.choice((pattern, _CHANGES)))
+    return pattern[:place] + rng.choice(("", character * 2, other)) + pattern[place + 1 :]
 
 
 def text(rng: Random) -> str:

@@ -9,6 +9,7 @@ import tiktoken
 from tokenizers import Regex, pre_tokenizers
 
 from bpetite import Counts, Dialect, _engine
+from bpetite.patterns import PATTERNS
 from fuzz import patterns
 
 EDGES = ["a\n", "\n\n", "a\r\n b\n", "ab'S ss ſt ﬁ ß", "²½ Ⅷ a1_"]
@@ -30,7 +31,7 @@ _MATCHES_ONLY = Dialect.named("bpetite").replace(unmatched_text="skipped")
 def patterns_mean_what_tiktoken_reads(rng: Random) -> None:
     """A pattern of `fancy-regex` matches the same there (where gaps are dropped) and here."""
     texts = [*(patterns.text(rng) for _ in range(6)), *EDGES]
-    pattern = patterns.Grammar(rng, "rust").choice()
+    pattern = _pattern(rng, "rust")
     matches, own = tiktoken_matches(pattern, texts), _read(pattern, "rust")
     for text, found in zip(texts, matches, strict=True) if matches and own else ():
         counts = Counts.from_iterator([text], pattern=own or "", dialect=_MATCHES_ONLY)
@@ -40,17 +41,25 @@ def patterns_mean_what_tiktoken_reads(rng: Random) -> None:
 def patterns_mean_what_tokenizers_reads(rng: Random) -> None:
     """A pattern of Oniguruma: a `Split` that isolates what it matches cuts text into the same pieces."""
     texts = [*(patterns.text(rng) for _ in range(6)), *EDGES]
-    pattern = patterns.Grammar(rng, "oniguruma").choice()
+    pattern = _pattern(rng, "oniguruma")
     cut, own = tokenizers_pieces(pattern, texts), _read(pattern, "oniguruma")
     for text, pieces in zip(texts, cut, strict=True) if cut and own else ():
         assert _engine.pretokenize(text, own or "") == pieces, (pattern, own, text, pieces)
 
 
+def _pattern(rng: Random, syntax: patterns.Syntax) -> str:
+    if rng.random() < 0.5:
+        return patterns.variation(rng, rng.choice([*PATTERNS.values(), *PUBLISHED]))
+    return patterns.Grammar(rng, syntax).choice()
+
+
 def _read(pattern: str, syntax: patterns.Syntax) -> str | None:
     try:
-        return _engine.read_pattern(pattern, syntax)
+        own = _engine.read_pattern(pattern, syntax)
+        _engine.check_pattern(own)
     except ValueError:
         return None
+    return own
 
 
 def tiktoken_matches(pattern: str, texts: list[str]) -> list[list[bytes]] | None:
@@ -78,9 +87,11 @@ def tiktoken_matches(pattern: str, texts: list[str]) -> list[list[bytes]] | None
 
 
 def tokenizers_pieces(pattern: str, texts: list[str]) -> list[list[bytes]] | None:
-    """Return the pieces into which tokenizers cuts each text, or None if it refuses the pattern."""
+    """Return the pieces into which tokenizers cuts texts, or None if it refuses the pattern or gives up."""
     try:
         split = pre_tokenizers.Split(Regex(pattern), "isolated")
         return [[piece.encode() for piece, _ in split.pre_tokenize_str(text)] for text in texts]
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a panic of Rust is no Exception
         return None

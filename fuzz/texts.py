@@ -7,7 +7,7 @@ from random import Random
 
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.patterns import PATTERNS
-from fuzz.patterns import Grammar
+from fuzz.patterns import Grammar, variation
 
 SPECIALS = ("<|endoftext|>", "<|endoftext|><", "<|", "|>", "<s>", "é¶", "oft", "ab")
 
@@ -82,9 +82,10 @@ _STYLES: tuple[Callable[[Random, int], str], ...] = (
 
 
 def pattern(rng: Random) -> str:
-    """Return a pattern: one of the named ones, or a regular expression made up on the spot."""
+    """Return a pattern: one of the named ones, a variation of one, or one made up on the spot."""
     if rng.random() < 0.6:
-        return rng.choice(list(PATTERNS.values()))
+        named = rng.choice(list(PATTERNS.values()))
+        return named if rng.random() < 0.6 else variation(rng, named)
     return _expression(rng) if rng.random() < 0.6 else Grammar(rng, "bpetite").choice()
 
 

@@ -115,6 +115,15 @@ def test_every_code_point_is_cut_by_other_named_patterns_like_the_specification_
     assert _engine.pretokenize(text, PATTERNS[name]) == pretokenize(text, PATTERNS[name])
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["(?>a??|b)", "(?:a{,2}|t){,2}+", "(?>a{,2}|t)", "(?:a?|t)++", "(?:a|b??)?+", "(?>(?:a?|t)x?)", "a{,2}+"],
+)
+def test_what_is_not_tried_again_may_match_nothing(pattern: str) -> None:
+    for text in ("ab", "tat", "switch", "xttx", "aaab"):
+        assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
+
+
 @pytest.mark.parametrize("written", CLASSES.split())
 def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(written: str) -> None:
     assert _engine.pretokenize(EVERY_CODE_POINT, written) == pretokenize(EVERY_CODE_POINT, written)

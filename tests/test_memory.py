@@ -112,7 +112,8 @@ WORK = {
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
     done = subprocess.run(
-        [sys.executable, "-c", READY + SWEEP, json.dumps([WORK, LIMITS])],
+        # Training says beforehand how much it will need.
+        [sys.executable, "-W", "ignore::RuntimeWarning", "-c", READY + SWEEP, json.dumps([WORK, LIMITS])],
         cwd=tmp_path_factory.mktemp("memory"),
         capture_output=True,
         text=True,

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 
 import pytest
+from fuzz.patterns import variation
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, _engine
 from bpetite.patterns import PATTERNS
 
 REPEATED = r"(\w)\1|(?s:.)"
@@ -24,6 +28,20 @@ def bpetite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 def test_named_patterns_cut_by_masks(name: str) -> None:
     tokenizer = Tokenizer.train_from_iterator(["ab ab"], 257, pattern=name)
     assert tokenizer.pattern_way == "masks"
+
+
+@pytest.mark.parametrize("pattern", [r"\p{N}", r"[\r\n]", r"\s?\p{L}+", r" ?\S+\d?", "[一-龥]+"])
+def test_patterns_with_gaps_cut_by_masks(pattern: str) -> None:
+    assert _engine.pattern_way(pattern) == "masks"
+
+
+def test_nearly_all_variations_of_named_patterns_cut_by_masks() -> None:
+    rng, ways = Random(1), Counter[str]()
+    for pattern in PATTERNS.values():
+        for varied in {variation(rng, pattern) for _ in range(20)}:
+            with suppress(ValueError):
+                ways[_engine.pattern_way(varied)] += 1
+    assert ways["masks"] > 0.9 * ways.total() > 100, ways
 
 
 @pytest.mark.parametrize(("pattern", "way"), [(REPEATED, "machine"), ("gpt2", "masks")])

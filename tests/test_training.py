@@ -259,6 +259,12 @@ def test_available_memory_is_what_the_system_tells() -> None:
     assert available is None or available > 0
 
 
+def test_memory_that_the_process_may_not_take_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (4096, 4096))
+    assert training.available_memory() == 0
+
+
 def test_a_memory_limit_of_training_is_met_or_refused_with_what_would_fit(tmp_path: Path) -> None:
     words = [f"{'x' * 50}{number} " * (1 + number % 4) for number in range(20_000)]
     counts = Counts.from_iterator(words)

@@ -254,6 +254,13 @@ def available_memory() -> int | None:
         group = Path("/sys/fs/cgroup")
         limit, used = (int((group / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
         found.append(max(limit - used, 0))
+    with contextlib.suppress(ImportError, OSError, ValueError):  # the limit of a process (ulimit -v)
+        import resource
+
+        allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+        mapped = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        if allowed != resource.RLIM_INFINITY:
+            found.append(max(allowed - mapped, 0))
     return min(found, default=None)
 
 

@@ -1,10 +1,10 @@
-//! Counts that do not fit in memory: sorted pretokens in, runs in temporary files, and all of them merged again out.
+//! Counts that do not fit in memory: sorted pretokens are written to runs in temporary files, and merged again.
 //!
-//! A run is a list of pretokens in the order of their bytes, each as: the length it shares with the one before, the
-//! length of the rest, the rest, its count. Numbers are written seven bits to a byte, the low ones first.
+//! A run is a list of pretokens, ordered by their bytes. Each is written as: the length of the prefix that it shares with
+//! the one before, the length of the rest, the rest, and its count. Numbers take seven bits a byte, the lowest first.
 //!
-//! What is written stays as it is, and is read and written at places that are told, not where a file was used last. So
-//! a process that was forked reads the runs that it shares with the other, and writes its own to a file of its own.
+//! A run never changes, and all reads and writes name their position in the file, so a forked process can read the runs
+//! that it shares with its parent. It writes its own runs to a file of its own.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -19,14 +19,14 @@ use super::source::{read_exact_at, write_all_at};
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// How much is written at once.
+/// The number of bytes that are written at once.
 const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
 
-/// How much of all runs is held in memory while they are merged, and the least of each run.
+/// The size of all read buffers while runs are merged, and the minimum for each run.
 const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
 const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
-/// Runs that were written, and the file that the next one goes to.
+/// The runs that were written, and the file for the next one.
 #[derive(Default)]
 pub struct Spill {
     runs: Vec<Run>,
@@ -34,18 +34,18 @@ pub struct Spill {
     end: u64,
 }
 
-/// Pretokens in the order of their bytes, in a part of a file.
+/// Sorted pretokens in a part of a file.
 #[derive(Clone)]
 pub struct Run {
     file: Arc<TemporaryFile>,
     range: Range<u64>,
 }
 
-/// A file that has no name any more, so that it is gone with the process, however that ends.
+/// A file without a name: it disappears with the process, however that ends.
 struct TemporaryFile {
     file: File,
     path: PathBuf,
-    /// Who writes to it.
+    /// The process that writes to it.
     process: u32,
 }
 
@@ -75,7 +75,7 @@ impl TemporaryFile {
 }
 
 impl Spill {
-    /// What was written so far.
+    /// The runs that were written so far.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -98,7 +98,7 @@ impl Spill {
 pub struct RunWriter<'a> {
     spill: &'a mut Spill,
     file: Arc<TemporaryFile>,
-    /// How many bytes of the run are in the file.
+    /// The number of bytes of the run that are in the file.
     written: u64,
     last: Vec<u8>,
     buffer: Vec<u8>,
@@ -146,7 +146,7 @@ fn push_number(buffer: &mut Vec<u8>, mut number: u64) {
 /// Reads one run.
 struct RunReader<'a> {
     file: &'a TemporaryFile,
-    /// What was not read yet.
+    /// The part of the file that was not read yet.
     left: Range<u64>,
     buffer: Vec<u8>,
     position: usize,
@@ -199,10 +199,10 @@ impl<'a> RunReader<'a> {
                 return Ok(number);
             }
         }
-        Err(self.file.error(io::Error::new(ErrorKind::InvalidData, "not as it was written")))
+        Err(self.file.error(io::Error::new(ErrorKind::InvalidData, "the temporary file has changed")))
     }
 
-    /// Read on if nothing is left in the buffer.
+    /// Read more if the buffer is used up.
     fn refill(&mut self) -> Result<()> {
         if self.position < self.buffer.len() {
             return Ok(());
@@ -220,9 +220,9 @@ impl<'a> RunReader<'a> {
     }
 }
 
-/// Pretokens from several runs, each once, in the order of their bytes.
+/// The pretokens of several runs, sorted, each once.
 pub struct Merged<'a> {
-    /// The run whose pretoken comes first is on top.
+    /// The run with the first pretoken is on top.
     runs: BinaryHeap<Ahead<'a>>,
     pretoken: Vec<u8>,
 }

@@ -129,7 +129,7 @@ impl Lookups {
     fn prepare_before<const ALL: bool>(&mut self, block: Block, entries: CacheEntries, loadable: usize) {
         let (keys, places) = (&mut *self.keys, &mut *self.places);
         let mut start = block.start;
-        for (index, &end) in block.ends.iter().take(BLOCK).enumerate() {
+        for ((&end, key_room), place_room) in block.ends.iter().zip(keys).zip(places) {
             debug_assert!(start <= end && end <= block.text.len(), "the ends of pretokens ascend");
             let length = end.wrapping_sub(start);
             let key = if length <= SHORT && (ALL || start < loadable) {
@@ -144,7 +144,7 @@ impl Lookups {
             };
             let place = entries.place(key);
             entries.prefetch(place);
-            (keys[index], places[index]) = (key, place);
+            (*key_room, *place_room) = (key, place);
             start = end;
         }
     }
@@ -201,11 +201,11 @@ impl StagedIds {
         let mut length = self.length;
         let mut index = indexes.start;
         while index < end {
-            let Some(cached) = entries.find(&keys[index], places[index]) else { break };
-            let Some(room) = ids.get_mut(length..).and_then(|room| room.first_chunk_mut::<MAX_COPIED>())
-            else {
+            if length > STAGED - MAX_COPIED {
                 break;
-            };
+            }
+            let room = &mut ids[length..length + MAX_COPIED];
+            let Some(cached) = entries.find(&keys[index], places[index]) else { break };
             // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
             room[..INLINE].copy_from_slice(cached.ids);
             let mut count = cached.count;

@@ -442,6 +442,11 @@ impl AnySlots {
         }
     }
 
+    /// Whether slots have 16 bits.
+    pub fn are_narrow(&self) -> bool {
+        matches!(self, Self::Narrow(_))
+    }
+
     /// Makes the slots wide, for codes that do not fit 16 bits. Positions do not change.
     pub fn widen(&mut self) -> Result<()> {
         if let Self::Narrow(slots) = self {

@@ -102,14 +102,16 @@ impl<'r> Trainer<'r> {
                 "the distinct pretokens hold {slots} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
             )));
         }
+        let is_narrow = spans.len() <= tuning.narrow_codes;
         let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
         let stays_narrow = tokens.len() as u64 + new_tokens <= tuning.narrow_codes as u64;
-        let slot = if stays_narrow { size_of::<u16>() } else { size_of::<u32>() };
+        // Many slots become wide when so few pairs are left that their lists take less than before.
+        let widened_later = is_narrow && slots > tuning.widened_in_place as u64;
+        let slot = if stays_narrow || widened_later { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-        let mut slots =
-            AnySlots::fill(spans.len() <= tuning.narrow_codes, &layouts, words, spans, &mut pulse)?;
+        let mut slots = AnySlots::fill(is_narrow, &layouts, words, spans, &mut pulse)?;
         if !prior.is_empty() {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
@@ -191,7 +193,7 @@ impl<'r> Trainer<'r> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        if joined as usize == self.tuning.narrow_codes {
+        if joined as usize == self.tuning.narrow_codes && self.widens_in_place() {
             self.store.slots.widen()?;
         }
         self.store.make_room(list)?;
@@ -212,10 +214,21 @@ impl<'r> Trainer<'r> {
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
             self.drop_lists();
         }
-        if self.store.is_full() {
+        if self.store.is_full() || self.must_widen() {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
+    }
+
+    /// Whether slots may become wide while there are lists.
+    fn widens_in_place(&self) -> bool {
+        self.store.slots.len() <= self.tuning.widened_in_place
+    }
+
+    /// Whether the next token does not fit slots of 16 bits, and there are too many to widen them beside the lists.
+    fn must_widen(&self) -> bool {
+        let is_full = self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes;
+        is_full && !self.widens_in_place()
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
@@ -406,6 +419,11 @@ impl<'r> Trainer<'r> {
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
         self.store.forget();
         self.pairs = PairTable::with_capacity(0)?;
+        if self.must_widen() {
+            // Now there are no lists, which would need their memory beside that of wide slots.
+            self.store.compact(pulse)?;
+            self.store.slots.widen()?;
+        }
         let divisor = self.tuning.divisor.max(2);
         let (threshold, max_threshold) = match reason {
             Reason::Start => (None, 1),

@@ -40,6 +40,9 @@ pub struct Tuning {
     // Slots.
     /// Up to this many codes, slots have 16 bits.
     pub narrow_codes: usize,
+    /// Up to this many slots become wide beside the lists; more of them only when there are none, which takes less memory
+    /// and a recount.
+    pub widened_in_place: usize,
 }
 
 impl Default for Tuning {
@@ -57,6 +60,7 @@ impl Default for Tuning {
             buckets: 1024,
             sort_batch: 4096,
             narrow_codes: 1 << 16,
+            widened_in_place: 1 << 25,
         }
     }
 }
@@ -90,5 +94,5 @@ pub const MAX_SLOTS: u64 = 1 << 31;
 
 /// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables that depend only on
 /// the vocabulary.
-pub const LIST_BYTES_PER_SLOT: u64 = 8;
+pub const LIST_BYTES_PER_SLOT: u64 = 7;
 pub const TABLE_BYTES: u64 = 16 << 20;

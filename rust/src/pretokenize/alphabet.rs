@@ -105,8 +105,8 @@ impl Alphabet {
         })
     }
 
-    /// Put atoms together: for each one, which it becomes. There are so many in all then, the two of no character, or
-    /// the first of them, included. What the members of sets are is not known any more.
+    /// Join atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom of the
+    /// end and, if it is used, that of a final line feed. The members of sets are forgotten.
     pub fn join(&mut self, joined: &[u8], count: usize) {
         for atom in self.atoms.iter_mut().chain(&mut self.ascii) {
             *atom = joined[usize::from(*atom)];
@@ -127,7 +127,7 @@ impl Alphabet {
         (1 << self.count) - 1
     }
 
-    /// The atoms of ASCII and of no character.
+    /// The atoms of ASCII, of the end and of a final line feed.
     pub fn plain(&self) -> u32 {
         self.ascii.iter().fold(1 << self.end | 1 << self.final_line_feed, |all, atom| all | 1 << atom)
     }

@@ -127,15 +127,25 @@ impl Automaton {
 
     /// Add the piece that begins at `start` to the batch, which must have room, and return its end.
     pub fn fill_one(&self, text: &[u8], start: usize, batch: &mut Batch) -> usize {
+        let (end, is_gap) = self.piece_end(text, start);
+        if is_gap {
+            batch.push_gap(end);
+        } else {
+            batch.push(end);
+        }
+        end
+    }
+
+    /// The end of the piece that begins at `start`, and whether it is a gap.
+    pub fn piece_end(&self, text: &[u8], start: usize) -> (usize, bool) {
         if let Some(end) = self.match_end(text, start) {
-            return batch.push_to(end);
+            return (end, false);
         }
         let mut end = start;
         while end < text.len() && self.match_end(text, end).is_none() {
             end = self.alphabet.at(text, end).1;
         }
-        batch.push_gap(end);
-        end
+        (end, true)
     }
 
     /// Whether a line feed at the end of the text has an atom of its own.
@@ -151,7 +161,12 @@ impl Automaton {
 
     /// Whether a match begins at each character of an atom, whatever follows.
     fn surely_begins(&self, atom: u8) -> bool {
-        !self.may_fail[usize::from(self.step(START, atom).next)]
+        self.surely_matches(self.step(START, atom).next)
+    }
+
+    /// Whether a state reaches a match, whatever follows.
+    pub fn surely_matches(&self, state: u16) -> bool {
+        !self.may_fail[usize::from(state)]
     }
 
     /// The number of atoms that are characters.
@@ -198,9 +213,9 @@ pub struct Cuts {
 pub enum CutEffect {
     /// All pieces stay as they are.
     Nothing,
-    /// A gap may come to be two.
+    /// A gap may become two.
     PartsGap,
-    /// Nobody knows.
+    /// Not known.
     Unknown,
 }
 
@@ -216,8 +231,8 @@ impl Cuts {
     }
 }
 
-/// The same for an alphabet in which atoms at which all states do the same are one. A line feed at the end of the text
-/// is one of its own only where it is told apart.
+/// Join atoms for which all states have the same transitions. A final line feed keeps an atom of its own only if the
+/// pattern distinguishes it.
 fn join_alike(moves: Vec<Vec<Move>>, alphabet: &mut Alphabet, tells_final: bool) -> Vec<Vec<Move>> {
     let characters = usize::from(alphabet.end);
     let mut first: HashMap<Vec<Move>, u8> = HashMap::new();
@@ -281,18 +296,6 @@ fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
     }
 }
 
-/// Whether a part can match the empty text.
-fn can_be_empty(expression: &Expression) -> bool {
-    match expression {
-        Expression::Set(_) => false,
-        Expression::Sequence(parts) => parts.iter().all(can_be_empty),
-        Expression::Choice(parts) => parts.iter().any(can_be_empty),
-        Expression::Repeat { part, least, .. } => *least == 0 || can_be_empty(part),
-        Expression::Atomic(part) => can_be_empty(part),
-        Expression::Ahead { .. } | Expression::End { .. } | Expression::Machine(_) => true,
-    }
-}
-
 /// A node of the graph.
 enum Node {
     /// Consume one character of these atoms.
@@ -310,12 +313,16 @@ struct Net<'a> {
     nodes: Vec<Node>,
     entry: usize,
     alphabet: &'a Alphabet,
+    /// Whether there is no match where the preferred one is empty.
+    is_atomic: bool,
 }
 
 impl<'a> Net<'a> {
     fn new(expression: &Expression, alphabet: &'a Alphabet) -> Option<Self> {
-        let mut net = Self { nodes: vec![Node::Match], entry: 0, alphabet };
-        net.entry = net.add(expression, 0, true)?;
+        let is_atomic = matches!(expression, Expression::Atomic(_));
+        let mut net = Self { nodes: vec![Node::Match], entry: 0, alphabet, is_atomic };
+        // If the empty text matches, the search for a longer match backtracks.
+        net.entry = net.add(expression, 0, net.is_atomic || !expression.can_be_empty())?;
         Some(net)
     }
 
@@ -388,7 +395,7 @@ impl<'a> Net<'a> {
             }
         } else {
             // A loop over the empty text has no equivalent in backtracking machines.
-            if can_be_empty(part) {
+            if part.can_be_empty() {
                 return None;
             }
             let split = self.push(Node::Split(Vec::new()))?;
@@ -456,7 +463,7 @@ impl<'a> Net<'a> {
                         // The rest must not matter.
                         let rest = &parts[1 + parts.iter().position(|other| std::ptr::eq(other, part))?..];
                         let free = |part: &Expression| matches!(part, Expression::Repeat { least: 0, .. });
-                        return (!can_be_empty(part) && rest.iter().all(free)).then_some(atoms);
+                        return (!part.can_be_empty() && rest.iter().all(free)).then_some(atoms);
                     }
                 }
                 Some(atoms)
@@ -499,7 +506,7 @@ impl<'a> Net<'a> {
                     taken: vec![false; self.nodes.len()],
                     looked: vec![false; self.nodes.len()],
                 };
-                let matched = list.iter().any(|&node| way.go(node));
+                let matched = list.iter().any(|&node| way.go(node)) && !at_start;
                 let NetStep { next, .. } = way;
                 let next = match number.get(&next) {
                     Some(&known) => known,
@@ -522,8 +529,18 @@ impl<'a> Net<'a> {
 
     /// The nodes of the start state. An empty match does not count.
     fn start(&self) -> Vec<usize> {
-        let mut list = Vec::new();
-        self.close_past_matches(self.entry, &mut list, &mut vec![false; self.nodes.len()]);
+        self.closed(self.entry, true)
+    }
+
+    /// The nodes other than splits that are reachable from a node: at the start, a match is not empty, so those after an
+    /// empty one are reachable, too.
+    fn closed(&self, node: usize, at_start: bool) -> Vec<usize> {
+        let (mut list, mut seen) = (Vec::new(), vec![false; self.nodes.len()]);
+        if at_start && !self.is_atomic {
+            self.close_past_matches(node, &mut list, &mut seen);
+        } else {
+            self.close(node, &mut list, &mut seen);
+        }
         list
     }
 
@@ -555,7 +572,7 @@ impl NetStep<'_> {
     /// Continue from a node; returns true at a match, which ends the list.
     fn go(&mut self, node: usize) -> bool {
         match self.net.nodes[node] {
-            Node::Match => !self.at_start,
+            Node::Match => true,
             Node::Take(atoms, next) => {
                 if atoms & self.atom != 0 && !self.ended {
                     self.ended = self.net.close(next, &mut self.next, &mut self.taken);
@@ -566,13 +583,7 @@ impl NetStep<'_> {
                 if atoms & self.atom == 0 || std::mem::replace(&mut self.looked[node], true) {
                     return false;
                 }
-                let mut list = Vec::new();
-                if self.at_start {
-                    self.net.close_past_matches(next, &mut list, &mut vec![false; self.net.nodes.len()]);
-                } else {
-                    self.net.close(next, &mut list, &mut vec![false; self.net.nodes.len()]);
-                }
-                list.into_iter().any(|node| self.go(node))
+                self.net.closed(next, self.at_start).into_iter().any(|node| self.go(node))
             }
             Node::Split(_) => false,
         }

@@ -14,6 +14,9 @@ use crate::memory;
 const FEW_STEPS: u64 = 200;
 const FEW_NESTED: usize = 4;
 
+/// Texts of fewer bytes are cut by the automaton alone.
+const MIN_MASKED: usize = 64;
+
 fn is_nested_deeply(source: &str) -> bool {
     let depths = source.bytes().scan(0_usize, |depth, byte| {
         *depth = match byte {
@@ -92,6 +95,14 @@ impl Compiled {
             Self::Machine(machine) => Scan::Machine(machine.gaps(text)),
         };
         Scanner { text, position: 0, state: State::Once(scan) }
+    }
+
+    /// The automaton, if it is the fastest for a text of some bytes: a window of masks costs as much as a short text.
+    pub fn automaton_for(&self, bytes: usize) -> Option<&Automaton> {
+        match self {
+            Self::Automaton { automaton, .. } if bytes < MIN_MASKED => Some(automaton),
+            Self::Automaton { .. } | Self::Machine(_) => None,
+        }
     }
 
     /// What a cut at a place between two characters does.

@@ -41,6 +41,20 @@ pub enum Expression {
     Machine(String),
 }
 
+impl Expression {
+    /// Whether the expression can match the empty text.
+    pub fn can_be_empty(&self) -> bool {
+        match self {
+            Self::Set(_) => false,
+            Self::Sequence(parts) => parts.iter().all(Self::can_be_empty),
+            Self::Choice(parts) => parts.iter().any(Self::can_be_empty),
+            Self::Repeat { part, least, .. } => *least == 0 || part.can_be_empty(),
+            Self::Atomic(part) => part.can_be_empty(),
+            Self::Ahead { .. } | Self::End { .. } | Self::Machine(_) => true,
+        }
+    }
+}
+
 /// The number that a repetition tries first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greed {

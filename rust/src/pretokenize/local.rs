@@ -12,6 +12,9 @@
 //! the place is *unsure*, and the user of the rules runs the automaton from the last certain start of a piece. The states
 //! that have labels are learned from a sample; this affects only how often a place is unsure, never the result.
 //!
+//! A gap lasts until a match begins. Whether one begins at a character is usually clear from this character and the next:
+//! the states of gaps ([`GapStates`]) wait for one character more than those of the automaton.
+//!
 //! A match may end at a place and still become longer (`\s*[\r\n]+` after a line end and before blanks). Such a state is
 //! *open*: the piece is assumed to end, places are marked as open while the state is alive, and if it reaches a match
 //! after all, that place is unsure.
@@ -116,6 +119,8 @@ pub struct LocalRules {
     pub covers: bool,
     /// Whether places are unsure so rarely that the rules are faster than the automaton alone.
     pub pays: bool,
+    /// For each atom, the next atoms with which it begins a gap.
+    pub gaps: [Set; MOST_ATOMS],
     /// The number of atoms, and those of ASCII and of no character.
     pub atoms: u8,
     pub plain: Set,
@@ -145,6 +150,43 @@ impl LocalRules {
     }
 }
 
+/// The states of gaps, which follow those of the automaton.
+struct GapStates<'a> {
+    automaton: &'a Automaton,
+    /// The state after a character at which no match begins.
+    inside: u16,
+}
+
+impl<'a> GapStates<'a> {
+    fn new(automaton: &'a Automaton) -> Self {
+        Self { automaton, inside: automaton.states as u16 }
+    }
+
+    /// Whether a match begins at the first of two characters, or `None` if this depends on the characters after them.
+    fn match_begins(&self, at: u8, next: u8) -> Option<bool> {
+        let to = self.automaton.step(self.automaton.step(START, at).next, next);
+        match to.matched || self.automaton.surely_matches(to.next) {
+            true => Some(true),
+            false => (to.next == DEAD).then_some(false),
+        }
+    }
+
+    /// The move of a gap at its next character.
+    fn step(&self, at: u8) -> Move {
+        let state = self.automaton.step(START, at).next;
+        if at == self.automaton.alphabet.end || self.automaton.surely_matches(state) {
+            return Move { matched: true, next: DEAD };
+        }
+        let may_begin = if state == DEAD { 0 } else { 1 + u16::from(at) };
+        Move { matched: false, next: self.inside + may_begin }
+    }
+
+    /// The character at which a match may begin, if a state is about one.
+    fn candidate(&self, state: u16) -> Option<u8> {
+        state.checked_sub(self.inside + 1).map(|atom| atom as u8)
+    }
+}
+
 /// The automaton's run over the sample: for each character its atom, whether a piece begins there, and the next state.
 struct Sample {
     atoms: Vec<u8>,
@@ -158,12 +200,12 @@ impl Sample {
         let mut sample = Self { atoms: Vec::new(), begins: Vec::new(), states: Vec::new() };
         let mut start = 0;
         while start < text.len() {
-            // A gap is always unsure; nothing is learned from it.
-            let end = automaton.match_end(text, start).unwrap_or_else(|| automaton.atom_at(text, start).1);
+            let (end, is_gap) = automaton.piece_end(text, start);
             let (mut state, mut position) = (START, start);
             while position < end {
                 let (atom, next) = automaton.atom_at(text, position);
-                state = automaton.step(state, atom).next;
+                state =
+                    if is_gap { GapStates::new(automaton).inside } else { automaton.step(state, atom).next };
                 sample.begins.push(position == start);
                 sample.atoms.push(atom);
                 sample.states.push(state);
@@ -202,6 +244,7 @@ struct Met {
 /// The assignment of configs to labels.
 struct Labels<'a> {
     automaton: &'a Automaton,
+    gaps: GapStates<'a>,
     /// The number of atoms.
     atoms: u8,
     /// For each state, whether it cannot reach a match at the next character, so that it may be open.
@@ -216,10 +259,14 @@ impl<'a> Labels<'a> {
             .map(|state| (0..characters).all(|at| !automaton.step(state, at).matched));
         let settles = settles.collect();
         let atoms = automaton.alphabet.count as u8;
-        let mut this = Self { automaton, atoms, settles, configs: LabelTable::new(None) };
+        let gaps = GapStates::new(automaton);
+        let mut this = Self { automaton, gaps, atoms, settles, configs: LabelTable::new(None) };
         for (at, next) in this.pairs() {
-            let state = automaton.step(START, at).next;
-            *this.configs.at_mut(BEGINS, at, next) = Some(this.settle(automaton.step(state, next)).0);
+            let begun = match this.gaps.match_begins(at, next) {
+                Some(false) => this.gaps.step(next),
+                _ => this.settle(automaton.step(automaton.step(START, at).next, next)).0,
+            };
+            *this.configs.at_mut(BEGINS, at, next) = Some(begun);
         }
         this.choose(sample)?;
         Some(this)
@@ -230,7 +277,7 @@ impl<'a> Labels<'a> {
     fn choose(&mut self, sample: &Sample) -> Option<()> {
         let mut known = self.possible()?;
         for (place, two) in sample.atoms.windows(2).enumerate().filter(|(place, _)| !sample.begins[*place]) {
-            let (config, _) = self.settle(self.automaton.step(sample.states[place], two[1]));
+            let (config, _) = self.settle(self.step(sample.states[place], two[1]));
             let known = &mut known[self::place(two[0], two[1])];
             if let Some((_, count)) = known.iter_mut().find(|(known, _)| *known == config) {
                 *count += 1;
@@ -295,6 +342,11 @@ impl<'a> Labels<'a> {
         Some(known)
     }
 
+    /// The move of a state, of the automaton or of a gap, at the next character.
+    fn step(&self, state: u16, at: u8) -> Move {
+        if state == self.gaps.inside { self.gaps.step(at) } else { self.automaton.step(state, at) }
+    }
+
     /// If the state of a config goes on after a match without reaching another one at once: the config without the state,
     /// and the state, which is then open.
     fn settle(&self, config: Config) -> (Config, Option<u16>) {
@@ -309,7 +361,15 @@ impl<'a> Labels<'a> {
         if config.next == DEAD {
             return (if config.matched { Then::Begins } else { Then::Unsure }, None);
         }
-        let then = self.automaton.step(config.next, behind);
+        if let Some(at) = self.gaps.candidate(config.next) {
+            let then = match self.gaps.match_begins(at, behind) {
+                Some(true) => Then::Begins,
+                Some(false) => Then::GoesOn(self.gaps.step(behind)),
+                None => Then::Unsure,
+            };
+            return (then, None);
+        }
+        let then = self.step(config.next, behind);
         if then.matched || !config.matched {
             let (then, open) = self.settle(then);
             let lives = then.matched || then.next != DEAD;
@@ -356,30 +416,39 @@ impl<'a> Labels<'a> {
     fn rules(&self, sample: &Sample) -> LocalRules {
         let open = OpenStates::new(self);
         let reached = self.reached();
-        let mut rules = LabelRules::new();
-        for triple @ (before, at, behind) in self.triples() {
-            let mut outcomes = [None; LABELS];
-            let mut opens = false;
+        let mut rules = LabelRules::new(self.atoms);
+        let characters = self.automaton.alphabet.end;
+        for (before, at) in self.pairs().filter(|(before, at)| *before < characters && *at != characters) {
+            let mut outcomes = [[0; UNSURE + 1]; LABELS];
+            let mut opens = 0;
             for label in (0..LABELS).filter(|&label| *reached.at(label, before, at)) {
-                let (target, open) = self.outcome(label, before, at, behind);
-                outcomes[label] = Some(target);
-                opens |= open.is_some();
+                for behind in 0..self.atoms {
+                    let (target, open) = self.outcome(label, before, at, behind);
+                    outcomes[label][target] |= 1 << behind;
+                    opens |= Set::from(open.is_some()) << behind;
+                }
             }
-            rules.add_labels(triple, outcomes);
-            let has = |sets: &[Set]| sets[place(before, at)] >> behind & 1 != 0;
-            rules.add(triple, OPENS, opens);
-            rules.add(triple, STAYS_OPEN, has(&open.stays));
-            rules.add(triple, CONTRADICTED, has(&open.matches));
+            let place = place(before, at);
+            rules.add_labels(place, &outcomes);
+            rules.add(place, OPENS, opens);
+            rules.add(place, STAYS_OPEN, open.stays[place]);
+            rules.add(place, CONTRADICTED, open.matches[place]);
         }
         // A text may begin with any character.
-        for (at, behind) in self.pairs() {
-            let opens = self.opened_by_beginning(at, behind).is_some();
-            for before in 0..=self.automaton.alphabet.end {
-                rules.add((before, at, behind), OPENS_HERE, opens);
+        for at in (0..self.atoms).filter(|at| *at != characters) {
+            let opens = |behind: u8| Set::from(self.opened_by_beginning(at, behind).is_some()) << behind;
+            let opens = (0..self.atoms).fold(0, |all, behind| all | opens(behind));
+            for before in 0..=characters {
+                rules.add(place(before, at), OPENS_HERE, opens);
             }
+        }
+        let mut gaps = [0; MOST_ATOMS];
+        for (at, next) in self.pairs() {
+            gaps[usize::from(at)] |= Set::from(self.gaps.match_begins(at, next) == Some(false)) << next;
         }
         LocalRules {
             covers: self.automaton.matches_all_text(),
+            gaps,
             pays: self.unsure(sample, &open) <= sample.atoms.len() / MAX_UNSURE,
             atoms: self.atoms,
             plain: self.automaton.alphabet.plain(),
@@ -483,14 +552,18 @@ impl OpenStates {
 }
 
 impl LabelRule {
-    fn add(&mut self, (before, at, behind): (u8, u8, u8), holds: bool, fails: bool) {
-        self.relation.holds[place(before, at)] |= Set::from(holds) << behind;
-        self.relation.fails[place(before, at)] |= Set::from(fails) << behind;
+    fn add(&mut self, place: usize, holds: Set, fails: Set) {
+        self.relation.holds[place] |= holds;
+        self.relation.fails[place] |= fails;
     }
 }
 
 /// One rule for each target and condition, at a fixed index.
-struct LabelRules(Vec<LabelRule>);
+struct LabelRules {
+    rules: Vec<LabelRule>,
+    /// All atoms.
+    all: Set,
+}
 
 /// The targets and the conditions of the rules that follow from labels; rules are stored in this order.
 const LABEL_TARGETS: [usize; 4] = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE];
@@ -504,45 +577,49 @@ const STAYS_OPEN: usize = OPENS + 2;
 const CONTRADICTED: usize = OPENS + 3;
 
 impl LabelRules {
-    fn new() -> Self {
+    fn new(atoms: u8) -> Self {
         let labelled =
             LABEL_TARGETS.iter().flat_map(|&target| CONDITIONS.map(|condition| (target, condition)));
         let open = [(OPEN, If::Always), (OPEN, If::Here), (OPEN, If::With(OPEN)), (UNSURE, If::With(OPEN))];
         let rule = |(target, condition)| LabelRule { target, condition, relation: Relation::new() };
-        Self(labelled.chain(open).map(rule).collect())
+        let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
+        Self { rules: labelled.chain(open).map(rule).collect(), all }
     }
 
-    /// Add the outcomes of a triple, for each label that its first character may have. A rule without a condition is used
-    /// if it is right for all of these labels.
-    fn add_labels(&mut self, triple: (u8, u8, u8), targets: [Option<usize>; LABELS]) {
-        for (rules, target) in self.0.chunks_exact_mut(CONDITIONS.len()).zip(LABEL_TARGETS) {
-            let holds = targets.map(|found| found == Some(target));
-            let fails = targets.map(|found| found.is_some_and(|other| other != target && other != UNSURE));
-            let others = |labels: &[bool; LABELS]| labels[BEGINS + 1..].contains(&true);
-            let always = !fails.contains(&true);
-            let without_beginning = !always && others(&holds) && !others(&fails);
+    /// Add the outcomes of a place, for each label that its first character may have: the next atoms by target. A rule
+    /// without a condition is used if it is right for all of these labels.
+    fn add_labels(&mut self, place: usize, outcomes: &[[Set; UNSURE + 1]; LABELS]) {
+        for (rules, target) in self.rules.chunks_exact_mut(CONDITIONS.len()).zip(LABEL_TARGETS) {
+            let holds = outcomes.map(|by_target| by_target[target]);
+            let fails = outcomes.map(|by_target| {
+                let others = (0..UNSURE).filter(|&other| other != target);
+                others.fold(0, |all, other| all | by_target[other])
+            });
+            let union = |sets: &[Set]| sets.iter().fold(0, |all, set| all | set);
+            let others = BEGINS + 1;
+            let wrong_for_some = union(&fails);
+            let without_beginning = wrong_for_some & union(&holds[others..]) & !union(&fails[others..]);
             for rule in rules {
                 let (holds, fails) = match rule.condition {
-                    If::Always => (always && holds.contains(&true), !always),
-                    If::With(label) => {
-                        let covered = always || without_beginning && label != BEGINS;
-                        (holds[label] && !covered, fails[label])
-                    }
-                    If::WithoutBeginning | If::Here => (without_beginning, others(&fails)),
+                    If::Always => (union(&holds) & !wrong_for_some, wrong_for_some),
+                    If::With(BEGINS) => (holds[BEGINS] & wrong_for_some, fails[BEGINS]),
+                    If::With(label) => (holds[label] & wrong_for_some & !without_beginning, fails[label]),
+                    If::WithoutBeginning | If::Here => (without_beginning, union(&fails[others..])),
                 };
-                rule.add(triple, holds, fails);
+                rule.add(place, holds, fails);
             }
         }
     }
 
-    /// Add whether one of the rules about open states holds for a triple.
-    fn add(&mut self, triple: (u8, u8, u8), rule: usize, holds: bool) {
-        self.0[rule].add(triple, holds, !holds);
+    /// Add the next atoms with which one of the rules about open states holds at a place.
+    fn add(&mut self, place: usize, rule: usize, holds: Set) {
+        let holds = holds & self.all;
+        self.rules[rule].add(place, holds, self.all & !holds);
     }
 
     /// The rules that hold anywhere.
     fn used(self) -> Vec<LabelRule> {
         let used = |rule: &LabelRule| rule.relation.holds.iter().any(|behind| *behind != 0);
-        self.0.into_iter().filter(used).collect()
+        self.rules.into_iter().filter(used).collect()
     }
 }

@@ -8,6 +8,8 @@
 //! for all characters of a window at once, until nothing changes; two or three rounds are nearly always enough. Since the
 //! label of the first character is known, all labels are then correct.
 //!
+//! Most labels are rare, and most relations hold nowhere in most windows: both are then left out.
+//!
 //! Where the rules are unsure, the automaton runs from the last certain start of a piece until it finds a start that the
 //! masks found, too; from there on the masks are right again.
 //!
@@ -16,15 +18,13 @@
 
 use std::cmp::Reverse;
 
-use super::Batch;
 use super::automaton::{Automaton, PartialMatch};
 use super::local::{
     BEGINS, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
-use super::vectors::{ATOMS, Instructions, Nearby, Portable, Terms, Vectors};
+use super::vectors::{ATOMS, Instructions, Portable, Terms, Vectors, WORDS};
+use super::{BATCH, Batch};
 
-/// The number of 64-byte words in a window.
-const WORDS: usize = 8;
 const WINDOW: usize = 64 * WORDS;
 
 /// A window seldom has more pieces: those for which there is no room are found a second time.
@@ -33,13 +33,15 @@ const USUAL_PIECES: usize = 3 * WINDOW / 8;
 /// The atom before the first character of a window, the atoms of the window, and those after it, up to a whole word.
 const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 
-/// The maximum number of groups of eight terms: with more, the automaton is as fast.
-const MAX_EIGHTS: usize = 8;
+/// The maximum numbers of groups of eight terms, for ASCII and for any text: with more, the automaton is as fast.
+const MAX_PLAIN_EIGHTS: usize = 11;
+const MAX_WIDE_EIGHTS: usize = 14;
 
 /// A bit for every byte, or every character, of a window.
 type Bits = [u64; WORDS];
 
 const NONE: Bits = [0; WORDS];
+const ALL: Bits = [!0; WORDS];
 
 /// The labels that have masks; all other characters have the usual label.
 const LABELLED: [usize; 3] = [BEGINS, SPECIAL[0], SPECIAL[1]];
@@ -56,6 +58,8 @@ pub struct MaskScanner {
     instructions: Instructions,
     /// Whether the pattern matches all text.
     covers: bool,
+    /// For each atom, the next atoms with which it begins a gap.
+    gaps: [Set; MOST_ATOMS],
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
@@ -115,6 +119,7 @@ impl MaskScanner {
         let scanner = Self {
             instructions: Instructions::this(),
             covers: rules.covers,
+            gaps: rules.gaps,
             plain: eights(rules, rules.plain),
             wide: eights(rules, Set::MAX),
             always: std::array::from_fn(|target| find(target, If::Always)),
@@ -126,7 +131,8 @@ impl MaskScanner {
             contradicts: find(UNSURE, If::With(OPEN)),
             opens: rules.rules.iter().any(|rule| rule.target == OPEN),
         };
-        (scanner.wide.len() <= MAX_EIGHTS).then_some(scanner)
+        let is_fast = scanner.plain.len() <= MAX_PLAIN_EIGHTS && scanner.wide.len() <= MAX_WIDE_EIGHTS;
+        is_fast.then_some(scanner)
     }
 
     /// Use other instructions, which this machine must support.
@@ -302,6 +308,8 @@ struct WindowBits {
     begins: Bits,
     unsure: Bits,
     open: Bits,
+    /// The gaps that the automaton found.
+    gaps: Bits,
 }
 
 /// Where the automaton's run has left a window.
@@ -353,6 +361,9 @@ impl ScanInput<'_> {
         };
         clear_from(&mut labels.begins, last);
         labels.begins[0] &= !1;
+        if !self.scanner.covers {
+            self.mark_gaps(&characters.atoms, &labels, batch);
+        }
         if characters.wide {
             // SAFETY: the caller vouches for the instructions of `V`.
             labels.begins = unsafe { at_bytes::<V>(&labels.begins, &characters.leads) };
@@ -380,6 +391,21 @@ impl ScanInput<'_> {
         }
     }
 
+    /// Mark the gaps among the pieces that are to be added: each ends where the next one begins.
+    fn mark_gaps(self, atoms: &[u8; ATOMS_OF_WINDOW], labels: &WindowBits, batch: &mut Batch) {
+        let first = batch.ends().len();
+        let mut start = 0;
+        let ends = labels.begins.iter().enumerate().flat_map(|(word, &bits)| places_in(64 * word, bits));
+        for (piece, end) in (first..BATCH).zip(ends) {
+            let (at, next) = (atoms[1 + start], atoms[2 + start]);
+            if self.scanner.gaps[usize::from(at) % MOST_ATOMS] >> next & 1 != 0 || is_in(&labels.gaps, start)
+            {
+                batch.mark_gap(piece);
+            }
+            start = end;
+        }
+    }
+
     /// Run the automaton where the masks are unsure, and correct their result; returns where the run has left the window,
     /// if it has.
     #[inline(never)]
@@ -398,7 +424,13 @@ impl ScanInput<'_> {
             let mut start = last_in(&labels.begins, sure + 1).unwrap_or(0).max(settled);
             loop {
                 let end = match self.automaton.match_within(&atoms[start..]) {
-                    PartialMatch::Nothing => return Some(LeftAt::Gap(start)),
+                    PartialMatch::Nothing => {
+                        let Some(end) = self.gap_end(&atoms[..=limit], start) else {
+                            return Some(LeftAt::Gap(start));
+                        };
+                        labels.gaps[start / 64] |= 1 << (start % 64);
+                        end
+                    }
                     PartialMatch::GoesOn => return Some(LeftAt::Piece(start)),
                     PartialMatch::End(length) => start + length,
                 };
@@ -418,91 +450,58 @@ impl ScanInput<'_> {
         None
     }
 
+    /// The end of the gap that begins at `start`, if a match certainly begins in the window.
+    fn gap_end(self, atoms: &[u8], start: usize) -> Option<usize> {
+        let mut places =
+            (start + 1..atoms.len() - 1).map(|end| (end, self.automaton.match_within(&atoms[end..])));
+        match places.find(|(_, found)| *found != PartialMatch::Nothing)? {
+            (end, PartialMatch::End(_)) => Some(end),
+            _ => None,
+        }
+    }
+
     /// Evaluate the rules for a window.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
     unsafe fn look<V: Vectors>(self, characters: &Characters) -> WindowBits {
-        // SAFETY: the caller vouches for the instructions of `V`.
-        let places = unsafe { self.places::<V>(characters) };
         let scanner = self.scanner;
-        let relation = |index: Option<usize>| index.map_or(&NONE, |index| &places[index % MAX_RELATIONS]);
-        let [begins, first, second] = LABELLED;
-        let mut always = [
-            *relation(scanner.always[begins]),
-            *relation(scanner.always[first]),
-            *relation(scanner.always[second]),
-        ];
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let relations = unsafe { self.relations::<V>(characters) };
+        let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
         always[BEGINS][0] |= 1;
-        let mut labels = always;
-        let mut changed = NONE;
         // SAFETY: the caller vouches for the instructions of `V`.
-        let mut before = unsafe { labels_before::<V>(&labels) };
+        let mut labels = unsafe { Labelled::new::<V>(always) };
+        let mut changed = NONE;
         for round in 0..MAX_ROUNDS {
-            let mut next = always;
-            for link in &scanner.propagated {
-                let (places, before) = (&places[link.relation % MAX_RELATIONS], &before[link.before]);
-                let next = &mut next[mask_of(link.target)];
-                for word in 0..WORDS {
-                    next[word] |= places[word] & before[word];
-                }
-            }
-            // After an unsure place, rules may give a character two labels. `BEGINS` takes precedence, because it is
-            // right if the automaton confirms it.
-            let [begins, first, second] = &mut next;
-            for (special, stays) in [(first, scanner.stays[0]), (second, scanner.stays[1])] {
-                for word in 0..WORDS {
-                    special[word] &= !begins[word];
-                }
-                if stays.is_some() && *special != NONE {
-                    let mut through = *relation(stays);
-                    for word in 0..WORDS {
-                        through[word] &= !begins[word];
-                    }
-                    *special = run(special, &through);
-                }
-            }
-            for word in 0..WORDS {
-                let differs = next[0][word] ^ labels[0][word] | next[1][word] ^ labels[1][word];
-                changed[word] = differs | next[2][word] ^ labels[2][word];
-            }
-            labels = next;
             // SAFETY: the caller vouches for the instructions of `V`.
-            before = unsafe { labels_before::<V>(&labels) };
+            let next = unsafe { scanner.next_labels::<V>(&always, &labels, &relations) };
+            changed = labels.differences(&next);
+            labels = next;
             if changed == NONE || round == 0 && scanner.propagated.is_empty() {
                 break;
             }
         }
-        let mut unsure = *relation(scanner.always[UNSURE]);
-        for word in 0..WORDS {
-            unsure[word] |= changed[word];
-        }
+        let mut unsure = changed;
+        add(&mut unsure, relations.places(scanner.always[UNSURE]), &ALL);
         for link in &scanner.unsure {
-            let (places, before) = (&places[link.relation % MAX_RELATIONS], &before[link.before]);
-            for word in 0..WORDS {
-                unsure[word] |= places[word] & before[word];
-            }
+            labels.follow(link, &relations, &mut unsure);
         }
         let mut open = NONE;
         if scanner.opens {
-            let (here, always) = (relation(scanner.opens_here), relation(scanner.always[OPEN]));
-            for word in 0..WORDS {
-                open[word] = here[word] & labels[BEGINS][word] | always[word];
-            }
+            add(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
+            add(&mut open, relations.places(scanner.always[OPEN]), &ALL);
             if open != NONE {
-                open = run(&open, relation(scanner.stays_open));
+                open = run(&open, relations.places(scanner.stays_open));
                 // SAFETY: the caller vouches for the instructions of `V`.
                 let open_before = unsafe { V::up(&open) };
-                let contradicts = relation(scanner.contradicts);
-                for word in 0..WORDS {
-                    unsure[word] |= contradicts[word] & open_before[word];
-                }
+                add(&mut unsure, relations.places(scanner.contradicts), &open_before);
             }
         }
         unsure[0] &= !1;
-        WindowBits { begins: labels[BEGINS], unsure, open }
+        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: NONE }
     }
 
     /// The places where each relation holds.
@@ -510,31 +509,23 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn places<V: Vectors>(self, characters: &Characters) -> [Bits; MAX_RELATIONS] {
-        let mut places = [NONE; MAX_RELATIONS];
-        let words = characters.count.div_ceil(64).min(WORDS);
+    unsafe fn relations<V: Vectors>(self, characters: &Characters) -> Relations {
+        let mut relations = Relations([NONE; MAX_RELATIONS]);
         let mut fulfilled = [[0; 64]; WORDS];
+        let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(WORDS)];
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
         for eight in eights {
-            let windows = characters.atoms.windows(128).step_by(64);
-            for (fulfilled, window) in fulfilled[..words].iter_mut().zip(windows) {
-                let (Some(before), Some(at), Some(behind)) =
-                    (window.first_chunk(), window[1..].first_chunk(), window[2..].first_chunk())
-                else {
-                    break;
-                };
-                // SAFETY: the caller vouches for the instructions of `V`.
-                unsafe { V::fulfilled(Nearby { before, at, behind }, &eight.terms, fulfilled) };
-            }
+            // SAFETY: the caller vouches for the instructions of `V`.
+            let anywhere = unsafe { V::fulfilled(&characters.atoms, &eight.terms, fulfilled) };
             for &(relation, terms) in &eight.uses {
-                let places = &mut places[relation % MAX_RELATIONS];
-                for (places, fulfilled) in places.iter_mut().zip(&fulfilled[..words]) {
+                // Most relations hold nowhere in most windows.
+                if anywhere & terms != 0 {
                     // SAFETY: the caller vouches for the instructions of `V`.
-                    *places |= unsafe { V::places(fulfilled, terms) };
+                    unsafe { V::places(fulfilled, terms, &mut relations.0[relation % MAX_RELATIONS]) }
                 }
             }
         }
-        places
+        relations
     }
 
     /// The characters of the window at `base`.
@@ -630,20 +621,117 @@ impl ScanInput<'_> {
     }
 }
 
-/// For each character, masks for the label of the character before, and for no piece beginning there.
-///
-/// # Safety
-/// The machine must have the instructions of `V`.
-#[inline(always)]
-unsafe fn labels_before<V: Vectors>(labels: &[Bits; 3]) -> [Bits; 1 + LABELS] {
-    // SAFETY: the caller vouches for the instructions of `V`.
-    let [begins, first, second] = unsafe { [V::up(&labels[0]), V::up(&labels[1]), V::up(&labels[2])] };
-    let (mut usual, mut no_beginning) = (NONE, NONE);
-    for word in 0..WORDS {
-        usual[word] = !(begins[word] | first[word] | second[word]);
-        no_beginning[word] = !begins[word];
+impl MaskScanner {
+    /// The labels of characters, given those of the characters before them.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn next_labels<V: Vectors>(
+        &self,
+        always: &[Bits; LABELLED.len()],
+        labels: &Labelled,
+        relations: &Relations,
+    ) -> Labelled {
+        let mut next = *always;
+        for link in &self.propagated {
+            labels.follow(link, relations, &mut next[mask_of(link.target)]);
+        }
+        // After an unsure place, rules may give a character two labels. `BEGINS` takes precedence, because it is right if
+        // the automaton confirms it.
+        let [begins, first, second] = &mut next;
+        for (special, stays) in [(first, self.stays[0]), (second, self.stays[1])] {
+            if *special == NONE {
+                continue;
+            }
+            take_away(special, begins);
+            if stays.is_some() {
+                let mut through = *relations.places(stays);
+                take_away(&mut through, begins);
+                *special = run(special, &through);
+            }
+        }
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { Labelled::new::<V>(next) }
     }
-    [begins, usual, first, second, no_beginning]
+}
+
+/// The places of each relation in a window.
+struct Relations([Bits; MAX_RELATIONS]);
+
+impl Relations {
+    /// The places of a relation; none if there is no such relation.
+    #[inline(always)]
+    fn places(&self, relation: Option<usize>) -> &Bits {
+        relation.map_or(&NONE, |relation| &self.0[relation % MAX_RELATIONS])
+    }
+}
+
+/// The labels of characters: a mask for each label but the usual one.
+struct Labelled {
+    at: [Bits; LABELLED.len()],
+    /// For each character, masks for the label of the character before, and for no piece beginning there.
+    before: [Bits; 1 + LABELS],
+    /// Whether there is any special label.
+    special: bool,
+}
+
+impl Labelled {
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn new<V: Vectors>(at: [Bits; LABELLED.len()]) -> Self {
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let begins = unsafe { V::up(&at[0]) };
+        let mut no_beginning = ALL;
+        take_away(&mut no_beginning, &begins);
+        let (mut usual, mut first, mut second) = (no_beginning, NONE, NONE);
+        let special = at[1] != NONE || at[2] != NONE;
+        if special {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            (first, second) = unsafe { (V::up(&at[1]), V::up(&at[2])) };
+            take_away(&mut usual, &first);
+            take_away(&mut usual, &second);
+        }
+        Self { at, before: [begins, usual, first, second, no_beginning], special }
+    }
+
+    /// Add the places where a link's relation holds behind a character that has the label which it asks for.
+    #[inline(always)]
+    fn follow(&self, link: &Link, relations: &Relations, places: &mut Bits) {
+        if self.special || !SPECIAL.contains(&link.before) {
+            add(places, relations.places(Some(link.relation)), &self.before[link.before]);
+        }
+    }
+
+    /// The characters that have other labels.
+    #[inline(always)]
+    fn differences(&self, other: &Self) -> Bits {
+        let masks = if self.special || other.special { LABELLED.len() } else { 1 };
+        let mut differences = NONE;
+        for (one, other) in self.at.iter().zip(&other.at).take(masks) {
+            for word in 0..WORDS {
+                differences[word] |= one[word] ^ other[word];
+            }
+        }
+        differences
+    }
+}
+
+/// Add the places that are among others.
+#[inline(always)]
+fn add(all: &mut Bits, places: &Bits, among: &Bits) {
+    for word in 0..WORDS {
+        all[word] |= places[word] & among[word];
+    }
+}
+
+/// Take places away.
+#[inline(always)]
+fn take_away(all: &mut Bits, places: &Bits) {
+    for word in 0..WORDS {
+        all[word] &= !places[word];
+    }
 }
 
 /// The index of a label's mask.
@@ -685,6 +773,15 @@ unsafe fn at_bytes<V: Vectors>(bits: &Bits, leads: &Bits) -> Bits {
         at_bytes[word] = unsafe { V::choose(next, leads[word]) };
     }
     at_bytes
+}
+
+/// The places whose bits are set, from one place on.
+fn places_in(first: usize, mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| first + bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }
 
 fn is_in(bits: &Bits, place: usize) -> bool {

@@ -22,6 +22,7 @@ use crate::memory;
 mod alphabet;
 mod automaton;
 mod compiled;
+mod cursor;
 mod expression;
 mod local;
 mod machine;
@@ -244,8 +245,13 @@ impl Batch {
     }
 
     fn push_gap(&mut self, end: usize) {
-        self.gaps[self.len / 64] |= 1 << (self.len % 64);
+        self.mark_gap(self.len);
         self.push(end);
+    }
+
+    /// Note that a piece is a gap.
+    fn mark_gap(&mut self, piece: usize) {
+        self.gaps[piece / 64] |= 1 << (piece % 64);
     }
 }
 

@@ -7,6 +7,9 @@
 //!
 //! Classes follow our Unicode version, whatever the version of the other library.
 
+use std::ops::{Deref, DerefMut};
+
+use super::cursor::Cursor;
 use super::expression::Expression;
 use super::set::CharSet;
 use super::syntax::{MOST_NESTED, SHOWN_CHARACTERS, parse, refusal};
@@ -35,8 +38,13 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
         super::Pattern::new(source)?;
         return Ok(source.to_owned());
     }
-    let mut reader =
-        PatternReader { source, place: 0, syntax, flags: SourceFlags::default(), depth: 0, names: false };
+    let mut reader = PatternReader {
+        cursor: Cursor::new(source),
+        syntax,
+        flags: SourceFlags::default(),
+        depth: 0,
+        names: false,
+    };
     let written = reader.choice()?;
     if reader.peek().is_some() {
         return Err(reader.refuse(reader.place, "a parenthesis is closed that was not opened"));
@@ -46,7 +54,7 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
     if repeats_nothing(&expression) {
         return Err(refusal(source, "engines differ in how often they repeat what may match nothing"));
     }
-    match (may_be_empty(&expression), syntax) {
+    match (expression.can_be_empty(), syntax) {
         (false, _) => Ok(written),
         (true, Syntax::Oniguruma) => {
             Err(refusal(source, "it may match nothing, and Oniguruma would cut text wherever it does"))
@@ -63,23 +71,12 @@ pub fn alike(one: &str, other: &str) -> Result<bool> {
     Ok(parse(one)? == parse(other)?)
 }
 
-fn may_be_empty(expression: &Expression) -> bool {
-    match expression {
-        Expression::Set(_) => false,
-        Expression::Sequence(parts) => parts.iter().all(may_be_empty),
-        Expression::Choice(parts) => parts.iter().any(may_be_empty),
-        Expression::Repeat { part, least, .. } => *least == 0 || may_be_empty(part),
-        Expression::Atomic(part) => may_be_empty(part),
-        Expression::Ahead { .. } | Expression::End { .. } | Expression::Machine(_) => true,
-    }
-}
-
 fn repeats_nothing(expression: &Expression) -> bool {
     match expression {
         Expression::Sequence(parts) | Expression::Choice(parts) => parts.iter().any(repeats_nothing),
         Expression::Repeat { part, most, .. } => {
             repeats_nothing(part)
-                || *most != Some(1) && !matches!(**part, Expression::Machine(_)) && may_be_empty(part)
+                || *most != Some(1) && !matches!(**part, Expression::Machine(_)) && part.can_be_empty()
         }
         Expression::Atomic(part) | Expression::Ahead { part, .. } => repeats_nothing(part),
         Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => false,
@@ -180,8 +177,7 @@ fn without(kept: &SetNode, other: &SetNode) -> Option<String> {
 }
 
 struct PatternReader<'s> {
-    source: &'s str,
-    place: usize,
+    cursor: Cursor<'s>,
     syntax: Syntax,
     flags: SourceFlags,
     depth: usize,
@@ -189,36 +185,23 @@ struct PatternReader<'s> {
     names: bool,
 }
 
+impl<'s> Deref for PatternReader<'s> {
+    type Target = Cursor<'s>;
+
+    fn deref(&self) -> &Cursor<'s> {
+        &self.cursor
+    }
+}
+
+impl DerefMut for PatternReader<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
+    }
+}
+
 impl<'s> PatternReader<'s> {
-    fn rest(&self) -> &'s str {
-        &self.source[self.place..]
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let sign = self.peek()?;
-        self.place += sign.len_utf8();
-        Some(sign)
-    }
-
-    fn take(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected);
-        self.place += if found { expected.len() } else { 0 };
-        found
-    }
-
-    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
-        let rest = self.rest();
-        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
-        self.place += taken.len();
-        taken
-    }
-
     fn refuse(&self, place: usize, reason: &str) -> Error {
-        let character = self.source[..place].chars().count();
+        let character = self.character(place);
         let engine = match self.syntax {
             Syntax::Rust => "as fancy-regex reads it",
             _ => "as Oniguruma reads it",

@@ -228,6 +228,14 @@ fn cut_each(
 ) -> Result<()> {
     let mut batch = Batch::default();
     for &end in ends {
+        if let Some(automaton) = pattern.automaton_for(end - start) {
+            memory::reserve(cut, end - start)?;
+            while start < end {
+                start = automaton.piece_end(&text.as_bytes()[..end], start).0;
+                cut.push(start);
+            }
+            continue;
+        }
         let mut scanner = pattern.scan(&text[start..end]);
         while scanner.fill(&mut batch)? > 0 {
             memory::reserve(cut, batch.ends().len())?;

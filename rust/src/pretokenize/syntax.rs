@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::ops::{Deref, DerefMut};
 
+use super::cursor::Cursor;
 use super::expression::{Expression, Greed};
 use super::set::CharSet;
 use crate::error::{Error, Result};
@@ -150,8 +152,7 @@ enum Escape {
 }
 
 struct Parser<'s> {
-    source: &'s str,
-    place: usize,
+    cursor: Cursor<'s>,
     flags: Flags,
     depth: usize,
     ranges: usize,
@@ -164,11 +165,24 @@ struct Parser<'s> {
     references: Vec<(usize, usize)>,
 }
 
+impl<'s> Deref for Parser<'s> {
+    type Target = Cursor<'s>;
+
+    fn deref(&self) -> &Cursor<'s> {
+        &self.cursor
+    }
+}
+
+impl DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
+    }
+}
+
 impl<'s> Parser<'s> {
     fn new(source: &'s str, capturing: bool) -> Self {
         Self {
-            source,
-            place: 0,
+            cursor: Cursor::new(source),
             flags: Flags::default(),
             depth: 0,
             ranges: 0,
@@ -180,35 +194,6 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn rest(&self) -> &'s str {
-        &self.source[self.place..]
-    }
-
-    fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let sign = self.peek()?;
-        self.place += sign.len_utf8();
-        Some(sign)
-    }
-
-    /// Consume a text if it comes next.
-    fn take(&mut self, expected: &str) -> bool {
-        let found = self.rest().starts_with(expected);
-        self.place += if found { expected.len() } else { 0 };
-        found
-    }
-
-    /// Consume characters while they satisfy a condition.
-    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'s str {
-        let rest = self.rest();
-        let taken = &rest[..rest.find(|sign| !belongs(sign)).unwrap_or(rest.len())];
-        self.place += taken.len();
-        taken
-    }
-
     fn expect(&mut self, expected: &str) -> Result<()> {
         match self.take(expected) {
             true => Ok(()),
@@ -217,7 +202,7 @@ impl<'s> Parser<'s> {
     }
 
     fn refuse(&self, place: usize, reason: &str) -> Error {
-        let character = self.source[..place].chars().count();
+        let character = self.character(place);
         refusal(self.source, &format!("{reason} (at character {character})"))
     }
 

@@ -11,7 +11,7 @@ use super::vectors::Instructions;
 use super::{Batch, Pattern, Way, pretokenize};
 
 /// Patterns of tokenizers that people use.
-const PATTERNS: [&str; 16] = [
+const PATTERNS: [&str; 21] = [
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     concat!(
@@ -64,6 +64,11 @@ const PATTERNS: [&str; 16] = [
     r"(?s:.+)",
     r"\w+|[^\w\s]+",
     r"[a-z]+?(?=\d|$)|\d{2,}+[a-z]|\s+$|.",
+    r"\p{N}",
+    r"[\r\n]",
+    r"\s?\p{L}+",
+    r"\s?[[:punct:]]+|[0-9][0-9][0-9]",
+    r" ?[^(\s|.,!?…。，、।۔،)]+",
 ];
 
 /// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, and a step that sees bytes.
@@ -219,8 +224,8 @@ impl Ways {
 }
 
 #[test]
-fn patterns_of_models_are_cut_by_masks_and_gaps_by_the_automaton() {
-    for source in &PATTERNS[..14] {
+fn patterns_of_models_are_cut_by_masks() {
+    for source in PATTERNS[..14].iter().chain(&PATTERNS[16..]) {
         assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
     }
     for source in &PATTERNS[..10] {
@@ -228,6 +233,21 @@ fn patterns_of_models_are_cut_by_masks_and_gaps_by_the_automaton() {
     }
     assert_eq!(Pattern::new(r"(\w)\1|.").unwrap().way(), Way::Machine);
     assert_eq!(Pattern::new(r"\bword\b").unwrap().way(), Way::Machine);
+}
+
+#[test]
+fn a_way_that_is_not_tried_again_may_match_nothing() {
+    for source in [r"(?>a??|b)", r"(?:a{0,2}|t){0,2}+", r"(?>(?:a?|t)x?)", r"(?:a|b??)?+", r"a{0,2}+", "x*+"]
+    {
+        let pattern = Pattern::new(source).unwrap();
+        for text in ["ab", "tat", "xttx", "aaab"] {
+            let machine = RegexMachine::new(source, &parse(source).unwrap()).unwrap();
+            let mut gaps = machine.gaps(text);
+            let expected = pieces(text, |start, batch| gaps.fill(text, start, batch).unwrap());
+            let found: Vec<usize> = pretokenize(text, &pattern).unwrap().ends;
+            assert_eq!(found, expected.iter().map(|piece| piece.0).collect::<Vec<_>>(), "{source} {text}");
+        }
+    }
 }
 
 #[test]

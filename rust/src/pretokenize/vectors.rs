@@ -1,44 +1,42 @@
-//! The instructions that look at 64 bytes at a time, one way for each kind of machine, behind one small trait.
+//! Vector instructions for 64 bytes at a time: a small trait, and an implementation for each kind of machine.
 //!
-//! The portable way is what the others are tested against. Setting `BPETITE_PORTABLE` takes it on every machine.
+//! The others are tested against the portable implementation, which `BPETITE_PORTABLE` selects on every machine.
 //!
-//! Each function of a faster way names its instructions itself, and passes no closures: a function that does not name
-//! them cannot have intrinsics inlined into it, and calls each of them through memory.
+//! Each function that uses intrinsics enables the instructions itself and contains no closures: intrinsics are not inlined
+//! into a function that does not enable them, such as a closure, but called, with arguments in memory.
 
-/// How many atoms tables have room for.
+/// The number of atoms that tables have entries for.
 pub const ATOMS: usize = 32;
 
-/// Eight terms, a bit for each: three atoms side by side fulfil those whose bit all three of them have.
+/// How many words of 64 places stand in a window.
+pub const WORDS: usize = 8;
+
+/// Eight terms, one bit each: three neighbouring atoms fulfil a term if the entries of all three have its bit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms {
-    /// For each atom, the terms that it may be before a place of.
+    /// For each atom, the terms that allow it before the place.
     pub before: [u8; ATOMS],
-    /// For each atom, the terms that it may be at a place of.
+    /// For each atom, the terms that allow it at the place.
     pub at: [u8; ATOMS],
-    /// For each atom, the terms that it may be behind a place of.
+    /// For each atom, the terms that allow it after the place.
     pub behind: [u8; ATOMS],
-    /// Whether no atom has a number above fifteen.
+    /// Whether there are at most 16 atoms.
     pub few_atoms: bool,
 }
 
-/// The atoms before, at and behind 64 places.
-#[derive(Clone, Copy)]
-pub struct Nearby<'a> {
-    pub before: &'a [u8; 64],
-    pub at: &'a [u8; 64],
-    pub behind: &'a [u8; 64],
-}
+/// For each of up to 512 places, which terms are fulfilled there.
+pub type Fulfilled = [[u8; 64]];
 
-/// Which bytes of 64 are what.
+/// The kinds of 64 bytes, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kinds {
     /// Bytes of characters beyond ASCII.
     pub wide: u64,
-    /// Bytes that go on with a character.
+    /// Bytes of characters other than the first.
     pub inside: u64,
 }
 
-/// One way to look at 64 bytes at a time.
+/// The operations on 64 bytes.
 pub trait Vectors {
     /// Look up the atom of each byte; for a byte that is not ASCII, any atom will do.
     ///
@@ -46,31 +44,33 @@ pub trait Vectors {
     /// The machine must have the instructions that the implementation names.
     unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds;
 
-    /// For each of 64 places, which terms are fulfilled there.
+    /// Find which terms are fulfilled at each place, and return those that are fulfilled anywhere. The atom at the first
+    /// place is the second one; at least two atoms follow the last place.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
-    unsafe fn fulfilled(nearby: Nearby, terms: &Terms, fulfilled: &mut [u8; 64]);
+    unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8;
 
-    /// The places that fulfil one of some terms.
+    /// Add the places that fulfil one of some terms.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
-    unsafe fn places(fulfilled: &[u8; 64], terms: u8) -> u64;
+    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]);
 
-    /// The places of a byte.
+    /// The places where a byte occurs.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
     unsafe fn equal(bytes: &[u8; 64], byte: u8) -> u64;
 
-    /// At some places, what a table has for the last six bits of an index; which of these have the highest bit.
+    /// At some places, store the table's entry for the last six bits of the index; returns the places whose entry has its
+    /// highest bit set.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
     unsafe fn look_up(table: &[u8; 64], index: &[u8; 64], places: u64, found: &mut [u8; 64]) -> u64;
 
-    /// Put the bytes of some places side by side; what stands behind them is of no use.
+    /// Move the bytes of some places together; the bytes after them are undefined.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
@@ -85,7 +85,7 @@ pub trait Vectors {
         }
     }
 
-    /// Of some places, those that the lowest bits choose, a bit for each place.
+    /// Of some places, those whose bit is set: the lowest bit is for the first of these places, and so on.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
@@ -100,7 +100,7 @@ pub trait Vectors {
         chosen
     }
 
-    /// The same bits one place further.
+    /// The bits, moved one place up.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
@@ -109,13 +109,13 @@ pub trait Vectors {
         std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
     }
 
-    /// Write `base + i` for every bit `i` that is set; what stands behind them is of no use.
+    /// Write `base + i` for every bit `i` that is set; the numbers after them are undefined.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
     #[inline(always)]
     unsafe fn positions(base: usize, mut bits: u64, positions: &mut [usize; 64]) {
-        // Eight at a time without asking whether so many are left: what is written too much is overwritten.
+        // Always eight at a time: the surplus is overwritten later.
         let count = bits.count_ones() as usize;
         for eight in positions.chunks_exact_mut(8).take(count.div_ceil(8)) {
             for position in eight {
@@ -126,7 +126,21 @@ pub trait Vectors {
     }
 }
 
-/// The ways that there are.
+/// The atoms before, at and behind the 64 places of each word.
+#[inline(always)]
+fn nearby(atoms: &[u8]) -> impl Iterator<Item = &[u8; 66]> {
+    atoms.windows(66).step_by(64).filter_map(|near| near.first_chunk())
+}
+
+/// The bits that any byte of a word has.
+#[inline(always)]
+fn any_byte(word: u64) -> u8 {
+    let half = word | word >> 32;
+    let quarter = half | half >> 16;
+    (quarter | quarter >> 8) as u8
+}
+
+/// The implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instructions {
     /// Any machine.
@@ -143,7 +157,7 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// The best way that this machine has.
+    /// The best implementation for this machine.
     pub fn this() -> Self {
         if std::env::var_os("BPETITE_PORTABLE").is_some() {
             return Self::Portable;
@@ -151,7 +165,7 @@ impl Instructions {
         Self::all().pop().unwrap_or(Self::Portable)
     }
 
-    /// All ways that this machine has, the best one last.
+    /// All implementations that this machine can run, the best one last.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -177,7 +191,7 @@ impl Instructions {
     }
 }
 
-/// The way that any machine has.
+/// For any machine.
 pub struct Portable;
 
 impl Vectors for Portable {
@@ -192,26 +206,31 @@ impl Vectors for Portable {
         kinds
     }
 
-    #[inline(always)]
-    unsafe fn fulfilled(nearby: Nearby, terms: &Terms, fulfilled: &mut [u8; 64]) {
-        let Nearby { before, at, behind } = nearby;
-        for (place, fulfilled) in fulfilled.iter_mut().enumerate() {
-            let [before, at, behind] = [before, at, behind].map(|atoms| usize::from(atoms[place]) % ATOMS);
-            *fulfilled = terms.before[before] & terms.at[at] & terms.behind[behind];
+    unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+        let mut anywhere = 0;
+        for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+            for (place, fulfilled) in fulfilled.iter_mut().enumerate() {
+                let [before, at, behind] =
+                    [place, place + 1, place + 2].map(|place| usize::from(near[place]) % ATOMS);
+                *fulfilled = terms.before[before] & terms.at[at] & terms.behind[behind];
+                anywhere |= *fulfilled;
+            }
         }
+        anywhere
     }
 
-    #[inline(always)]
-    unsafe fn places(fulfilled: &[u8; 64], terms: u8) -> u64 {
+    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
         let terms = u64::from_le_bytes([terms; 8]);
-        let (eights, _) = fulfilled.as_chunks();
-        eights.iter().enumerate().fold(0, |places, (eight, bytes)| {
-            let word = u64::from_le_bytes(*bytes) & terms;
-            // The highest bit of each byte that is not zero; the product gathers them.
-            let set = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
-            places | (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * eight)
-        })
+        for (fulfilled, places) in fulfilled.iter().zip(places) {
+            let (eights, _) = fulfilled.as_chunks();
+            for (eight, bytes) in eights.iter().enumerate() {
+                let word = u64::from_le_bytes(*bytes) & terms;
+                // Set the highest bit of each byte that is not zero; the product gathers these bits.
+                let set = ((((word & LOW) + LOW) | word) & !LOW) >> 7;
+                *places |= (set.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * eight);
+            }
+        }
     }
 
     #[inline(always)]
@@ -239,9 +258,9 @@ pub use x86_64::{Avx2, Avx512};
 mod x86_64 {
     use std::arch::x86_64::*;
 
-    use super::{ATOMS, Kinds, Nearby, Terms, Vectors};
+    use super::{ATOMS, Fulfilled, Kinds, Terms, Vectors, WORDS, any_byte, nearby};
 
-    /// AVX-512F, BW, VBMI and VBMI2: one instruction looks up 64 bytes in 128, one puts chosen bytes side by side.
+    /// AVX-512F, BW, VBMI and VBMI2: one instruction looks up 64 bytes in 128, another moves chosen bytes together.
     pub struct Avx512;
 
     impl Vectors for Avx512 {
@@ -255,7 +274,7 @@ mod x86_64 {
                 let high = _mm512_loadu_si512(table.as_ptr().add(64).cast());
                 let found = _mm512_permutex2var_epi8(low, bytes, high);
                 _mm512_storeu_si512(atoms.as_mut_ptr().cast(), found);
-                // As signed numbers, bytes inside of characters are the smallest 64.
+                // As signed numbers, continuation bytes are the smallest 64.
                 let first_lead = _mm512_set1_epi8(0xC0_u8 as i8);
                 Kinds { wide: _mm512_movepi8_mask(bytes), inside: _mm512_cmplt_epi8_mask(bytes, first_lead) }
             }
@@ -263,28 +282,35 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fulfilled(nearby: Nearby, terms: &Terms, fulfilled: &mut [u8; 64]) {
-            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes: from
+            // 66, 64 three times.
             unsafe {
-                let look_up = |table: &[u8; ATOMS], atoms: &[u8; 64]| {
-                    let table = _mm512_castsi256_si512(_mm256_loadu_si256(table.as_ptr().cast()));
-                    _mm512_permutexvar_epi8(_mm512_loadu_si512(atoms.as_ptr().cast()), table)
-                };
-                let before = look_up(&terms.before, nearby.before);
-                let at = look_up(&terms.at, nearby.at);
-                let behind = look_up(&terms.behind, nearby.behind);
-                let all = _mm512_ternarylogic_epi64::<0x80>(before, at, behind);
-                _mm512_storeu_si512(fulfilled.as_mut_ptr().cast(), all);
+                let before = _mm512_castsi256_si512(_mm256_loadu_si256(terms.before.as_ptr().cast()));
+                let at = _mm512_castsi256_si512(_mm256_loadu_si256(terms.at.as_ptr().cast()));
+                let behind = _mm512_castsi256_si512(_mm256_loadu_si256(terms.behind.as_ptr().cast()));
+                let mut anywhere = _mm512_setzero_si512();
+                for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+                    let near = near.as_ptr();
+                    let before = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.cast()), before);
+                    let at = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.add(1).cast()), at);
+                    let behind = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.add(2).cast()), behind);
+                    let all = _mm512_ternarylogic_epi64::<0x80>(before, at, behind);
+                    anywhere = _mm512_or_si512(anywhere, all);
+                    _mm512_storeu_si512(fulfilled.as_mut_ptr().cast(), all);
+                }
+                any_byte(_mm512_reduce_or_epi64(anywhere) as u64)
             }
         }
 
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn places(fulfilled: &[u8; 64], terms: u8) -> u64 {
-            // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes.
-            unsafe {
-                let fulfilled = _mm512_loadu_si512(fulfilled.as_ptr().cast());
-                _mm512_test_epi8_mask(fulfilled, _mm512_set1_epi8(terms as i8))
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+            let terms = _mm512_set1_epi8(terms as i8);
+            for (fulfilled, places) in fulfilled.iter().zip(places) {
+                // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes.
+                let fulfilled = unsafe { _mm512_loadu_si512(fulfilled.as_ptr().cast()) };
+                *places |= _mm512_test_epi8_mask(fulfilled, terms);
             }
         }
 
@@ -373,7 +399,7 @@ mod x86_64 {
         }
     }
 
-    /// AVX2: bytes are looked up in sixteen at a time, of which an index past its table finds nothing.
+    /// AVX2: bytes are looked up in tables of sixteen; an index outside of a table finds zero.
     pub struct Avx2;
 
     impl Vectors for Avx2 {
@@ -386,7 +412,7 @@ mod x86_64 {
                 // bytes: 32 of 64 in each half, and 16 of 128 eight times.
                 unsafe {
                     let bytes = _mm256_loadu_si256(bytes.as_ptr().add(32 * half).cast());
-                    // Sixteen entries for each value of the three bits above the lowest four; these choose, one by one.
+                    // Look up in all eight tables of sixteen; the three bits above the lowest four choose the result.
                     let mut parts = [_mm256_setzero_si256(); 8];
                     for (part, found) in parts.iter_mut().enumerate() {
                         let table = _mm_loadu_si128(table.as_ptr().add(16 * part).cast());
@@ -412,30 +438,43 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fulfilled(nearby: Nearby, terms: &Terms, fulfilled: &mut [u8; 64]) {
-            for half in [0, 32] {
-                // SAFETY: the caller vouches for the instructions; what is stored are the array's own bytes: 32 of 64.
-                unsafe {
-                    let before = look_up_half(&terms.before, nearby.before, half, terms.few_atoms);
-                    let at = look_up_half(&terms.at, nearby.at, half, terms.few_atoms);
-                    let behind = look_up_half(&terms.behind, nearby.behind, half, terms.few_atoms);
-                    let all = _mm256_and_si256(_mm256_and_si256(before, at), behind);
-                    _mm256_storeu_si256(fulfilled.as_mut_ptr().add(half).cast(), all);
+        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+            let mut anywhere = _mm256_setzero_si256();
+            for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+                for half in [0, 32] {
+                    // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own
+                    // bytes: 32 of 64, and of 66 three times.
+                    unsafe {
+                        let near = near.as_ptr().add(half);
+                        let before = look_up_atoms(&terms.before, near, terms.few_atoms);
+                        let at = look_up_atoms(&terms.at, near.add(1), terms.few_atoms);
+                        let behind = look_up_atoms(&terms.behind, near.add(2), terms.few_atoms);
+                        let all = _mm256_and_si256(_mm256_and_si256(before, at), behind);
+                        anywhere = _mm256_or_si256(anywhere, all);
+                        _mm256_storeu_si256(fulfilled.as_mut_ptr().add(half).cast(), all);
+                    }
                 }
             }
+            let halves = [_mm256_castsi256_si128(anywhere), _mm256_extracti128_si256::<1>(anywhere)];
+            let both = _mm_or_si128(halves[0], halves[1]);
+            any_byte((_mm_extract_epi64::<0>(both) | _mm_extract_epi64::<1>(both)) as u64)
         }
 
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn places(fulfilled: &[u8; 64], terms: u8) -> u64 {
-            // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes: 32 of 64.
-            unsafe {
-                let (terms, zero) = (_mm256_set1_epi8(terms as i8), _mm256_setzero_si256());
-                let low = _mm256_loadu_si256(fulfilled.as_ptr().cast());
-                let high = _mm256_loadu_si256(fulfilled.as_ptr().add(32).cast());
-                let low = _mm256_cmpeq_epi8(_mm256_and_si256(low, terms), zero);
-                let high = _mm256_cmpeq_epi8(_mm256_and_si256(high, terms), zero);
-                !to_mask(low, high)
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+            let (terms, below) = (_mm256_set1_epi8(terms as i8), _mm256_set1_epi8(0x7F));
+            for (fulfilled, places) in fulfilled.iter().zip(places) {
+                // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes: 32 of 64.
+                let (low, high) = unsafe {
+                    let halves = fulfilled.as_ptr();
+                    (_mm256_loadu_si256(halves.cast()), _mm256_loadu_si256(halves.add(32).cast()))
+                };
+                // What is not zero comes to have the highest bit.
+                let low = _mm256_adds_epu8(_mm256_and_si256(low, terms), below);
+                let high = _mm256_adds_epu8(_mm256_and_si256(high, terms), below);
+                // SAFETY: the caller vouches for the instructions.
+                *places |= unsafe { to_mask(low, high) };
             }
         }
 
@@ -478,22 +517,78 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn gather(bytes: &[u8; 64], places: u64, gathered: &mut [u8; 64]) {
+            let mut count = 0;
+            for (eight, places) in places.to_le_bytes().into_iter().enumerate() {
+                // SAFETY: the caller vouches for the instructions; what is loaded are 8 of 64 bytes, and the row of a
+                // table. What is stored are 8 of 64 bytes: `count` is at most 8 for each eight before.
+                unsafe {
+                    let bytes = _mm_loadl_epi64(bytes.as_ptr().add(8 * eight).cast());
+                    let chosen = _mm_loadl_epi64(CHOSEN[usize::from(places)].as_ptr().cast());
+                    let chosen = _mm_shuffle_epi8(bytes, chosen);
+                    _mm_storel_epi64(gathered.as_mut_ptr().add(count).cast(), chosen);
+                }
+                count += places.count_ones() as usize;
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn choose(bits: u64, places: u64) -> u64 {
             _pdep_u64(bits, places)
         }
+
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn up(bits: &[u64; WORDS]) -> [u64; WORDS] {
+            let mut up = [0; WORDS];
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are four of eight numbers.
+            unsafe {
+                let low = _mm256_loadu_si256(bits.as_ptr().cast());
+                let high = _mm256_loadu_si256(bits.as_ptr().add(4).cast());
+                let (low_turned, high_turned) =
+                    (_mm256_permute4x64_epi64::<0x93>(low), _mm256_permute4x64_epi64::<0x93>(high));
+                let before_low = _mm256_blend_epi32::<3>(low_turned, _mm256_setzero_si256());
+                let before_high = _mm256_blend_epi32::<3>(high_turned, low_turned);
+                let shifted =
+                    _mm256_or_si256(_mm256_slli_epi64::<1>(low), _mm256_srli_epi64::<63>(before_low));
+                _mm256_storeu_si256(up.as_mut_ptr().cast(), shifted);
+                let shifted =
+                    _mm256_or_si256(_mm256_slli_epi64::<1>(high), _mm256_srli_epi64::<63>(before_high));
+                _mm256_storeu_si256(up.as_mut_ptr().add(4).cast(), shifted);
+            }
+            up
+        }
     }
 
-    /// What a table has for 32 of the atoms of 64 places.
+    /// For each choice among eight places, the numbers of those chosen, in order.
+    static CHOSEN: [[u8; 8]; 256] = {
+        let mut chosen = [[0; 8]; 256];
+        let mut choice = 0;
+        while choice < 256 {
+            let (mut place, mut count) = (0, 0);
+            while place < 8 {
+                if choice >> place & 1 != 0 {
+                    chosen[choice][count] = place as u8;
+                    count += 1;
+                }
+                place += 1;
+            }
+            choice += 1;
+        }
+        chosen
+    };
+
+    /// What a table has for 32 atoms.
     ///
     /// # Safety
-    /// The machine must have AVX2.
+    /// The machine must have AVX2, and there must be 32 atoms.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    unsafe fn look_up_half(table: &[u8; ATOMS], atoms: &[u8; 64], half: usize, few_atoms: bool) -> __m256i {
-        // SAFETY: the caller vouches for the instructions; what is loaded are the arrays' own bytes: 32 of 64, and 16 of
-        // 32 twice.
+    unsafe fn look_up_atoms(table: &[u8; ATOMS], atoms: *const u8, few_atoms: bool) -> __m256i {
+        // SAFETY: the caller vouches for the instructions and the atoms; else, 16 of 32 bytes are loaded twice.
         unsafe {
-            let atoms = _mm256_loadu_si256(atoms.as_ptr().add(half).cast());
+            let atoms = _mm256_loadu_si256(atoms.cast());
             let low = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
             let low = _mm256_shuffle_epi8(low, atoms);
             if few_atoms {
@@ -501,7 +596,7 @@ mod x86_64 {
             }
             let high = _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().add(16).cast()));
             let high = _mm256_shuffle_epi8(high, atoms);
-            // The bit of sixteen becomes the one that chooses.
+            // Move the bit that chooses the table to where the blend expects it.
             _mm256_blendv_epi8(low, high, _mm256_slli_epi16::<3>(atoms))
         }
     }
@@ -532,7 +627,7 @@ mod x86_64 {
         _mm256_cmpeq_epi8(_mm256_and_si256(bits, each), each)
     }
 
-    /// The entries of a table for the bytes from `16 * part` on; nothing for others.
+    /// The entries of a table for indices from `16 * part` on, zero for others.
     ///
     /// # Safety
     /// The machine must have AVX2.
@@ -540,7 +635,7 @@ mod x86_64 {
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn look_up(table: __m128i, bytes: __m256i, part: usize) -> __m256i {
         let index = _mm256_xor_si256(bytes, _mm256_set1_epi8(16 * part as i8));
-        // Sixteen and more come to have the highest bit, for which the shuffle gives zero.
+        // An index of sixteen or more gets its highest bit set, for which the shuffle returns zero.
         let index = _mm256_adds_epu8(index, _mm256_set1_epi8(0x70));
         _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), index)
     }
@@ -553,9 +648,9 @@ pub use aarch64::Neon;
 mod aarch64 {
     use std::arch::aarch64::*;
 
-    use super::{ATOMS, Kinds, Nearby, Terms, Vectors};
+    use super::{Fulfilled, Kinds, Terms, Vectors, WORDS, any_byte, nearby};
 
-    /// NEON: sixteen bytes are looked up in 64 at a time.
+    /// NEON: sixteen bytes at a time are looked up in tables of 64.
     pub struct Neon;
 
     impl Vectors for Neon {
@@ -567,7 +662,7 @@ mod aarch64 {
                 let quarters = vld1q_u8_x4(bytes.as_ptr());
                 let quarters = [quarters.0, quarters.1, quarters.2, quarters.3];
                 for (place, &quarter) in quarters.iter().enumerate() {
-                    // An index past its table finds zero in the first look-up, and keeps what was found in the second.
+                    // An index outside of the table gives zero in the first lookup, and keeps the result in the second.
                     let found = vqtbl4q_u8(low, quarter);
                     let found = vqtbx4q_u8(found, high, vsubq_u8(quarter, vdupq_n_u8(64)));
                     vst1q_u8(atoms.as_mut_ptr().add(16 * place), found);
@@ -582,29 +677,37 @@ mod aarch64 {
             }
         }
 
-        #[inline(always)]
-        unsafe fn fulfilled(nearby: Nearby, terms: &Terms, fulfilled: &mut [u8; 64]) {
-            for quarter in [0, 16, 32, 48] {
-                // SAFETY: every aarch64 machine has NEON; what is loaded and stored are the arrays' own bytes: 16 of 64.
-                unsafe {
-                    let look_up = |table: &[u8; ATOMS], atoms: &[u8; 64]| {
-                        vqtbl2q_u8(vld1q_u8_x2(table.as_ptr()), vld1q_u8(atoms.as_ptr().add(quarter)))
-                    };
-                    let before = look_up(&terms.before, nearby.before);
-                    let at = look_up(&terms.at, nearby.at);
-                    let behind = look_up(&terms.behind, nearby.behind);
-                    let all = vandq_u8(vandq_u8(before, at), behind);
-                    vst1q_u8(fulfilled.as_mut_ptr().add(quarter), all);
+        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+            // SAFETY: every aarch64 machine has NEON; what is loaded and stored are the arrays' own bytes: 32 of each
+            // table, 16 of 64, and of 66 three times.
+            unsafe {
+                let before = vld1q_u8_x2(terms.before.as_ptr());
+                let at = vld1q_u8_x2(terms.at.as_ptr());
+                let behind = vld1q_u8_x2(terms.behind.as_ptr());
+                let mut anywhere = vdupq_n_u8(0);
+                for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+                    for quarter in [0, 16, 32, 48] {
+                        let near = near.as_ptr().add(quarter);
+                        let before = vqtbl2q_u8(before, vld1q_u8(near));
+                        let at = vqtbl2q_u8(at, vld1q_u8(near.add(1)));
+                        let behind = vqtbl2q_u8(behind, vld1q_u8(near.add(2)));
+                        let all = vandq_u8(vandq_u8(before, at), behind);
+                        anywhere = vorrq_u8(anywhere, all);
+                        vst1q_u8(fulfilled.as_mut_ptr().add(quarter), all);
+                    }
                 }
+                let anywhere = vreinterpretq_u64_u8(anywhere);
+                any_byte(vgetq_lane_u64::<0>(anywhere) | vgetq_lane_u64::<1>(anywhere))
             }
         }
 
-        #[inline(always)]
-        unsafe fn places(fulfilled: &[u8; 64], terms: u8) -> u64 {
-            // SAFETY: every aarch64 machine has NEON; what is loaded are the array's own bytes: 16 of 64.
-            to_mask(std::array::from_fn(|quarter| unsafe {
-                vtstq_u8(vld1q_u8(fulfilled.as_ptr().add(16 * quarter)), vdupq_n_u8(terms))
-            }))
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+            for (fulfilled, places) in fulfilled.iter().zip(places) {
+                // SAFETY: every aarch64 machine has NEON; what is loaded are the array's own bytes: 16 of 64.
+                *places |= to_mask(std::array::from_fn(|quarter| unsafe {
+                    vtstq_u8(vld1q_u8(fulfilled.as_ptr().add(16 * quarter)), vdupq_n_u8(terms))
+                }));
+            }
         }
 
         #[inline(always)]
@@ -642,7 +745,7 @@ mod aarch64 {
         }
     }
 
-    /// One bit for each byte, of which all bits are set or none: three rounds of adding nearby.
+    /// One bit for each byte, all of whose bits are equal: three rounds of pairwise addition.
     #[inline(always)]
     fn to_mask(bytes: [uint8x16_t; 4]) -> u64 {
         const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
@@ -680,20 +783,24 @@ mod tests {
             for (place, byte) in block.iter().enumerate() {
                 assert!(*byte >= 0x80 || expected[place] == found[place], "{block:?} at {place}");
             }
-            let turned = |by: usize| std::array::from_fn(|place| expected[(place + by) % 64]);
-            let nearby = Nearby { before: &turned(63), at: &expected, behind: &turned(1) };
+            let atoms: [u8; 66 + 64] = std::array::from_fn(|place| expected[(place * place + place) % 64]);
             let few = expected.iter().all(|atom| *atom < 16);
             for terms in [terms, Terms { few_atoms: few, ..terms }] {
-                let (mut expected, mut found) = ([0; 64], [0; 64]);
+                let (mut expected, mut found) = ([[0; 64]; 2], [[0; 64]; 2]);
                 // SAFETY: the callers test for the instructions first.
                 unsafe {
-                    Portable::fulfilled(nearby, &terms, &mut expected);
-                    V::fulfilled(nearby, &terms, &mut found);
+                    let anywhere = Portable::fulfilled(&atoms, &terms, &mut expected);
+                    assert_eq!(anywhere, V::fulfilled(&atoms, &terms, &mut found));
                 }
                 assert_eq!(expected, found);
                 for some in 0..=255 {
+                    let (mut expected_places, mut found_places) = ([0; WORDS], [0; WORDS]);
                     // SAFETY: the callers test for the instructions first.
-                    unsafe { assert_eq!(Portable::places(&expected, some), V::places(&found, some)) }
+                    unsafe {
+                        Portable::places(&expected, some, &mut expected_places);
+                        V::places(&found, some, &mut found_places);
+                    }
+                    assert_eq!(expected_places, found_places);
                 }
             }
             let table: [u8; 64] = std::array::from_fn(|index| (index * 7) as u8);
@@ -748,16 +855,18 @@ mod tests {
         assert_eq!(kinds, Kinds { wide: !0 << 32, inside: (1 << 48) - (1 << 32) });
         let only = |wanted: usize| std::array::from_fn(|atom| if atom == wanted { 0b10 } else { 0b100 });
         let terms = Terms { before: only(1), at: only(5), behind: only(2), few_atoms: true };
-        let nearby = Nearby { before: &[1; 64], at: &atoms, behind: &[2; 64] };
-        let mut fulfilled = [0; 64];
+        let (mut fulfilled, mut places) = ([[0; 64]], [0; WORDS]);
         // SAFETY: the portable way asks for nothing.
-        let places = unsafe {
-            Portable::fulfilled(nearby, &terms, &mut fulfilled);
-            Portable::places(&fulfilled, 0b10)
+        let anywhere = unsafe {
+            let anywhere = Portable::fulfilled(&[&[1][..], &atoms, &[2]].concat(), &terms, &mut fulfilled);
+            Portable::places(&fulfilled, 0b10, &mut places);
+            anywhere
         };
-        for (place, byte) in block.iter().enumerate().take(32) {
-            assert_eq!(places >> place & 1 != 0, byte % 7 == 5);
+        let is_there = |place: usize| atoms[place] == 5 && atoms[place - 1] == 1 && atoms[place + 1] == 2;
+        for place in 1..63 {
+            assert_eq!(places[0] >> place & 1 != 0, is_there(place));
         }
+        assert_eq!(anywhere & 0b10 != 0, places[0] != 0);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Lines of JSON in, the texts of one of their fields out.
 //!
-//! What `json.loads(line)[field]` gives in Python is the specification. Only lines that are plainly well-formed are
-//! taken here: of those there is no doubt what it gives. All others are left to it, with whatever it says of them: lines
-//! that are not UTF-8 or not JSON, that lack the field, whose field is no string or has a lone surrogate in it, and
-//! those with very long numbers or deep nesting, for which Python has limits of its own.
+//! The specification is Python's `json.loads(line)[field]`. This reader takes only lines for which that result is certain.
+//! It leaves all others to Python, including the error message: lines that are not UTF-8 or not JSON, that lack the field,
+//! whose field is not a string or contains a lone surrogate, and lines with very long numbers or deep nesting, for which
+//! Python has limits of its own.
 
 use std::mem;
 
@@ -13,37 +13,37 @@ use super::GatheredTexts;
 use crate::error::Result;
 use crate::memory;
 
-/// How deep objects and lists may be nested.
+/// The maximum depth of nested objects and lists.
 const DEPTH: u32 = 64;
 
-/// How many digits a number may have in a row: Python can be told to take no more than 640.
+/// The maximum number of digits in a row: Python's own limit can be set as low as 640.
 const DIGITS: usize = 600;
 
 /// The texts of a field.
 pub struct FieldTexts {
     field: Vec<u8>,
     pub texts: GatheredTexts,
-    /// The beginning of a line that has no end yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
 }
 
-/// How far a block was gone through.
+/// The part of a block that was read.
 #[derive(Debug, Default, PartialEq)]
 pub struct Passed {
     pub bytes: usize,
     pub lines: usize,
-    /// The last of these lines, if it was not taken.
+    /// The last of these lines, if it is left to Python.
     pub left: Option<Vec<u8>>,
 }
 
 impl FieldTexts {
-    /// `field` is UTF-8; anything else is the name of no field in lines that are plainly well-formed.
+    /// `field` is UTF-8; other bytes match no field.
     pub fn new(field: Vec<u8>) -> Self {
         Self { field, texts: GatheredTexts::default(), rest: Vec::new() }
     }
 
-    /// Take the texts of lines, up to a line that is not plainly well-formed. Lines of white space alone hold none.
-    /// A line that has no end is gone on with in the next block.
+    /// Take the texts of lines, up to a line that is left to Python. Lines of only white space have no text. The beginning of
+    /// an incomplete line is kept for the next block.
     pub fn take_block(&mut self, block: &[u8]) -> Result<Passed> {
         let mut passed = Passed::default();
         if !self.rest.is_empty() {
@@ -55,17 +55,17 @@ impl FieldTexts {
         Ok(passed)
     }
 
-    /// How many bytes there are of a line that has no end yet.
+    /// The number of bytes of the incomplete line.
     pub fn rest_length(&self) -> usize {
         self.rest.len()
     }
 
-    /// Give away the beginning of a line that has no end yet.
+    /// Hand over the beginning of the incomplete line.
     pub fn give_rest(&mut self) -> Vec<u8> {
         mem::take(&mut self.rest)
     }
 
-    /// Take the line that had no end, if it has one now.
+    /// Complete the incomplete line with the next block, if it ends there.
     fn take_rest(&mut self, block: &[u8]) -> Result<Passed> {
         let end = memchr(b'\n', block).map(|end| end + 1);
         let bytes = end.unwrap_or(block.len());
@@ -80,9 +80,9 @@ impl FieldTexts {
         Ok(Passed { bytes, ..passed })
     }
 
-    /// Take the texts of lines from where those end that were passed.
+    /// Take the texts of the lines after those that were read.
     fn take_lines(&mut self, lines: &[u8], passed: &mut Passed) -> Result<()> {
-        // A text is never longer than what it is written as.
+        // A text is never longer than its JSON.
         self.texts.room_for(lines.len() - passed.bytes)?;
         while let Some(length) = memchr(b'\n', &lines[passed.bytes..]) {
             let line = &lines[passed.bytes..][..length];
@@ -113,13 +113,13 @@ struct Text<'a> {
     length: usize,
 }
 
-/// What a line holds.
+/// The content of a line.
 enum LineContent {
     Text,
     Nothing,
 }
 
-/// What is left of a line. `None` is: not plainly well-formed.
+/// The rest of a line. Methods return `None` where the line must be left to Python.
 struct Line<'a> {
     rest: &'a [u8],
 }
@@ -129,7 +129,7 @@ impl<'a> Line<'a> {
         simdutf8::basic::from_utf8(line).ok().map(|_| Self { rest: line })
     }
 
-    /// Put the string that the field of an object has at last behind `text`.
+    /// Append the string of the field to `text`; if an object has the field several times, the last one counts.
     fn text(mut self, field: &[u8], text: &mut Text) -> Option<LineContent> {
         if self.next().is_none() {
             return Some(LineContent::Nothing);
@@ -155,12 +155,12 @@ impl<'a> Line<'a> {
         self.rest.first().copied()
     }
 
-    /// Go past a byte, and white space before it.
+    /// Skip a byte, and white space before it.
     fn byte(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then(|| self.rest = &self.rest[1..])
     }
 
-    /// Go past items with commas between them, and what closes them.
+    /// Skip items with commas between them, and the closing byte.
     fn items(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.next()? != close {
             item(self)?;
@@ -172,7 +172,7 @@ impl<'a> Line<'a> {
         self.byte(close)
     }
 
-    /// Go past a key and its colon: is it the field? `text` is left as it was.
+    /// Skip a key and its colon; returns whether the key is the field. `text` stays as it was.
     fn key(&mut self, field: &[u8], text: &mut Text) -> Option<bool> {
         self.next();
         let start = text.length;
@@ -234,7 +234,7 @@ impl<'a> Line<'a> {
         (1..=DIGITS).contains(&length).then_some(())
     }
 
-    /// Go past a string.
+    /// Skip a string.
     fn skip_string(&mut self) -> Option<()> {
         self.word("\"")?;
         loop {
@@ -247,7 +247,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Go past a string and put what it says, which must not have a lone surrogate in it, behind `text`.
+    /// Skip a string and append its value to `text`; it must not contain a lone surrogate.
     fn string(&mut self, text: &mut Text) -> Option<()> {
         self.word("\"")?;
         let room = &mut text.room[text.length..];
@@ -264,7 +264,7 @@ impl<'a> Line<'a> {
         Some(byte)
     }
 
-    /// What stands behind a backslash: a code point, which may be a lone surrogate.
+    /// The code point of an escape, after its backslash; it may be a lone surrogate.
     fn escaped(&mut self) -> Option<u32> {
         match self.take()? {
             b'u' => self.code_point(),
@@ -272,7 +272,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Four hexadecimal digits, and four more where they are the two halves of a pair.
+    /// Four hexadecimal digits, or two groups of four for a surrogate pair.
     fn code_point(&mut self) -> Option<u32> {
         let first = self.hexadecimal()?;
         let [b'\\', b'u', rest @ ..] = self.rest else { return Some(first) };
@@ -296,7 +296,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What a string says, on its way from a line to where it goes.
+/// Copies the value of a string from a line to its destination.
 struct Copying<'a> {
     line: &'a [u8],
     room: &'a mut [u8],
@@ -305,10 +305,10 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Copy up to the quote that ends the string, and go past it.
+    /// Copy up to the quote that ends the string, and skip the quote.
     fn string(&mut self) -> Option<()> {
         let mut start = 0;
-        // An escape may reach into the next block, and a block more is copied from behind it.
+        // An escape may reach into the next block, and a whole block is copied from its end.
         while self.line.len() - start >= 3 * BLOCK
             && let Some(block) = self.line[start..].first_chunk()
         {
@@ -337,7 +337,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Copy what stands for itself, no more than a block, of a line that goes on as far behind it.
+    /// Copy plain bytes up to a place: at most a block, of a line that has another block after it.
     #[inline(always)]
     fn copy_up_to(&mut self, place: usize) -> Option<()> {
         let block: &[u8; BLOCK] = self.line[self.read..].first_chunk()?;
@@ -347,7 +347,7 @@ impl Copying<'_> {
         Some(())
     }
 
-    /// Go past a quote, or copy what stands behind a backslash: is it the end?
+    /// Skip a quote, or copy the character of an escape; returns whether the string ends.
     #[inline(always)]
     fn special(&mut self) -> Option<bool> {
         match *self.line.get(self.read)? {
@@ -369,7 +369,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Copy what a code point stands for.
+    /// Copy the character of an escape with a code point.
     #[cold]
     fn code_point(&mut self) -> Option<bool> {
         let mut behind = Line { rest: &self.line[self.read + 1..] };
@@ -380,7 +380,7 @@ impl Copying<'_> {
     }
 }
 
-/// What a letter behind a backslash stands for.
+/// The byte that a letter after a backslash stands for.
 const SAID: [u8; 256] = {
     let mut said = [NOTHING; 256];
     let letters = [
@@ -403,7 +403,7 @@ const SAID: [u8; 256] = {
 
 const NOTHING: u8 = 0;
 
-/// What hexadecimal digits stand for.
+/// The values of hexadecimal digits.
 const DIGIT: [u32; 256] = {
     let mut digits = [NO_DIGIT; 256];
     let mut value = 0;
@@ -415,10 +415,10 @@ const DIGIT: [u32; 256] = {
     digits
 };
 
-/// More than four of them can say, wherever it is among them.
+/// Larger than any number of four digits, whichever of them it stands for.
 const NO_DIGIT: u32 = 1 << 16;
 
-/// How many bytes are looked at at a time.
+/// The number of bytes that are examined at once.
 const BLOCK: usize = 64;
 
 /// A bit for each byte of a block that is a quote, a backslash or a control character.
@@ -449,7 +449,7 @@ fn special_bits_portably(block: &[u8; BLOCK]) -> u64 {
     block.iter().rev().fold(0, |above, byte| above << 1 | u64::from(is_special(*byte)))
 }
 
-/// How many bytes there are up to the first quote, backslash or control character.
+/// The number of bytes before the first quote, backslash or control character.
 fn plain_length(bytes: &[u8]) -> usize {
     let (words, tail) = bytes.as_chunks::<8>();
     for (number, word) in words.iter().enumerate() {

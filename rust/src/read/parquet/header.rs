@@ -1,39 +1,39 @@
-//! Where the pages of a Parquet column are, and what stands before each of them.
+//! The metadata of Parquet: the places of a column's pages, and the header of each page.
 
 use super::thrift::{Fields, Value};
 
-/// Before a page.
+/// The header of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// How many bytes it has itself.
+    /// The size of the header.
     pub length: usize,
-    /// How many bytes the page has, packed and unpacked.
+    /// The size of the page, compressed and uncompressed.
     pub packed: usize,
     pub unpacked: usize,
     pub kind: PageKind,
-    /// How many rows it has, or entries if it is a dictionary.
+    /// The number of rows, or of entries of a dictionary.
     pub values: usize,
 }
 
 /// The kinds of pages that nearly all files have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PageKind {
-    /// Strings that pages after it have the numbers of.
+    /// Strings to which later pages refer by number.
     Dictionary,
     Strings,
     Numbers,
 }
 
-/// The encoding of strings one behind the other, each behind its length.
+/// The encoding of strings in a row, each after its length.
 const PLAIN: i64 = 0;
 /// The encoding of numbers in a dictionary, which is also an older name of `PLAIN` within one.
 const PLAIN_DICTIONARY: i64 = 2;
 const RLE_DICTIONARY: i64 = 8;
-/// The encoding of which rows are there and which are null.
+/// The encoding of which rows are null.
 const RLE: i64 = 3;
 
 impl Header {
-    /// The header that bytes begin with. None if they do not hold all of it, or it is that of another kind of page.
+    /// The header at the beginning of `bytes`; `None` if it is incomplete or that of another kind of page.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(bytes);
         let mut page = [None; 4];
@@ -58,22 +58,22 @@ impl Header {
     }
 }
 
-/// Where the pages of a column are, in one row group.
+/// The places of a column's pages in one row group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
     /// The encodings that its pages may have.
     pub encodings: Vec<i64>,
     pub codec: i64,
     pub values: i64,
-    /// How many bytes all pages take, unpacked and packed.
+    /// The size of all pages, uncompressed and compressed.
     pub unpacked: i64,
     pub packed: i64,
-    /// Where the first page begins.
+    /// The position of the first page.
     pub start: i64,
 }
 
 impl Chunk {
-    /// Those of a column, as the metadata of a file tell; none if they may tell anything.
+    /// Those of a column, from the metadata of a file; `None` if anything about them is unclear.
     pub fn read_all(metadata: &[u8], column: usize) -> Option<Vec<Self>> {
         let mut all = Vec::new();
         Fields::new(metadata).structure(&mut |fields, number, value| match (number, value) {
@@ -101,7 +101,7 @@ impl Chunk {
         found
     }
 
-    /// The next one; none within if it is in another file, or something is not told.
+    /// The next one; `Some(None)` if it is in another file, or lacks a field.
     fn read(fields: &mut Fields) -> Option<Option<Self>> {
         let (mut told, mut encodings, mut is_here) = ([None; 11], Vec::new(), true);
         fields.structure(&mut |fields, number, value| match (number, value) {

@@ -1,8 +1,8 @@
 //! Pages of a Parquet column in, the texts in them out.
 //!
-//! What pyarrow reads is the specification. Only pages that are plainly well-formed are taken here, and only the kinds
-//! of them that nearly all files have: strings one behind the other, or their numbers in a dictionary of strings. All
-//! others are left to it, with whatever it says of them: other encodings, nulls, and what is broken.
+//! The specification is pyarrow. This reader takes only well-formed pages of the kinds that nearly all files have: strings
+//! in a row, or their numbers in a dictionary of strings. It leaves all others to pyarrow, including the error message: other
+//! encodings, nulls, and broken files.
 
 use std::ops::Range;
 
@@ -18,52 +18,52 @@ pub use header::{Chunk, Header};
 use header::PageKind;
 use thrift::unsigned;
 
-/// How many values a page has at most that is taken here.
+/// The maximum number of values of a page.
 const VALUES: usize = 1 << 18;
 
-/// Room for a page is given back at the next one where it is larger than this.
+/// A buffer for a page that is larger than this is freed before the next page.
 const ROOM: usize = 1 << 26;
 
-/// Bytes that somebody else owns.
+/// Bytes with another owner.
 pub type Owned = Box<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A page as it is given.
+/// A page, as the caller gives it.
 pub enum Given<'a> {
-    /// What is packed by Snappy.
+    /// Compressed by Snappy.
     Snappy(&'a [u8]),
-    /// What is not packed, and is copied.
+    /// Not compressed, to be copied.
     Plain(&'a [u8]),
-    /// What is not packed, and is kept as it is, so that a large page is in memory once.
+    /// Not compressed, to be used in place, so that a large page is in memory once.
     Kept(Owned),
 }
 
-/// A page, unpacked, and behind it room for a larger one.
+/// An uncompressed page, in a buffer that may be larger.
 #[derive(Default)]
 struct Page {
     room: Vec<u8>,
-    /// The page, if it was not unpacked here.
+    /// The page, if it is used in place.
     kept: Option<Owned>,
-    /// Where strings are: in this page, or in the dictionary if it has numbers of them.
+    /// The places of the strings: in this page, or in the dictionary if the page refers to it.
     places: Vec<Range<usize>>,
 }
 
 /// The texts of a column.
 #[derive(Default)]
 pub struct PageTexts {
-    /// Whether rows may be null, so that pages tell which ones are.
+    /// Whether rows may be null, so that pages say which ones are.
     optional: bool,
     dictionary: Page,
     page: Page,
     has_numbers: bool,
-    /// How many rows of the page are among the texts.
+    /// The number of rows of the page that are among the texts.
     gathered: usize,
-    /// How many bytes of the next row were handed out.
+    /// The number of bytes of the next row that were handed out.
     sliced: usize,
     pub texts: GatheredTexts,
 }
 
 impl PageTexts {
-    /// Begin with another row group: its pages have nothing to do with those before.
+    /// Begin another row group; it has a dictionary of its own.
     pub fn begin_group(&mut self, optional: bool) {
         self.optional = optional;
         for page in [&mut self.dictionary, &mut self.page] {
@@ -72,8 +72,8 @@ impl PageTexts {
         }
     }
 
-    /// Take a page of so many rows at most, whose texts are gathered next. It returns how many rows that are; none if
-    /// it is not plainly well-formed.
+    /// Take a page of at most this many rows, whose texts are gathered next. Returns the number of its rows, or `None` if the
+    /// page must be left to pyarrow.
     pub fn take_page(&mut self, header: Header, given: Given, most: usize) -> Result<Option<usize>> {
         let is_dictionary = header.kind == PageKind::Dictionary;
         if header.values > if is_dictionary { VALUES } else { VALUES.min(most) } {
@@ -95,7 +95,7 @@ impl PageTexts {
         Ok(Some(header.values))
     }
 
-    /// Where the strings of the page are that was unpacked last.
+    /// The places of the strings of the last page.
     fn find(&self, header: Header) -> Option<Vec<Range<usize>>> {
         if header.kind == PageKind::Dictionary {
             return strings(&self.dictionary.bytes()[..header.unpacked], header.values);
@@ -113,8 +113,8 @@ impl PageTexts {
         runs(numbers, width.into(), header.values)?.into_iter().map(place).collect()
     }
 
-    /// Put rows of the last page behind the texts until there are so many bytes, or up to a row that is longer than
-    /// that; whether that are all.
+    /// Append rows of the last page to the texts, until these have `size` bytes or the next row is longer than `longest`.
+    /// Returns whether no row is left.
     pub fn gather(&mut self, size: usize, longest: usize) -> Result<bool> {
         let page = if self.has_numbers { &self.dictionary } else { &self.page };
         for row in &self.page.places[self.gathered..] {
@@ -127,12 +127,12 @@ impl PageTexts {
         Ok(true)
     }
 
-    /// How many bytes the next row has that was not gathered.
+    /// The size of the next row.
     pub fn next_length(&self) -> usize {
         self.page.places.get(self.gathered).map_or(0, ExactSizeIterator::len)
     }
 
-    /// The next bytes of the next row, so many at most; none behind its end, which is the end of it.
+    /// The next bytes of the next row, at most this many; after its last byte nothing, once, and the row is done.
     pub fn take_slice(&mut self, size: usize) -> &[u8] {
         let Some(row) = self.page.places.get(self.gathered).cloned() else { return &[] };
         let start = row.start + self.sliced;
@@ -145,7 +145,7 @@ impl PageTexts {
         &page.bytes()[start..end]
     }
 
-    /// Let go of a page that was kept.
+    /// Drop a page that is used in place.
     pub fn drop_kept(&mut self) {
         if self.page.kept.take().is_some() {
             self.page.places.clear();
@@ -158,7 +158,7 @@ impl Page {
         self.kept.as_deref().map_or(&self.room, AsRef::as_ref)
     }
 
-    /// Take what is so many bytes once it is unpacked; whether it was that.
+    /// Take a page and decompress it; returns whether it has the size that its header says.
     fn unpack(&mut self, given: Given, size: usize) -> Result<bool> {
         let is_kept = matches!(given, Given::Kept(_));
         if self.room.len() > ROOM || (!is_kept && self.room.len() < size) {
@@ -167,7 +167,7 @@ impl Page {
         self.kept = None;
         if !is_kept && self.room.len() < size {
             memory::ensure(2 * size)?;
-            // The system gives zeros, and only when they are looked at.
+            // The system provides zeros, and only when they are touched.
             self.room = vec![0; 2 * size];
             #[cfg(target_os = "linux")]
             memory::pages::ask_for_large_pages(self.room.as_ptr(), self.room.len(), size);
@@ -187,7 +187,7 @@ impl Page {
     }
 }
 
-/// Where strings are that fill a page, each behind its length.
+/// The places of the strings that fill a page, each after its length.
 fn strings(page: &[u8], count: usize) -> Option<Vec<Range<usize>>> {
     let mut places = Vec::with_capacity(count);
     let mut end = 0;
@@ -204,7 +204,7 @@ fn strings(page: &[u8], count: usize) -> Option<Vec<Range<usize>>> {
     (end == page.len()).then_some(places)
 }
 
-/// Where the values of a page begin that tells first that none is null.
+/// The position of the values in a page that first says that no row is null.
 fn behind_levels(page: &[u8], count: usize) -> Option<usize> {
     let (length, rest) = page.split_first_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -212,7 +212,7 @@ fn behind_levels(page: &[u8], count: usize) -> Option<usize> {
     levels.iter().all(|&level| level == 1).then_some(size_of::<u32>() + length)
 }
 
-/// Numbers of so many bits in runs: one number several times, or eight at a time packed one behind the other.
+/// Numbers of `width` bits in runs: one number repeated, or groups of eight packed numbers.
 fn runs(mut bytes: &[u8], width: usize, count: usize) -> Option<Vec<u32>> {
     let mut numbers = Vec::with_capacity(count);
     while width <= 32 && numbers.len() < count {
@@ -233,7 +233,7 @@ fn runs(mut bytes: &[u8], width: usize, count: usize) -> Option<Vec<u32>> {
     (bytes.is_empty() && numbers.len() == count).then_some(numbers)
 }
 
-/// So many bits from a place on, of which the lowest comes first.
+/// The bits from a place on, the lowest first.
 fn bits(packed: &[u8], place: usize, width: usize) -> u32 {
     let mut window = [0; 8];
     let bytes = &packed[place / 8..packed.len().min(place / 8 + 8)];
@@ -246,7 +246,7 @@ fn bits(packed: &[u8], place: usize, width: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// One run of packed numbers, as many as eight times `groups`.
+    /// One run of packed numbers: eight for each group.
     fn packed(numbers: &[u32], width: usize) -> Vec<u8> {
         let mut bytes = vec![(((numbers.len() / 8) << 1) | 1) as u8];
         let bit = |place: usize| width > 0 && numbers[place / width] >> (place % width) & 1 == 1;

@@ -1,22 +1,22 @@
-//! Structures as Thrift's compact protocol writes them.
+//! A reader of Thrift's compact protocol.
 
-/// How deep structures and lists may be nested.
+/// The maximum depth of nested structures and lists.
 const DEPTH: u32 = 16;
 
-/// The fields of structures, one behind the other.
+/// Reads the fields of structures.
 pub struct Fields<'a> {
     bytes: &'a [u8],
     place: usize,
     depth: u32,
 }
 
-/// What a field holds. Of lists and structures nothing has been read but how many items of which kind.
+/// The value of a field. Of lists and structures, only the number and the kind of the items have been read.
 #[derive(Clone, Copy)]
 pub enum Value {
     Integer(i64),
     List(List),
     Structure,
-    /// Anything else, which was read.
+    /// Anything else; it was skipped.
     Other,
 }
 
@@ -34,13 +34,12 @@ impl<'a> Fields<'a> {
         Self { bytes, place: 0, depth: 0 }
     }
 
-    /// How far the bytes were read.
+    /// The number of bytes that were read.
     pub fn place(&self) -> usize {
         self.place
     }
 
-    /// Read a structure: `each` takes the number of each of its fields and what it holds, and reads it if that has yet
-    /// to be done.
+    /// Read a structure: `each` gets the number and the value of each field, and reads the items of lists and structures.
     pub fn structure(&mut self, each: &mut dyn FnMut(&mut Self, i64, Value) -> Option<()>) -> Option<()> {
         let mut number: i64 = 0;
         self.deeper(|fields| {
@@ -62,7 +61,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Read a structure for its first integers, which have the numbers from 1 on.
+    /// Read a structure and return its first integer fields, numbered from 1.
     pub fn integers<const N: usize>(
         &mut self,
         mut each: impl FnMut(&mut Self, i64, Value) -> Option<()>,
@@ -93,7 +92,7 @@ impl<'a> Fields<'a> {
 
     /// Read a list of integers.
     pub fn integers_of(&mut self, list: List) -> Option<Vec<i64>> {
-        // Each takes a byte at least.
+        // Each takes at least one byte.
         if list.items > self.bytes.len() - self.place {
             return None;
         }
@@ -105,7 +104,7 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    /// Read a field that nobody wants.
+    /// Skip a field.
     pub fn skip(&mut self, _: i64, value: Value) -> Option<()> {
         match value {
             Value::Integer(_) | Value::Other => Some(()),
@@ -126,7 +125,7 @@ impl<'a> Fields<'a> {
         read
     }
 
-    /// A value of a kind; a bool that is no field is a byte.
+    /// A value of a kind; a bool outside of fields is one byte.
     fn value(&mut self, kind: u8) -> Option<Value> {
         Some(match kind {
             1..=3 => self.pass(1)?,
@@ -169,7 +168,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// An integer that is written seven bits at a time, and how many bytes that takes.
+/// An integer of seven bits a byte, and the number of its bytes.
 pub fn unsigned(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (place, &byte) in bytes.iter().take(10).enumerate() {
