@@ -2,9 +2,10 @@
 
     python -m bench.large_folders 20000 FOLDER
 
-FOLDER has .txt files, of which small ones are made: as many as were asked for, and twice as many. All are
-removed in the end. Each row is the difference between the commands over both, divided by the number of files:
-what a command takes at all does not count.
+FOLDER has .txt files, of which small ones are made: as many as were asked for, and ten times as many with the
+same texts, so that only the number of files grows. All are removed in the end. What a file costs is the
+difference between the commands over both, divided by that in files: what a command takes at all does
+not count. The peaks of both stand beside each other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from bench.large import cost, documents
@@ -23,18 +25,20 @@ FORMS = ("txt", "jsonl")
 SIZE = 200
 """How many characters a file has; its bytes cost something, too."""
 
+TIMES = 10
+"""How many times as many files the second command reads."""
+
 
 def make(number: int, folder: Path, made: Path) -> None:
-    """Write the files, a thousand to a folder; the second half of them is beside the first."""
+    """Write the files, a thousand to a folder; the first of them are apart from the others."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))]
     for form in FORMS:
-        made_of = documents(texts, sys.maxsize, 0)
-        for place in range(2 * number):
-            path = (
-                made / form / f"{2 * place // (2 * number)}" / f"{place // 1000:05d}" / f"{place:08d}.{form}"
-            )
+        made_of = [document[:SIZE] for document in islice(documents(texts, sys.maxsize, 0), number)]
+        for place in range(TIMES * number):
+            part = "first" if place < number else "others"
+            path = made / form / part / f"{place // 1000:05d}" / f"{place:08d}.{form}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            document = next(made_of)[:SIZE]
+            document = made_of[place % number]
             content = document if form == "txt" else json.dumps({"text": document}) + "\n"
             path.write_text(content, encoding="utf-8")
 
@@ -42,21 +46,22 @@ def make(number: int, folder: Path, made: Path) -> None:
 def rows(number: int, made: Path) -> Iterator[list[str]]:
     """Count and encode both numbers of files, and yield what a file costs."""
     model = made / "tok.json"
-    first = made / "txt" / "0" / "00000"
+    first = made / "txt" / "first" / "00000"
     cost("train", "--input", first, "--vocab-size", 1000, "--output", model, "--quiet")
     for form in FORMS:
         for what in ("count", "encode-corpus"):
             spent = []
-            for name, inputs in (("half", [made / form / "0"]), ("whole", [made / form])):
+            for name, inputs in (("first", [made / form / "first"]), ("all", [made / form])):
                 command = ["--input", *inputs, "--quiet", "--output", made / f"{form}-{what}-{name}"]
                 chosen = ["--model", model] if what == "encode-corpus" else ["--separator", "<|endoftext|>"]
                 spent.append(cost(what, *command, *chosen))
             (wall, processor, peak, _), (wall_of_all, processor_of_all, peak_of_all, _) = spent
+            more = (TIMES - 1) * number
             yield [
                 f"{what} {form}",
-                f"{(wall_of_all - wall) / number * 1e3:.3f}",
-                f"{(processor_of_all - processor) / number * 1e3:.3f}",
-                f"{(peak_of_all - peak) / number * 1e6:.0f}",
+                f"{(wall_of_all - wall) / more * 1e3:.3f}",
+                f"{(processor_of_all - processor) / more * 1e3:.3f}",
+                f"{peak:.0f}",
                 f"{peak_of_all:.0f}",
             ]
 
@@ -66,8 +71,8 @@ def main(number: int, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as made:
         command = [sys.executable, "-m", "bench.large_folders", str(number), str(folder), made]
         subprocess.run(command, check=True)
-        print(f"{number:,} and {2 * number:,} files on {machine()}\n")
-        head = ["step", "ms a file", "processor ms a file", "bytes of memory a file", "peak MB"]
+        print(f"{number:,} and {TIMES * number:,} files on {machine()}\n")
+        head = ["step", "ms a file", "processor ms a file", "peak MB", f"peak MB with {TIMES} times as many"]
         print(table(head, list(rows(number, Path(made)))))
 
 

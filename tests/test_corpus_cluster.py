@@ -4,8 +4,9 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import ray
@@ -18,11 +19,14 @@ from bpetite._internal.counts_file import are_apart
 from bpetite._internal.types import Progress
 from bpetite.cli.counts import load_counts
 from bpetite.corpus import Options, Reading, cluster
+from bpetite.corpus.cluster import encoding
+from bpetite.corpus.cluster.tasks import grouped
+from bpetite.corpus.shards import Shard
 from bpetite.reading import batches
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
-from bpetite.reading.sources import Input
+from bpetite.reading.sources import Input, find_inputs
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
 
@@ -109,15 +113,26 @@ def test_counts_are_those_of_one_machine(
         assert (tmp_path / "spread").read_bytes() == (tmp_path / "local").read_bytes()
         assert told == sorted(told)
         assert told[-1] == 100
+        made = cluster.count_to_file(
+            paths,
+            tmp_path / "file",
+            overwrite=True,
+            reading=READING,
+            dialect="tiktoken",
+            task_bytes=task_bytes,
+            memory_limit=1,
+        )
+        assert (tmp_path / "file").read_bytes() == (tmp_path / "local").read_bytes()
+        assert (made.distinct, made.total, made.scale) == (len(local), local.total, local.scale)
 
 
 def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
     nodes: Cluster, folder: Path, tmp_path: Path
 ) -> None:
-    local = Counts.from_files(folder / "in", separator="\x00", dialect="tiktoken")
+    local = Counts.from_files(f"{folder}/in:1.5", separator="\x00", dialect="tiktoken")
     output = tmp_path / "counts"
     made = cluster.count_to_folder(
-        folder / "in", output, reading=READING, dialect="tiktoken", task_bytes=5000
+        f"{folder}/in:1.5", output, reading=READING, dialect="tiktoken", task_bytes=5000
     )
     files = sorted(output.iterdir())
     assert len(files) > 1
@@ -126,7 +141,7 @@ def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
     assert are_apart(files)
     assert not are_apart([*files, files[0]])
     frequent = load_counts([str(output)], None, min_count=3)
-    assert list(frequent.items()) == [row for row in local.items() if row[1] >= 3]
+    assert list(frequent.items()) == [row for row in local.items() if row[1] >= 3 * local.scale]
     with pytest.raises(FileExistsError):
         cluster.count_to_folder(folder / "in", output)
     (tmp_path / "bad.jsonl").write_text("{")
@@ -148,12 +163,12 @@ def test_shards_are_those_of_one_machine(
 
 
 def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
-    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2: field 'text' is not a string"):
-        cluster.count([folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], reading=READING)
+    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n' * 999 + '{"text": 1}\n')
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000: field 'text' is not a string"):
+        cluster.count([folder / "in" / "a.jsonl", tmp_path / "bad.jsonl"], reading=READING, task_bytes=5000)
     tokenizer = Tokenizer.load(folder / "tok.json")
-    with pytest.raises(ValueError, match=r"bad\.jsonl: line 2"):
-        cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out")
+    with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000"):
+        cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", task_bytes=5000)
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n{"text": "mended"}\n')
     with pytest.raises(ValueError, match=r"bad\.jsonl: changed"):
         cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True)
@@ -178,7 +193,7 @@ def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
         return cut_or_die
 
-    monkeypatch.setattr("bpetite.corpus.cluster.cutter", deadly)
+    monkeypatch.setattr("bpetite.corpus.cluster.counting.cutter", deadly)
     monkeypatch.setattr("bpetite.corpus.job.cutter", deadly)
 
 
@@ -208,31 +223,73 @@ def test_a_worker_that_dies_half_way_changes_nothing(
         monkeypatch.undo()
 
 
-def test_a_stopped_run_goes_on_with_the_parts_that_are_there(
-    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("whole", [0, 1, 7])
+def test_a_stopped_run_goes_on_behind_the_last_whole_shard(
+    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int
 ) -> None:
     tokenizer = Tokenizer.load(folder / "tok.json")
     options = Options(shard_size=700, reading=READING)
+    out = tmp_path / "out"
     corpus.encode(tokenizer, folder / "in", tmp_path / "local", options=options)
+    with monkeypatch.context() as patched:
+        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(whole))
+        with pytest.raises(ValueError, match="stopped"):
+            cluster.encode(tokenizer, folder / "in", out, options=options, task_bytes=5000)
+    shards = {path.name: path.stat().st_ino for path in out.glob("shard-*")}
+    assert len(shards) == 2 * whole
+    with pytest.raises(FileExistsError, match="--resume"):
+        cluster.encode(tokenizer, folder / "in", out, options=options, task_bytes=5000)
+    with pytest.raises(ValueError, match="begun with tasks of 5000 bytes, not 6000"):
+        cluster.encode(tokenizer, folder / "in", out, options=options, task_bytes=6000, resume=True)
+    with pytest.raises(ValueError, match="begun on a cluster"):
+        corpus.encode(tokenizer, folder / "in", out, options=options, resume=True)
+    cluster.encode(tokenizer, folder / "in", out, options=options, resume=True)
+    assert contents(out) == contents(tmp_path / "local")
+    assert shards.items() <= {path.name: path.stat().st_ino for path in out.iterdir()}.items()
+
+
+def building_up_to(number: int) -> Callable[..., Shard]:
+    """What builds shards with a smaller number, and then stops."""
+
+    def build(job: Any, folder: str, this: int, *parts: Any) -> Shard:
+        if this >= number:
+            raise ValueError("stopped")
+        return encoding._build_shard(job, folder, this, *parts)
+
+    return build
+
+
+def test_a_run_that_began_without_a_cluster_goes_on_without_one(
+    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Tokenizer.load(folder / "tok.json")
 
     def broken(*_: object) -> None:
         raise ValueError("stopped")
 
-    monkeypatch.setattr("bpetite.corpus.cluster._build_shard", broken)
-    with pytest.raises(ValueError, match="stopped"):
-        cluster.encode(tokenizer, folder / "in", tmp_path / "out", options=options, task_bytes=5000)
-    monkeypatch.undo()
-    parts = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / ".parts").glob("*.ids")}
-    assert len(parts) > 5
-    with pytest.raises(FileExistsError, match="--resume"):
-        cluster.encode(tokenizer, folder / "in", tmp_path / "out", options=options, task_bytes=5000)
-    with pytest.raises(ValueError, match="begun with tasks of 5000 bytes"):
-        cluster.encode(tokenizer, folder / "in", tmp_path / "out", options=options, resume=True)
-    with pytest.raises(FileExistsError, match="no journal"):
-        corpus.encode(tokenizer, folder / "in", tmp_path / "out", options=options, resume=True)
-    (tmp_path / "out" / ".journal.jsonl").unlink(missing_ok=True)
-    cluster.encode(tokenizer, folder / "in", tmp_path / "out", options=options, task_bytes=5000, resume=True)
-    assert contents(tmp_path / "out") == contents(tmp_path / "local")
+    with monkeypatch.context() as patched:
+        patched.setattr("bpetite.corpus.shards.ShardWriter.publish", broken)
+        with pytest.raises(ValueError, match="stopped"):
+            corpus.encode(tokenizer, folder / "in", tmp_path / "out", options=Options(reading=READING))
+    with pytest.raises(ValueError, match="begun without a cluster"):
+        cluster.encode(
+            tokenizer, folder / "in", tmp_path / "out", options=Options(reading=READING), resume=True
+        )
+
+
+def test_small_files_are_read_by_one_task(nodes: Cluster, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(TEXTS):
+        (tmp_path / "in" / f"{number:03d}.txt").write_text(text)
+        (tmp_path / "in" / f"{number:03d}.jsonl").write_text(json.dumps({"text": text}) + "\n")
+    inputs = [*find_inputs(str(tmp_path / "in"))]
+    assert len([*grouped(inputs, Reading(), 1 << 28)]) == 1
+    assert len([*grouped(inputs, Reading(), 1 << 20)]) > 5
+    tokenizer = Tokenizer.load(folder / "tok.json")
+    corpus.encode(tokenizer, tmp_path / "in", tmp_path / "local")
+    cluster.encode(tokenizer, tmp_path / "in", tmp_path / "spread")
+    assert contents(tmp_path / "spread") == contents(tmp_path / "local")
+    assert cluster.count(tmp_path / "in") == Counts.from_files(tmp_path / "in")
 
 
 def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:

@@ -75,6 +75,9 @@ class Progress:
     shards: list[Shard] = field(default_factory=list)
     inputs: LongList[ReadInput] = field(default_factory=new_read_inputs)
     position: Position = field(default_factory=Position)
+    task_bytes: int | None = None
+    """On a cluster, about how much a task reads. There, inputs are parts of them, and a position begins with
+    the number of a task."""
 
 
 _STEP = ("shard", "position")
@@ -113,6 +116,7 @@ class Journal:
                 if run is None:
                     run = _checked_run(stored)
                     missing = stored.pop("more_inputs", 0)
+                    progress.task_bytes = stored.get("task_bytes")
                 elif missing > 0:
                     run["inputs"].extend(_checked_inputs(stored["inputs"]))
                     missing -= len(stored["inputs"])

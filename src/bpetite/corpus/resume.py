@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+import errno
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat, zip_longest
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,9 @@ _NONE = Documents((), "")
 _NAMED = 5
 """How many missing or new inputs an error names."""
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says of a disk that is full, or of a share of it that is used up."""
+
 _BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
 """What may be in a folder in which no shard was begun."""
 
@@ -51,10 +56,25 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     return manifest
 
 
-def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[Progress, Callable[[], bool]]:
+@contextlib.contextmanager
+def proposing_resume(folder: Path) -> Iterator[None]:
+    """Have the error of a full disk name a file, and say how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        why = f"{error.strerror}; the same command with --resume continues after the last whole shard"
+        raise OSError(error.errno, why, error.filename or str(folder)) from error
+
+
+def begin_run(
+    folder: Path, journal: Journal, job: Job, resume: bool, task_bytes: int | None = None
+) -> tuple[Progress, Callable[[], bool]]:
     """Return how far a stopped run came, having made sure that this is the same one.
 
-    What is called besides writes down what must be there before any shard is.
+    What is called besides writes down what must be there before any shard is. On a cluster, whose tasks have
+    a size, the run goes on with the size that it had.
     """
     remove_parts(folder)
     was, reached = journal.read()
@@ -65,11 +85,14 @@ def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[P
 
         def begin() -> bool:
             job.save_tokenizer(folder)
-            journal.begin(job.identity(stamps))
+            journal.begin(job.identity(stamps) | ({} if task_bytes is None else {"task_bytes": task_bytes}))
             return True
 
         return reached, begin
-    check_same_job(folder, was, job, reached)
+    if (reached.task_bytes is None) != (task_bytes is None):
+        where = "without" if reached.task_bytes is None else "on"
+        raise ValueError(f"{folder}: begun {where} a cluster, and goes on only as it was begun")
+    _check_same_job(folder, was, job, None if task_bytes else reached)
     if not (folder / TOKENIZER).exists():
         job.save_tokenizer(folder)
     for shard in reached.shards:
@@ -82,7 +105,7 @@ def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> tuple[P
     return reached, lambda: True
 
 
-def check_same_job(folder: Path, was: Json, job: Job, reached: Progress | None = None) -> None:
+def _check_same_job(folder: Path, was: Json, job: Job, reached: Progress | None) -> None:
     """Refuse a job that differs from the one that was begun.
 
     What was read of the inputs must be as it was then. What nobody has read is read as it is when its turn

@@ -9,7 +9,6 @@ used again.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ from bpetite.corpus.manifest import (
     Progress,
     ReadInput,
 )
-from bpetite.corpus.resume import begin_run, finished
+from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import (
     Ids,
     ShardWriter,
@@ -45,9 +44,6 @@ from bpetite.reading.sources import Input
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the system says of a disk that is full, or of a share of it that is used up."""
-
 _WAITING = 1
 """How many batches of ids may wait to be written."""
 
@@ -83,18 +79,10 @@ def encode(
     done = finished(folder, job, resume)
     if done is not None:
         return done
-    journal = Journal(folder)
-    try:
+    with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder):
         reached, begin = begin_run(folder, journal, job, resume)
         with _Run(folder, journal, job, reached, begin, num_threads, progress) as run:
             return run.finish()
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        why = f"{error.strerror}; the same command with --resume continues after the last whole shard"
-        raise OSError(error.errno, why, error.filename or str(folder)) from error
-    finally:
-        journal.close()
 
 
 class _Stopped(Exception):

@@ -1,0 +1,367 @@
+"""Inputs in, counts out: each task counts a group of inputs, another one adds up a range of pretokens.
+
+Ranges follow each other in the order of pretokens, so files of counts are written range by range, and nothing
+holds their sum.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import groupby, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._internal import counts_file
+from bpetite._internal.counts_file import Rows
+from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import Progress
+from bpetite.corpus.cluster.tasks import (
+    Cluster,
+    connected,
+    fetched,
+    grouped,
+    size_of,
+    telling_of_the_whole,
+    work_in,
+)
+from bpetite.counts import Counts, memory_bytes
+from bpetite.dialect import Dialect
+from bpetite.reading.counting import Tally, count_inputs
+from bpetite.reading.cuts import cutter
+from bpetite.reading.division import divide
+from bpetite.reading.documents import read_batches
+from bpetite.reading.options import Reading
+from bpetite.reading.sources import Input, find_inputs, weight_of
+
+_RANGES = 16
+"""The least number of ranges of pretokens."""
+
+_SAMPLED = 16
+"""How many places of the corpus are looked at to choose them."""
+
+Sent = tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
+"""Rows between processes: Ray does not copy arrays for the one who reads them."""
+
+Weighted = tuple[Fraction, str, list[Any]]
+"""A weight, the name of its source, and where the rows that tasks counted are."""
+
+
+def count(
+    paths: AnyPath | Iterable[AnyPath],
+    *,
+    address: str = "local",
+    pattern: str = "gpt2",
+    dialect: str | Dialect = "bpetite",
+    special_tokens: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    memory_limit: int | str | None = None,
+    task_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> Counts:
+    """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
+
+    `memory_limit` is that of the table of each task, and of the sum in this process. `count_to_file` and
+    `count_to_folder` never hold that sum.
+    """
+    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+    with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+        counts = counted.empty()
+        counts.limit_memory(memory_limit)
+        counts.beside += counted.read
+        for rows in counted.sums():
+            counts._table.add_counts(*rows)
+    return counts
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted and written to files."""
+
+    distinct: int
+    total: int
+    read: Tally
+    scale: int
+
+
+def count_to_file(
+    paths: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    overwrite: bool = False,
+    address: str = "local",
+    pattern: str = "gpt2",
+    dialect: str | Dialect = "bpetite",
+    special_tokens: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    memory_limit: int | str | None = None,
+    task_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count as `count` does, and write the file that `Counts.save` would write.
+
+    This process holds one range of pretokens at a time, never the sum.
+    """
+    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+    distinct = 0
+    with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+        rules = counted.empty()._file_rules(counted.read, counted.total)
+        with counts_file.write_counts(output, rules, overwrite) as file:
+            for joined, ends, numbers in counted.sums():
+                file.add(joined, ends, numbers)
+                distinct += len(ends)
+        return Counted(distinct, counted.total, counted.read, counted.empty().scale)
+
+
+def count_to_folder(
+    paths: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    address: str = "local",
+    pattern: str = "gpt2",
+    dialect: str | Dialect = "bpetite",
+    special_tokens: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    memory_limit: int | str | None = None,
+    task_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count as `count` does, into a folder of counts files: each worker writes the pretokens of a range.
+
+    The files add up to what one file would hold, and no process holds their sum. The folder must not exist;
+    it has its name when all files are whole, and all machines must see it under the same name.
+    """
+    target = Path(output).absolute()
+    if os.path.lexists(target):
+        raise FileExistsError(f"{output} exists already")
+    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+    hidden = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    hidden.mkdir()
+    try:
+        with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+            distinct = counted.write(hidden)
+        os.rename(hidden, target)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+    return Counted(distinct, counted.total, counted.read, counted.empty().scale)
+
+
+@contextlib.contextmanager
+def _counted(
+    empty: Counts,
+    paths: AnyPath | Iterable[AnyPath],
+    address: str,
+    reading: Reading | None,
+    memory_limit: int | str | None,
+    task_bytes: int | None,
+    progress: Progress | None,
+) -> Iterator[_Ranges]:
+    """Count inputs on the cluster; what was counted is there until the block ends."""
+    inputs = find_inputs(paths)
+    reading = replace(reading or Reading(), cut=cutter(empty.pattern, empty.boundaries))
+    with connected(address) as cluster:
+        counted = _Ranges(cluster, empty, memory_bytes(memory_limit))
+        counted.count(inputs, reading, task_bytes, progress)
+        yield counted
+
+
+@dataclass
+class _Ranges:
+    """Counts on a cluster, divided into ranges of pretokens."""
+
+    cluster: Cluster
+    rules: Counts
+    limit: int | None
+    ranges: list[list[Weighted]] = field(default_factory=list)
+    """What each range is the sum of."""
+    read: Tally = field(default_factory=Tally)
+    total: int = 0
+
+    def count(
+        self, inputs: Sequence[Input], reading: Reading, task_bytes: int | None, progress: Progress | None
+    ) -> None:
+        """Have inputs counted, and wait for that."""
+        size = task_bytes or self.cluster.task_bytes(work_in(inputs, reading))
+        splitters = self._splitters(inputs, reading)
+        count_group = self.cluster.task(_count_group, results=len(splitters) + 2)
+        self.ranges = [[] for _ in range(len(splitters) + 1)]
+        sizes: dict[Any, int] = {}
+        tallies: list[tuple[Fraction, list[Any]]] = []
+        for (weight, source), members in groupby(inputs, key=weight_of):
+            rows: list[list[Any]] = [[] for _ in self.ranges]
+            tallies.append((weight, []))
+            parts = (part for found in members for part in divide(found, reading, size))
+            for group in grouped(parts, reading, size):
+                sent = self.cluster.put(group)
+                *made, tally = count_group(self.rules, sent, reading, splitters, self.limit)
+                for of_range, result in zip(rows, made, strict=True):
+                    of_range.append(result)
+                tallies[-1][1].append(tally)
+                sizes[tally] = size_of(group)
+            for weighted, of_range in zip(self.ranges, rows, strict=True):
+                weighted.append((weight, source, of_range))
+        total = sum(sizes.values())
+        self.cluster.wait_for(sizes, lambda done: progress and progress("counting", done, total))
+        for weight, told in tallies:
+            for read, pretokens in self.cluster.get(told):
+                self.read += read
+                self.total += int(pretokens * weight * self.empty().scale)
+
+    def empty(self) -> Counts:
+        """Return empty counts of the same rules and weights."""
+        weighted = [
+            self.rules.weighted(weight, source) for weight, source, _ in self.ranges[0] if weight != 1
+        ]
+        return Counts.merge([self.rules, *weighted])
+
+    def sums(self) -> Iterator[Rows]:
+        """Yield the rows of all ranges, in order; what was yielded is not kept."""
+        add_up = self.cluster.task(_add_up)
+        sums = deque(add_up(self.rules, parts, self.limit) for parts in self.ranges)
+        self.ranges = self.ranges[:1]
+        while sums:
+            yield _received(self.cluster.get(sums.popleft()))
+
+    def write(self, folder: Path) -> int:
+        """Have each range written to a file, the first with what was read; return how many rows they have."""
+        write_range = self.cluster.task(_write_range)
+        written = [
+            write_range(
+                self.rules,
+                str(folder / f"part-{number:05d}.parquet"),
+                parts,
+                self.limit,
+                Tally() if number else self.read,
+            )
+            for number, parts in enumerate(self.ranges)
+        ]
+        return sum(self.cluster.get(written))
+
+    def _splitters(self, inputs: Sequence[Input], reading: Reading) -> list[bytes]:
+        """Choose pretokens that divide the work of adding up; which they are changes no result."""
+        ranges = max(_RANGES, self.cluster.cores)
+        sample = self.rules.empty()
+        reading = replace(reading, invalid="replace")
+        for found in islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)):
+            for part in divide(found, reading, max(1, size_of([found]) * len(inputs) // _SAMPLED)):
+                with contextlib.suppress(ValueError, OSError):  # A task will tell.
+                    for batch in islice(read_batches(part, reading), 1):
+                        sample._table.add_documents(batch.texts)
+        joined, ends, _ = sample._table.sorted()
+        places = [len(ends) * number // ranges for number in range(1, ranges)]
+        return sorted({_Sorted(joined, ends)[place] for place in places if place < len(ends)})
+
+
+def _count_group(
+    empty: Counts, group: list[Input], reading: Reading, splitters: list[bytes], memory_limit: int | None
+) -> Iterator[Sent | tuple[Tally, int]]:
+    """Yield the sorted rows of each range of pretokens of a group of parts, and what was read."""
+    counts = empty.empty()
+    with telling_of_the_whole(group, reading):
+        counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=memory_limit)
+    yield from _divided(_sorted_rows(counts, memory_limit), splitters)
+    yield counts._read(), counts.total
+
+
+def _sorted_rows(counts: Counts, memory_limit: int | None) -> Iterator[Rows]:
+    """Yield all rows in order; under a limit some at a time, by way of a temporary file."""
+    if memory_limit is None:
+        yield counts._table.sorted()
+        return
+    with TemporaryDirectory() as folder:
+        counts.save(f"{folder}/counts")
+        yield from counts_file.read_counts(f"{folder}/counts")[1]
+
+
+class _Sorted(Sequence[bytes]):
+    """Joined pretokens as a sequence."""
+
+    def __init__(self, joined: bytes, ends: NDArray[np.uint64]) -> None:
+        self._joined = joined
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._joined[int(self._ends[place - 1]) if place else 0 : int(self._ends[place])]
+
+
+def _divided(parts: Iterable[Rows], splitters: Sequence[bytes]) -> Iterator[Sent]:
+    """Yield the rows before each splitter, and those from the last one on."""
+    left = deque(splitters)
+    held: list[Sent] = []
+    for joined, ends, numbers in parts:
+        rows, first = _Sorted(joined, ends), 0
+        while left and (after := bisect_left(rows, left[0], first)) < len(rows):
+            yield _joined([*held, _stretch((joined, ends, numbers), first, after)])
+            first, held = after, []
+            left.popleft()
+        held.append(_stretch((joined, ends, numbers), first, len(rows)))
+    yield _joined(held)
+    for _ in left:
+        yield _joined([])
+
+
+def _stretch(rows: Rows, first: int, after: int) -> Sent:
+    joined, ends, numbers = rows
+    start = int(ends[first - 1]) if first else 0
+    stop = int(ends[after - 1]) if after else 0
+    content = np.frombuffer(joined, np.uint8, stop - start, start)
+    return content, ends[first:after] - np.uint64(start), numbers[first:after]
+
+
+def _joined(parts: Sequence[Sent]) -> Sent:
+    """Put rows that follow each other together."""
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(content) for content, *_ in parts)], dtype=np.uint64)
+    contents = [np.zeros(0, np.uint8), *(content for content, *_ in parts)]
+    ends = [
+        np.zeros(0, np.uint64),
+        *(ends + start for (_, ends, _), start in zip(parts, before, strict=False)),
+    ]
+    numbers = [np.zeros(0, np.uint64), *(numbers for *_, numbers in parts)]
+    return np.concatenate(contents), np.concatenate(ends), np.concatenate(numbers)
+
+
+def _received(rows: Sent) -> Rows:
+    content, ends, numbers = rows
+    return content.tobytes(), ends, numbers
+
+
+def _sum_of(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Counts:
+    """Add up what tasks counted, one at a time."""
+    sums = []
+    for weight, source, rows in parts:
+        counts = empty.empty()
+        counts.limit_memory(memory_limit)
+        for made in rows:
+            counts._table.add_counts(*_received(fetched(made)))
+        sums.append(counts if weight == 1 else counts.weighted(weight, source))
+    return sums[0] if len(sums) == 1 else Counts.merge(sums, memory_limit=memory_limit)
+
+
+def _add_up(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Sent:
+    joined, ends, numbers = _sum_of(empty, parts, memory_limit)._table.sorted()
+    return np.frombuffer(joined, np.uint8), ends, numbers
+
+
+def _write_range(
+    empty: Counts, path: str, parts: list[Weighted], memory_limit: int | None, read: Tally
+) -> int:
+    """Write a range as a file of counts; return how many rows it has."""
+    counts = _sum_of(empty, parts, memory_limit)
+    counts.beside += read
+    counts.save(path, overwrite=True)
+    return len(counts)

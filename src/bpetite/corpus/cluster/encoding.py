@@ -1,0 +1,286 @@
+"""Inputs and a tokenizer in, shards out: each task encodes a group of inputs, another one writes a shard.
+
+Ids wait in the cluster's memory until all those of a shard are there; they are written once. The journal is
+that of a run on one machine, except that it counts groups where that counts inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bpetite._internal.long_list import LongList
+from bpetite._internal.types import Path as AnyPath
+from bpetite._internal.types import Progress as Told
+from bpetite.corpus.cluster.tasks import (
+    Cluster,
+    connected,
+    grouped,
+    size_of,
+    telling_of_the_whole,
+    work_in,
+)
+from bpetite.corpus.job import Job, Options
+from bpetite.corpus.manifest import Journal, Manifest, Position, Progress, ReadInput, new_read_inputs
+from bpetite.corpus.resume import begin_run, finished, proposing_resume
+from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
+from bpetite.reading.batches import Batch
+from bpetite.reading.division import divide
+from bpetite.reading.options import Reading
+from bpetite.reading.parallel import Bundle, Ended, read_all
+from bpetite.reading.raw import hash_input
+from bpetite.reading.sources import Input
+from bpetite.tokenizer import Tokenizer
+
+T = TypeVar("T")
+
+_AHEAD = 2
+"""How many tasks for each core are begun before their ids are needed."""
+
+
+def encode(
+    tokenizer: Tokenizer,
+    paths: AnyPath | Iterable[AnyPath],
+    output: AnyPath,
+    *,
+    address: str = "local",
+    options: Options | None = None,
+    resume: bool = False,
+    task_bytes: int | None = None,
+    progress: Told | None = None,
+) -> Manifest:
+    """Encode as `bpetite.corpus.encode` does, on the cluster at this address (`local` starts one here).
+
+    `resume` continues after the last whole shard of a stopped run, with tasks of the same size.
+    """
+    job = Job.make(tokenizer, paths, options or Options())
+    folder = Path(output)
+    done = finished(folder, job, resume)
+    if done is not None:
+        return done
+    if any(not source.is_local for source in job.inputs):
+        raise ValueError("a cluster encodes files that all its machines see under the same name, not URLs")
+    with (
+        contextlib.closing(Journal(folder)) as journal,
+        proposing_resume(folder),
+        connected(address) as cluster,
+    ):
+        size = task_bytes or cluster.task_bytes(work_in(_inputs(job), job.options.reading))
+        reached, begin = begin_run(folder, journal, job, resume, task_bytes=size)
+        size = reached.task_bytes or size
+        if task_bytes not in (None, size):
+            raise ValueError(f"{folder}: begun with tasks of {size} bytes, not {task_bytes}")
+        begin()
+        manifest = _ClusterRun(cluster, folder, job, journal, reached, size, progress).finish()
+        remove_parts(folder)  # of workers that died
+        manifest.save(folder)
+        journal.remove()
+    return manifest
+
+
+def _inputs(job: Job) -> Iterator[Input]:
+    return (found for found in job.inputs if isinstance(found, Input))
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Some of the documents that a task encoded, and where its ids and the ends of documents are."""
+
+    ids: Any
+    ends: Any
+    first: int
+    after: int
+
+
+class _ClusterRun:
+    """One run, from where it begins to the manifest."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: Path,
+        job: Job,
+        journal: Journal,
+        reached: Progress,
+        task_bytes: int,
+        progress: Told | None,
+    ) -> None:
+        self._cluster = cluster
+        self._folder = folder
+        self._job = job
+        self._journal = journal
+        self._reached = reached
+        self._begin = reached.position
+        self._task_bytes = task_bytes
+        self._told = progress
+        self._sent_job = cluster.put(replace(job, inputs=[]))
+        self._total = size_of(_inputs(job))
+        self._done = 0
+        self._divided: dict[int, tuple[int, Any]] = {}
+        """Of the inputs that were divided: their number, into how many parts, and where the hash will be."""
+        self._slices: list[_Slice] = []
+        self._tokens = 0
+        self._number = len(reached.shards)
+        self._noted = len(reached.inputs)
+        """How many parts of inputs are in the journal, or on their way there."""
+        self._building: deque[tuple[Any, range, Position]] = deque()
+        self._build_shard = cluster.task(_build_shard)
+
+    def finish(self) -> Manifest:
+        """Encode what is left, and return the manifest."""
+        number = self._begin.input - 1
+        try:
+            for number, size, ids, ends, read in _begun_ahead(self._groups(), _AHEAD * self._cluster.cores):
+                self._take(number, ids, ends)
+                self._tell(size)
+                self._reached.inputs.extend(self._cluster.get(read))
+                self._settle(self._cluster.cores)
+        except Exception:
+            with contextlib.suppress(Exception):
+                self._settle(0)  # Whole shards need not be made again.
+            raise
+        if self._slices:
+            self._end_shard(Position(number + 1))
+        self._settle(0)
+        return self._job.manifest(Progress(self._reached.shards, self._read_inputs()))
+
+    def _groups(self) -> Iterator[tuple[int, int, Any, Any, Any]]:
+        """Have groups encoded; yield the number and size of each, and where its results will be."""
+        encode_group = self._cluster.task(_encode_group, results=3)
+        for number, group in enumerate(grouped(self._parts(), self._job.options.reading, self._task_bytes)):
+            if number < self._begin.input:
+                self._tell(size_of(group))
+            else:
+                yield number, size_of(group), *encode_group(self._sent_job, self._cluster.put(group))
+
+    def _parts(self) -> Iterator[Input]:
+        """Yield inputs, and the parts of those that are divided; these are hashed by tasks of their own."""
+        hash_whole = self._cluster.task(hash_input)
+        for number, found in enumerate(_inputs(self._job)):
+            parts = divide(found, self._job.options.reading, self._task_bytes)
+            if len(parts) > 1:
+                self._divided[number] = len(parts), hash_whole(found.name)
+            yield from parts
+
+    def _take(self, number: int, ids: Any, ends: Any) -> None:
+        """Divide the documents of a group among shards; each ends with the document that makes it full."""
+        ended = self._cluster.get(ends)
+        first = self._begin.documents if number == self._begin.input else 0
+        start = int(ended[first - 1]) if first else 0
+        while first < len(ended):
+            missing = self._job.options.shard_size - self._tokens + start
+            last = first + int(np.searchsorted(ended[first:], np.uint64(missing)))
+            after = min(last + 1, len(ended))
+            self._slices.append(_Slice(ids, ends, first, after))
+            stop = int(ended[after - 1])
+            self._tokens += stop - start
+            first, start = after, stop
+            if last < len(ended):
+                self._end_shard(Position(number, after))
+
+    def _tell(self, more: int) -> None:
+        self._done += more
+        if self._told is not None:
+            self._told("encoding", self._done, self._total)
+
+    def _end_shard(self, position: Position) -> None:
+        """Have a shard written, behind which that position is."""
+        bounds = [(part.first, part.after) for part in self._slices]
+        results = [result for part in self._slices for result in (part.ids, part.ends)]
+        made = self._build_shard(self._sent_job, str(self._folder), self._number, bounds, *results)
+        ended = range(self._noted, len(self._reached.inputs))
+        self._building.append((made, ended, position))
+        self._noted = ended.stop
+        self._number += 1
+        self._slices, self._tokens = [], 0
+
+    def _settle(self, most: int) -> None:
+        """Write down which shards are whole, in order, until at most so many are not."""
+        while self._building and (len(self._building) > most or self._cluster.is_ready(self._building[0][0])):
+            made, ended, position = self._building.popleft()
+            shard = self._cluster.get(made)
+            self._journal.step(shard, self._reached.inputs, ended, position)
+            self._reached.shards.append(shard)
+
+    def _read_inputs(self) -> LongList[ReadInput]:
+        """Return what was read of inputs, from what was read of their parts."""
+        read, parts = new_read_inputs(), iter(self._reached.inputs)
+        for number, found in enumerate(_inputs(self._job)):
+            if number not in self._divided:
+                read.append(next(parts))
+                continue
+            count, hashed = self._divided[number]
+            own = list(islice(parts, count))
+            documents, affected = sum(part.documents for part in own), sum(part.affected for part in own)
+            size, digest = self._cluster.get(hashed)
+            read.append(ReadInput(found.name, size, digest, documents, affected))
+        return read
+
+
+def _begun_ahead(groups: Iterable[T], most: int) -> Iterator[T]:
+    """Yield the same, of which so many are begun before they are needed."""
+    begun: deque[T] = deque()
+    for group in groups:
+        begun.append(group)
+        if len(begun) > most:
+            yield begun.popleft()
+    while begun:
+        yield begun.popleft()
+
+
+def _encode_group(job: Job, group: list[Input]) -> tuple[Ids, NDArray[np.uint64], list[ReadInput]]:
+    """Encode a group: its ids, where documents end in them, and what was read of each input."""
+    dtype = np.dtype(job.dtype).newbyteorder("<")
+    ids, tokens, row = bytearray(), 0, None
+    ends = [np.zeros(0, np.uint64)]
+    read: list[ReadInput] = []
+    documents = affected = 0
+    with telling_of_the_whole(group, job.options.reading):
+        for source, made in _read(group, job.options.reading):
+            if isinstance(made, Ended):
+                read.append(ReadInput(source.name, made.size, made.digest, documents, affected))
+                documents = affected = 0
+                continue
+            batch = Batch(made.texts) if isinstance(made, Bundle) else made
+            part, ended = job.ids_of(source.name, batch, row)
+            row = part.base
+            ids += np.ascontiguousarray(part, dtype).data.cast("B")
+            ends.append(ended + np.uint64(tokens))
+            tokens += len(part)
+            if isinstance(made, Bundle):
+                files = zip(made.sources, made.ended, made.counts, strict=True)
+                read.extend(ReadInput(file.name, end.size, end.digest, count) for file, end, count in files)
+            else:
+                documents, affected = documents + len(ended), affected + batch.affected
+    return np.frombuffer(ids, dtype), np.concatenate(ends), read
+
+
+def _read(group: Iterable[Input], reading: Reading) -> Iterator[tuple[Input, Batch | Bundle | Ended]]:
+    """Read a group in order. Whole inputs are hashed meanwhile; of a part the hash would say nothing."""
+    for is_part, members in groupby(group, key=attrgetter("is_part")):
+        for source, made, _ in read_all(members, reading, threads=1, hashed=not is_part):
+            yield source, made
+
+
+def _build_shard(
+    job: Job, folder: str, number: int, bounds: list[tuple[int, int]], *results: NDArray[Any]
+) -> Shard:
+    """Write a shard: of each group's ids and ends of documents, the documents between two bounds."""
+    writer = ShardWriter(Path(folder), number, job.options.format, job.dtype)
+    try:
+        for (first, after), ids, ends in zip(bounds, results[::2], results[1::2], strict=True):
+            start = ends[first - 1] if first else np.uint64(0)
+            writer.write(ids[int(start) : int(ends[after - 1])], ends[first:after] - start)
+        return writer.finish()
+    except BaseException:
+        writer.discard()
+        raise

@@ -1,0 +1,138 @@
+"""A connection to Ray; inputs in, tasks of about equal work out. No other module imports ray."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from bpetite.reading.options import Reading
+from bpetite.reading.parallel import read_again
+from bpetite.reading.recognition import named_format
+from bpetite.reading.sources import Input
+
+_LEAST, _MOST = 1 << 24, 1 << 28
+"""Between what a task reads of a corpus, about, unless the caller says how much."""
+
+_TASKS = 4
+"""How many tasks there are for each core, if they come out neither smaller nor larger."""
+
+_PACKED = 4
+"""How many times its size a packed file is taken to hold."""
+
+_FILE = 1 << 14
+"""What a file costs beside its bytes, as bytes."""
+
+_RETRIES = 20
+"""How often the task of a worker that died is run again."""
+
+
+class Cluster:
+    """A cluster that this process is connected to."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self.put: Callable[[object], Any] = ray.put
+        self.get: Callable[[Any], Any] = ray.get
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def task(self, function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
+        """Return a function that runs this one as a task and returns where its results will be."""
+        call: Callable[..., Any] = self._ray.remote(max_retries=_RETRIES, num_returns=results)(
+            function
+        ).remote
+        return call
+
+    def task_bytes(self, work: int) -> int:
+        """Return how much of so much work a task is to do."""
+        return max(_LEAST, min(_MOST, work // (_TASKS * self.cores)))
+
+    def is_ready(self, result: Any) -> bool:
+        """Whether a result is there."""
+        return bool(self._ray.wait([result], timeout=0)[0])
+
+    def wait_for(self, sizes: dict[Any, int], tell: Callable[[int], object]) -> None:
+        """Wait for all results, telling how much of the corpus is done; the first error ends the waiting."""
+        left, done = list(sizes), 0
+        while left:
+            ready, left = self._ray.wait(left, num_returns=1)
+            self._ray.get(ready)
+            done += sum(sizes[result] for result in ready)
+            tell(done)
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """Connect to a cluster, and leave it as it was found; the error of a task is raised as it was there."""
+    try:
+        import ray
+    except ImportError as error:
+        raise ImportError("a cluster needs ray: pip install 'bpetite[ray]'") from error
+    # The first error is raised, others are its like.
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+    mine = not ray.is_initialized()
+    if mine and address == "local":
+        ray.init(address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    elif mine:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        yield Cluster(ray)
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause or error) from None
+    finally:
+        if mine:
+            ray.shutdown()
+
+
+def fetched(result: Any) -> Any:
+    """Return a result, in a task that was told where it is."""
+    import ray
+
+    return ray.get(result)
+
+
+def size_of(inputs: Iterable[Input]) -> int:
+    """Return the bytes of inputs, as far as they are known."""
+    return sum(found.size() or 0 for found in inputs)
+
+
+def work_in(inputs: Iterable[Input], reading: Reading) -> int:
+    """Return how much work inputs are, as bytes of plain text."""
+    work = 0
+    for found in inputs:
+        is_packed = named_format(found.name, reading.input_format) in (None, "parquet")
+        work += _FILE + size_of([found]) * (_PACKED if is_packed else 1)
+    return work
+
+
+def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterator[list[Input]]:
+    """Put small parts that follow each other together: each group is the work of a task."""
+    group: list[Input] = []
+    room = task_bytes
+    for part in parts:
+        work = work_in([part], reading)
+        if group and work > room:
+            yield group
+            group, room = [], task_bytes
+        group.append(part)
+        room -= work
+    if group:
+        yield group
+
+
+@contextlib.contextmanager
+def telling_of_the_whole(group: Sequence[Input], reading: Reading) -> Iterator[None]:
+    """Have an error in a part tell where it is in the whole input."""
+    try:
+        yield
+    except ValueError:
+        for part in group:
+            if part.is_part:
+                read_again(part, reading)
+        raise
