@@ -40,6 +40,7 @@ LOADERS: dict[str, list[Callable[[Path], object]]] = {
     ],
     "huggingface": [Tokenizer.from_huggingface],
     "manifest": [corpus.verify],
+    "ranks": [lambda path: Tokenizer.load(path, pattern="gpt2")],
     "tiktoken": [lambda path: Tokenizer.from_tiktoken(path, pattern="gpt2")],
 }
 
@@ -117,6 +118,32 @@ def chain(length: int) -> list[list[str]]:
     return [["a" * known, "a"] for known in range(length, 0, -1)]
 
 
+def sentencepiece(pieces: list[tuple[str, float, int]]) -> bytes:
+    """A `.model` of all bytes and some pieces (texts, scores, kinds) of fewer than 100 bytes."""
+    every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)), *pieces]
+    messages = []
+    for text, score, kind in every:
+        spelled = text.encode()
+        inner = b"\n%c%s\x15%s\x18%c" % (len(spelled), spelled, struct.pack("<f", score), kind)
+        messages.append(b"\n%c%s" % (len(inner), inner))
+    return b"".join(messages) + b"\x12\x05\x18\x02\x98\x02\x01" + b"\x1a\x02\x20\x00"
+
+
+def runs(count: int, *lengths: int) -> list[tuple[str, float, int]]:
+    """Runs of so many characters, all runs of a character with the same score."""
+    return [(chr(0x4E00 + one) * length, -1.0 - one, 1) for one in range(count) for length in lengths]
+
+
+def tekken(special_count: int, **changed: object) -> bytes:
+    vocab = [{"rank": byte, "token_bytes": base64.b64encode(BYTES[byte]).decode()} for byte in range(256)]
+    config = {
+        "pattern": "a",
+        "default_vocab_size": 256 + special_count,
+        "default_num_special_tokens": special_count,
+    }
+    return json.dumps({"config": config, "vocab": vocab, **changed}).encode()
+
+
 TAKEN = "taken"
 """What is said of a file that does no harm, and is read."""
 
@@ -179,6 +206,39 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         ).encode(),
         "appears twice",
     ),
+    "special tokens of tekken that nearly all have no name": ("any", lambda: tekken(100_000), TAKEN),
+    "more special tokens of tekken than there may be": ("any", lambda: tekken(100_001), "a number from 0 to"),
+    "a special token of tekken again and again": (
+        "any",
+        lambda: tekken(9, special_tokens=[{"rank": 3, "token_str": "<x>"}] * 100_000),
+        "special_tokens[1]",
+    ),
+    "packed ranks, one again and again": (
+        "ranks",
+        lambda: gzip.compress(b"AA== 0\n" * 2_000_000),
+        "line 2: rank 0 appears twice",
+    ),
+    "packed ranks, one token again and again": (
+        "ranks",
+        lambda: gzip.compress(b"".join(b"AA== %d\n" % rank for rank in range(500_000))),
+        "appears twice",
+    ),
+    "packed again": ("ranks", lambda: gzip.compress(gzip.compress(b"\0" * 10_000_000)), "not valid UTF-8"),
+    "ranks of a packed line": ("ranks", lambda: gzip.compress(b"A" * 16_000_000), "not an artifact"),
+    "pieces of equal scores": ("any", lambda: sentencepiece(runs(20_000, 2, 3)), "have the same score"),
+    "runs of pieces of equal scores": (
+        "any",
+        lambda: sentencepiece(runs(3_000, 2, 17, 32)),
+        "have the same score",
+    ),
+    "pieces that are runs": ("any", lambda: sentencepiece(runs(1, *range(2, 33))), TAKEN),
+    "pieces of many characters": (
+        "any",
+        lambda: sentencepiece([(chr(0x10000 + code), -1.0 - code, 1) for code in range(100_000)]),
+        TAKEN,
+    ),
+    "one piece again and again": ("any", lambda: sentencepiece([("ab", -1.0, 1)] * 100_000), "appears twice"),
+    "a number without end": ("any", lambda: sentencepiece([]) + b"\xff" * 4_000_000, "within a number"),
     "deep artifact": ("artifact", lambda: b"[" * 4_000_000, "nested"),
     "text for counts": ("counts", lambda: b"PAR1" * 1_000_000, "not a complete Parquet file"),
 }

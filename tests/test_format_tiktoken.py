@@ -266,6 +266,7 @@ def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], *
         (vocabulary({256: b"abc"}, []), "no merge makes token 256"),
         (vocabulary({256: b"ab"}, []), "another order"),
         (vocabulary({}, [], normalization="NFC"), "does not normalize"),
+        (vocabulary({}, [], pattern=r"\p{N}(?then)\s+"), "one pattern, not by several .*to_huggingface"),
     ],
 )
 def test_what_ranks_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:
@@ -517,7 +518,7 @@ def test_what_both_read_the_same_is_taken_as_it_is_spelled(tmp_path: Path, spell
 @pytest.mark.parametrize("spelled", ["a$", r"a\Z", "[[:alpha:]]+", r"\h+", "a*"])
 def test_what_tiktoken_reads_as_another_pattern_than_we_is_refused(tmp_path: Path, spelled: str) -> None:
     (tmp_path / "t.tiktoken").write_bytes(content(BASE))
-    with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* is another here than in tiktoken"):
+    with pytest.raises(ValueError, match=r"t\.tiktoken: pattern .* has another meaning in tiktoken"):
         Tokenizer.from_tiktoken(tmp_path / "t.tiktoken", pattern=spelled)
 
 

@@ -248,7 +248,7 @@ REFUSED: list[tuple[str, Json, str]] = [
         {"type": "Split", "pattern": {"Regex": "(?=a)"}, "behavior": "Isolated"},
         "match nothing",
     ),
-    ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Split"}, "none of those"),
+    ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Split"}, "is not known"),
     ("pre_tokenizer", {"type": "ByteLevel", "use_regex": 5}, "must be a boolean"),
     ("normalizer", {"type": "Nmt"}, "'Nmt' changes text"),
     ("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}, "'Precompiled' changes"),

@@ -288,7 +288,7 @@ def test_a_tokenizer_json_gives_the_ids_and_offsets_of_tokenizers(
 WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a byte is missing": (lambda d: d["model"]["vocab"].pop("<0xF0>"), "there is no token <0xF0>"),
     "ignore_merges": (lambda d: d["model"].update(ignore_merges=True), "ignore_merges is on"),
-    "no step for bytes": (lambda d: d["decoder"]["decoders"].pop(1), "does not give the text back"),
+    "no step for bytes": (lambda d: d["decoder"]["decoders"].pop(1), "does not restore the text"),
     "words behind digits": (
         lambda d: d.update(
             normalizer=None,
@@ -320,7 +320,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "a step behind": (
         lambda d: d["normalizer"]["normalizers"].append({"type": "NFC"}),
-        "behind that which replaces spaces",
+        "after the one that replaces spaces",
     ),
     "a merge of nothing": (lambda d: d["model"]["merges"].append(["q", "zzz"]), "is of what no token is"),
     "three parts": (lambda d: d["model"]["merges"].append(["a", "b", "c"]), "is not a pair of tokens"),
@@ -444,7 +444,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "words": (lambda: made([], kind=3), "a SentencePiece model of words"),
     "nmt_nfkc": (
         lambda: made([], normalizer=field(2, b"map")),
-        "in a way that only sentencepiece can repeat",
+        "in a way that only sentencepiece can reproduce",
     ),
     "white space": (lambda: made([], normalizer=field(4, 1)), "remove_extra_whitespaces"),
     "no marks": (lambda: made([], normalizer=field(5, 0)), "escape_whitespaces is off"),
@@ -526,3 +526,18 @@ def test_merges_of_bytes_do_what_merges_of_characters_do(
         text, vocabulary.tokens, vocabulary.merges, {}, vocabulary.pattern, provisional=vocabulary.provisional
     )
     assert found == expected
+
+
+def test_a_wrong_merge_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:
+    file = document(trained("llama"), next(iter(SETTINGS)))
+    merges = file["model"]["merges"]
+    file["added_tokens"] += [
+        {"id": file["model"]["vocab"][text], "content": text, "special": True}
+        for text in (
+            "".join(merge) if isinstance(merge, list) else merge.replace(" ", "") for merge in merges[:1]
+        )
+    ]
+    merges[40] = ["zqz", "a"] if isinstance(merges[40], list) else "zqz a"
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file), "utf-8")
+    with pytest.raises(ValueError, match=r"model\.merges\[40\], 'zqz a', is of what no token is"):
+        Tokenizer.load(tmp_path)

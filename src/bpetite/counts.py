@@ -253,20 +253,26 @@ class Counts:
         ...     Counts.load(f"{folder}/counts.parquet") == counts
         True
         """
-        rules = counts_file.Rules(
+        with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
+            self._table.visit_sorted(writer.add)
+
+    def _file_rules(self, read: Tally, total: int) -> counts_file.Rules:
+        """Return what a file says of its counts, with so much read and so many pretokens in all."""
+        return counts_file.Rules(
             pattern=self.pattern,
             boundaries=self.boundaries,
             unmatched_text=self.unmatched_text,
-            documents=self.documents,
-            bytes=self.bytes,
-            replaced=self.beside.replaced,
-            skipped=self.beside.skipped,
-            total=self.total,
+            documents=read.documents,
+            bytes=read.bytes,
+            replaced=read.replaced,
+            skipped=read.skipped,
+            total=total,
             scale=self.scale,
             weights=dict(self.weights),
         )
-        with counts_file.write_counts(path, rules, overwrite) as writer:
-            self._table.visit_sorted(writer.add)
+
+    def _read(self) -> Tally:
+        return self.beside + Tally(self._table.documents, self._table.bytes)
 
     @classmethod
     def load(cls, path: Path, *, min_count: int = 1, memory_limit: int | str | None = None) -> Counts:
@@ -309,8 +315,7 @@ class Counts:
             start = end
 
     def __getstate__(self) -> dict[str, Any]:
-        read = self.beside + Tally(self._table.documents, self._table.bytes)
-        return {**self.__dict__, "beside": read, "_table": self._table.sorted()}
+        return {**self.__dict__, "beside": self._read(), "_table": self._table.sorted()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

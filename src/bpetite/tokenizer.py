@@ -19,13 +19,9 @@ from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule, import_numpy
-from bpetite._internal.types import DType, Ids, Path, Progress, Special
-from bpetite.counts import Counts
+from bpetite._internal.types import DType, Ids, Path, Progress, Special, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
-from bpetite.reading.options import Invalid
-from bpetite.reading.recognition import Format
-from bpetite.training import Training, extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused
 
 if TYPE_CHECKING:
@@ -33,17 +29,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
+    from bpetite import counts as counting
+    from bpetite import training as learning
     from bpetite._internal import preparation
+    from bpetite.counts import Counts
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
-    from bpetite.formats.shared.imported import Imported
+    from bpetite.formats.shared import imported
+    from bpetite.formats.shared.imported import Imported, Original
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
+    from bpetite.reading.options import Invalid
+    from bpetite.reading.recognition import Format
     from bpetite.show import display
     from bpetite.show.display import ShownText
+    from bpetite.training import Training
 else:
+    counting = LazyModule("bpetite.counts")
+    learning = LazyModule("bpetite.training")
     preparation = LazyModule("bpetite._internal.preparation")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
+    imported = LazyModule("bpetite.formats.shared.imported")
     loading = LazyModule("bpetite.formats.loading")
     tiktoken = LazyModule("bpetite.formats.tiktoken")
     display = LazyModule("bpetite.show.display")
@@ -61,21 +67,19 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_tokenizer_json", "_vocabulary")
+    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
     _encoder: Encoder | preparation.PreparedEncoder
     _assumptions: tuple[str, ...]
-    _tokenizer_json: (
-        bytes | None
-    )  # the file that it was read from, with settings that a vocabulary does not hold
+    _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
         object.__setattr__(self, "_vocabulary", vocabulary)
         object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
         object.__setattr__(self, "_assumptions", tuple(assumptions))
-        object.__setattr__(self, "_tokenizer_json", None)
+        object.__setattr__(self, "_original", None)
 
     # Training ----------------------------------------------------------------------------------------
 
@@ -120,9 +124,9 @@ class Tokenizer:
         ...     Tokenizer.train_from_files(path, 258).merges
         ((108, 111), (256, 119))
         """
-        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        training = learning.Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
         count = partial(
-            Counts.from_files,
+            counting.Counts.from_files,
             paths,
             **training.counting,
             separator=separator,
@@ -156,9 +160,9 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        training = learning.Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
         count = partial(
-            Counts.from_iterator,
+            counting.Counts.from_iterator,
             documents,
             **training.counting,
             num_threads=num_threads,
@@ -185,11 +189,12 @@ class Tokenizer:
         If merging is expected to need more than `memory_limit`, in addition to the counts, a `MemoryError` is
         raised at once; it proposes a `min_count` that fits.
 
+        >>> from bpetite import Counts
         >>> counts = Counts.from_iterator(["low lower"])
         >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
         True
         """
-        training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
+        training = learning.Training.of(dialect, None, special_tokens, min_count, max_token_length)
         return cls._trained(
             lambda progress: counts,
             vocab_size,
@@ -216,7 +221,7 @@ class Tokenizer:
         with _shown(progress) as report:
             counts = count(progress=report)
             return cls(
-                train_vocabulary(
+                learning.train_vocabulary(
                     counts,
                     vocab_size,
                     training,
@@ -254,8 +259,8 @@ class Tokenizer:
         """
         with _shown(progress) as report:
             counts = documents_or_counts
-            if not isinstance(counts, Counts):
-                counts = Counts.from_iterator(
+            if not isinstance(counts, counting.Counts):
+                counts = counting.Counts.from_iterator(
                     counts,
                     pattern=self.pattern,
                     dialect=self.dialect,
@@ -264,7 +269,7 @@ class Tokenizer:
                     progress=report,
                 )
             return type(self)(
-                extend_vocabulary(
+                learning.extend_vocabulary(
                     self._vocabulary,
                     counts,
                     add,
@@ -692,7 +697,7 @@ class Tokenizer:
         cls,
         path_or_object: Path | object,
         pattern: str | None = None,
-        special_tokens: tiktoken.SpecialTokens | None = None,
+        special_tokens: SpecialTokens | None = None,
     ) -> Tokenizer:
         """Load an artifact, or any other file, folder or object that holds a BPE tokenizer.
 
@@ -716,14 +721,44 @@ class Tokenizer:
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
         return cls._of_file(name, found.imported)
 
+    def save_original(self, path: Path, *, overwrite: bool = False) -> None:
+        """Write what this tokenizer was read from, byte for byte: the file, or all files of its folder.
+
+        What was read from a folder is written to a folder, which is created: `tokenizer.json` with
+        `tokenizer_config.json`, chat templates and all other files of the tokenizer, but nothing of the
+        model. To write one file of it, give a path with the ending of that file.
+
+        >>> import os, tempfile
+        >>> tok = Tokenizer.train("ab ab", 257)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     os.mkdir(f"{folder}/model")
+        ...     tok.to_huggingface(f"{folder}/model/tokenizer.json", config=True)
+        ...     Tokenizer.load(f"{folder}/model").save_original(f"{folder}/copy")
+        ...     sorted(os.listdir(f"{folder}/copy"))
+        ['tokenizer.json', 'tokenizer_config.json']
+        """
+        if self._original is None or not self._original.files:
+            kind = "a GGUF file, which is not kept" if self._original else "no file of another library"
+            raise ValueError(
+                f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
+            )
+        to_folder = self._original.is_written_to_folder(path)
+        write_all(self._original.at(path), overwrite=overwrite, folder=path if to_folder else None)
+
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
         try:
-            tokenizer = cls(read.vocabulary, read.assumptions)
+            return cls(read.vocabulary, read.assumptions)._with_original(read.original)
         except ValueError as refused:  # a pattern that the engine cannot run
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
-        object.__setattr__(tokenizer, "_tokenizer_json", read.content)
-        return tokenizer
+
+    def _with_original(self, original: Original | None) -> Tokenizer:
+        object.__setattr__(self, "_original", original)
+        return self
+
+    def _original_of(self, kind: str) -> Original | None:
+        """Return the files that this was read from, if they are of a format."""
+        return self._original if self._original is not None and self._original.kind == kind else None
 
     # Other people's files ------------------------------------------------------------------------------
 
@@ -733,7 +768,7 @@ class Tokenizer:
         path: Path,
         *,
         pattern: str,
-        special_tokens: tiktoken.SpecialTokens = (),
+        special_tokens: SpecialTokens = (),
         whole_pretoken_first: bool = True,
     ) -> Tokenizer:
         """Read tiktoken's file of ranks, with the pattern and the special tokens, which such files lack.
@@ -751,13 +786,15 @@ class Tokenizer:
         >>> same == tok
         True
         """
-        imported = tiktoken.read(
+        read = tiktoken.read(
             path, pattern=pattern, special_tokens=special_tokens, whole_pretoken_first=whole_pretoken_first
         )
-        return cls(imported.vocabulary, imported.assumptions)
+        return cls._of_file(path, read)
 
     def to_tiktoken(self, path: Path, *, overwrite: bool = False) -> None:
         """Write tiktoken's file of ranks. To load it, the same pattern and special tokens must be given.
+
+        A tokenizer that was read from such a file is written byte for byte as it was.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -766,6 +803,9 @@ class Tokenizer:
         ...     path.read_text().splitlines()[-1]
         'YWI= 256'
         """
+        if self._original_of("tiktoken"):
+            self.save_original(path, overwrite=overwrite)
+            return
         content = tiktoken.to_bytes(self._vocabulary)
         again = tiktoken.parse(
             path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
@@ -795,7 +835,8 @@ class Tokenizer:
         """
         from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 
-        content = self._tokenizer_json or huggingface.to_bytes(self._vocabulary)
+        original = self._original_of("huggingface")
+        content = original.content if original else huggingface.to_bytes(self._vocabulary)
         return HuggingFaceTokenizer.from_str(content.decode("utf-8"))
 
     def to_tiktoken_encoding(self, name: str = "bpetite") -> TiktokenEncoding:
@@ -824,10 +865,11 @@ class Tokenizer:
 
         With `config=True`, a `tokenizer_config.json` is written to the same folder, both files or none, so
         that `transformers.AutoTokenizer.from_pretrained(folder)` knows the special tokens; `<|endoftext|>`
-        becomes the `eos_token`.
+        becomes the `eos_token`. A path that is a folder, or ends with a slash, gets both files.
 
-        A tokenizer read by `from_huggingface` is written byte for byte as it was, including what a vocabulary
-        does not hold: templates, decoders, truncation, padding.
+        A tokenizer that was read from a `tokenizer.json`, or from a folder with one, is written byte for byte
+        as it was, including what a vocabulary does not hold: templates, decoders, truncation, padding; to a
+        folder, with all its files (`save_original`).
 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -835,15 +877,20 @@ class Tokenizer:
         ...     sorted(os.listdir(folder))
         ['tokenizer.json', 'tokenizer_config.json']
         """
-        content = self._tokenizer_json
-        if content is None:
+        original = self._original_of("huggingface")
+        if original is None:
             content = huggingface.to_bytes(self._vocabulary)
             self._check_export(huggingface.parse(path, content).vocabulary, path)
-        files: dict[Path, bytes] = {path: content}
+            original = imported.Original("huggingface", {"tokenizer.json": content})
+            config = config or imported.is_folder(path)
+        files = original.at(path)
+        to_folder = original.is_written_to_folder(path)
         if config:
-            config_path = os.path.join(os.path.dirname(os.fspath(path)), "tokenizer_config.json")
-            files[config_path] = huggingface.config_bytes(self._vocabulary)
-        write_all(files, overwrite=overwrite)
+            folder = path if to_folder else os.path.dirname(os.fspath(path))
+            kept = original.files.get("tokenizer_config.json")
+            content = kept or huggingface.config_bytes(self._vocabulary)
+            files[os.path.join(folder, "tokenizer_config.json")] = content
+        write_all(files, overwrite=overwrite, folder=path if to_folder else None)
 
     @classmethod
     def from_gpt2(
@@ -861,11 +908,13 @@ class Tokenizer:
         ...     Tokenizer.from_gpt2(f"{folder}/vocab.json", f"{folder}/merges.txt").encode("ab ab")
         [256, 257]
         """
-        imported = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
-        return cls(imported.vocabulary, imported.assumptions)
+        read = gpt2.read(vocab_path, merges_path, special_tokens=special_tokens)
+        return cls._of_file(vocab_path, read)
 
     def to_gpt2(self, vocab_path: Path, merges_path: Path, *, overwrite: bool = False) -> None:
         """Write GPT-2's `vocab.json` and `merges.txt`, both or none.
+
+        A tokenizer that was read from two such files is written byte for byte as it was.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -874,9 +923,12 @@ class Tokenizer:
         ...     merges.read_text().splitlines()
         ['#version: 0.2', 'a b']
         """
-        vocab, merges = gpt2.to_bytes(self._vocabulary)
-        again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
-        self._check_export(again.vocabulary, vocab_path)
+        if original := self._original_of("gpt2"):
+            vocab, merges, *_ = original.files.values()
+        else:
+            vocab, merges = gpt2.to_bytes(self._vocabulary)
+            again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
+            self._check_export(again.vocabulary, vocab_path)
         write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
     def _check_export(self, again: Vocabulary, path: Path) -> None:
@@ -896,6 +948,7 @@ class Tokenizer:
             type(self),
             _persistence.artifact_bytes(self._vocabulary),
             self._assumptions,
+            self._original,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -953,8 +1006,10 @@ def _not_a_text(text: object, method: str = "encode") -> TypeError:
     return TypeError(f"{method} takes a str, not {kind}")
 
 
-def _from_artifact(kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...]) -> Tokenizer:
-    return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)
+def _from_artifact(
+    kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...], original: Original | None = None
+) -> Tokenizer:
+    return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)._with_original(original)
 
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder:

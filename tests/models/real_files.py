@@ -176,6 +176,25 @@ def test_the_more_specific_file_of_a_models_folder_is_read() -> None:
     assert tok.assumptions[0] == "of the folder, tokenizer.json is read, not vocab.json, merges.txt"
 
 
+@pytest.mark.parametrize("name", [name for name in SOURCES if not name.endswith(".gguf")])
+def test_a_real_file_is_written_as_it_was_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / Path(name).name
+    loaded(name).save_original(path)
+    assert path.read_bytes() == unpacked(name).read_bytes()
+
+
+@pytest.mark.parametrize("model", ["qwen2.5", "roberta"])
+def test_a_real_folder_is_written_as_it_was_read(model: str, tmp_path: Path) -> None:
+    names = [path.name.removesuffix(".xz") for path in (MODELS / model).iterdir()]
+    for name in names:
+        unpacked(f"{model}/{name}")
+        (tmp_path / name).write_bytes(unpacked(f"{model}/{name}").read_bytes())
+    Tokenizer.load(tmp_path).save_original(tmp_path / "copy")
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == set(names)
+    for name in names:
+        assert (tmp_path / "copy" / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
 @pytest.mark.parametrize("name", USERS)
 def test_what_people_trained_gives_its_ids_or_is_refused(name: str) -> None:
     try:

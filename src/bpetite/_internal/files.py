@@ -57,14 +57,38 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
     sync_folder(target.parent)
 
 
-def write_all(files: Mapping[str | os.PathLike[str], bytes], *, overwrite: bool = False) -> None:
-    """Write several files, all or none (only a kill between two renames leaves some of them unwritten)."""
+def write_all(
+    files: Mapping[str | os.PathLike[str], bytes],
+    *,
+    overwrite: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+) -> None:
+    """Write several files, all or none (only a kill between two renames leaves some of them unwritten).
+
+    A `folder` for them is created where it is missing, with the folders of files in it.
+    """
     with contextlib.ExitStack() as stack:
+        if folder is not None:
+            for needed in dict.fromkeys([os.fspath(folder), *map(os.path.dirname, files)]):
+                stack.enter_context(created(needed))
         for path, content in files.items():
             file = stack.enter_context(write_whole(path, overwrite=overwrite))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # If the disk is full, no file is renamed.
+
+
+@contextlib.contextmanager
+def created(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Create a folder where it is missing; if nothing has been put into it by the end, remove it."""
+    is_new = not os.path.isdir(folder)
+    if is_new:
+        os.makedirs(folder)
+    try:
+        yield
+    finally:
+        if is_new and not os.listdir(folder):
+            os.rmdir(folder)
 
 
 def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:

@@ -17,7 +17,8 @@ _BLOCK = 1 << 10
 """How many values are packed at a time."""
 
 _IN_MEMORY = 1 << 22
-"""How many packed bytes are held in memory; with more, all of them go to the file."""
+"""How many packed bytes are held in memory, unless the caller says how many; with more, all of them go to the
+file."""
 
 
 class LongList(Sequence[T], Generic[T]):
@@ -27,11 +28,15 @@ class LongList(Sequence[T], Generic[T]):
     """
 
     def __init__(
-        self, make: Callable[..., T], row_of: Callable[[T], tuple[Any, ...]], values: Iterable[T] = ()
+        self,
+        make: Callable[..., T],
+        row_of: Callable[[T], tuple[Any, ...]],
+        values: Iterable[T] = (),
+        in_memory: int = _IN_MEMORY,
     ) -> None:
         self._make = make
         self._row_of = row_of
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with the list
+        self._file = SpooledTemporaryFile(in_memory)  # noqa: SIM115 - closed with the list
         weakref.finalize(self, self._file.close)
         self._bounds = array("Q", [0])
         """Where each packed block begins, and where the last one ends."""

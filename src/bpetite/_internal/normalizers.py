@@ -1,9 +1,9 @@
-"""Text in, normalized text out, each character with the place that it came from: what `tokenizers` calls
-normalizers, as imported vocabularies ask for them.
+"""Text in, normalized text out, with the original place of each character: the normalizers of `tokenizers`,
+for imported vocabularies.
 
-Which characters compose or decompose is what Unicode 9 says, the version of the tables that `tokenizers` is
-built with: characters that are younger stay as they are. Python's own tables are younger, so those characters
-are kept from them; what older ones do is settled for ever. Lower case is that of Unicode 17.
+Characters compose and decompose as in Unicode 9, the version of the tables in `tokenizers`; characters that
+were added later stay as they are. Python's tables are newer, so those characters are kept out of them; for
+all others Unicode guarantees the same result in every version. Lower case is that of Unicode 17.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal, cast
 
 Step = tuple[str, ...]
-"""The name of a normalizer and what it is given: `("NFC",)`, `("Replace", pattern, content)`."""
+"""The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
 
 Places = list[tuple[int, int]]
 """The start and end, in the original text, of each character."""
@@ -32,17 +32,17 @@ ARGUMENTS = {
     "Replace": 2,
     "Space first": 0,
 }
-"""The normalizers there are, and how many arguments each is given."""
+"""All normalizers, with the number of their arguments."""
 
 ONLY_FIRST = ("Prepend first", "Space first")
-"""Those that concern only the beginning of a whole text: something is put there, or a space where there is
-none, the latter once special tokens are set apart."""
+"""Those that only concern the beginning of a whole text: they insert a text, or a space if there is none
+(after special tokens are separated)."""
 
 _WHOLE_TEXT = {"Prepend", "Strip left", "Strip right", "Replace"}
-"""Normalizers for which it matters where a text begins and ends."""
+"""Normalizers whose result depends on where a text begins and ends."""
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-"""The members of `\\s` as Rust knows it, for a set."""
+"""The members of `\\s` in Rust, to be written in a set."""
 
 
 def _ranges(written: str) -> str:
@@ -64,7 +64,7 @@ _YOUNG = _ranges(
     "1dfcd-1dfff,1e030-1e06d,1e08f,1e130-1e136,1e2ae,1e2ec-1e2ef,1e4ec-1e4ef,1e5ee-1e5ef,1e6e3,1e6e6,"
     "1e6ee-1e6ef,1e6f5,1f16c,1fbf0-1fbf9"
 )
-"""What is younger than Unicode 9 and decomposes, composes or has a combining class; of some scripts, all."""
+"""Characters added after Unicode 9 that decompose, compose or have a combining class; some whole scripts."""
 
 _NO_MARK_YET = _ranges(
     "5c8-5c9,7fd,897-89f,8ca-8d3,9fe,afa-aff,b53-b55,c04,c3c,cf3,d00,d3b-d3c,d81,eba,ece,1715,180f,1abf-1af0,"
@@ -78,7 +78,7 @@ _NO_MARK_YET = _ranges(
     "1d25b-1d25c,1d25f,1d280-1d281,1e08f,1e130-1e136,1e2ae,1e2ec-1e2ef,1e4ec-1e4ef,1e5ee-1e5ef,1e6e3,1e6e6,"
     "1e6ee-1e6ef,1e6f5"
 )
-"""Characters that are combining marks today and were none in Unicode 9; two were the other way round."""
+"""Characters that are combining marks today but were not in Unicode 9; for two it is the other way round."""
 
 _MARKS_THEN = "\u1cf2\u1cf3"
 
@@ -98,14 +98,14 @@ _LOWER: dict[str, str] = {
     ]
     for code in codes
 }
-"""Letters younger than Python 3.10, of Unicode 14 to 17."""
+"""Letters of Unicode 14 to 17, which Python 3.10 lacks."""
 
 _young = re.compile(f"({_YOUNG})").split
 _is_no_mark_yet = re.compile(_NO_MARK_YET).match
 
 
 class Normalizer:
-    """Several normalizers, one after the other.
+    """Several normalizers, applied in order.
 
     >>> Normalizer([("NFD",), ("Lowercase",)])("É") == "e\u0301"
     True
@@ -114,10 +114,10 @@ class Normalizer:
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = [(step[0], _plain(step), _aligned(step)) for step in steps]
         self.is_local = not _WHOLE_TEXT & {step[0] for step in steps}
-        """Whether a text stays as it is if and only if each part of it does."""
+        """Whether a text stays unchanged if and only if each part of it does."""
 
         self.puts_space = [step[:2] for step in steps] == [("Prepend", " ")]
-        """Whether normalizing puts a space before a text and does no more."""
+        """Whether normalizing only inserts a space before a text."""
 
         self._keeps_places = {step[0] for step in steps} <= {*_FORMS, "Lowercase", "StripAccents"}
         self._keeps_ascii = self.is_local and "Lowercase" not in {step[0] for step in steps}
@@ -131,14 +131,14 @@ class Normalizer:
         return text
 
     def keeps_places(self, text: str, normalized: str) -> bool:
-        """Whether it is known that each character becomes one that stands in its place.
+        """Whether it is certain that each character becomes one character in its place.
 
-        A text that several steps leave as it is may have been composed by one and decomposed by the next.
+        A text that several steps leave unchanged may have been composed by one and decomposed by the next.
         """
         return self._keeps_places and (text.isascii() or (len(self._steps) < 2 and normalized == text))
 
     def aligned(self, text: str) -> Aligned:
-        """Normalize a text, and tell where each character of it came from.
+        """Normalize a text, and return also the original place of each character.
 
         >>> Normalizer([("NFC",)]).aligned("ae\u0301") == ("aé", [(0, 1), (1, 2)])
         True
@@ -196,7 +196,7 @@ def _aligned(step: Step) -> Callable[[str, Places], Aligned]:
     def replace(text: str, places: Places) -> Aligned:
         replaced: Places = []
         for start, end, is_match in find(text):
-            # What comes in stands where the last character of what went out stood.
+            # New characters have the place of the last character that they replace.
             last = places[end - 1] if end else (0, 0)
             replaced += [last] * len(content) if is_match else places[start:end]
         return _plain(step)(text), replaced
@@ -215,7 +215,7 @@ def _normal_form(text: str, form: _Form) -> str:
     """
     if unicodedata.is_normalized(form, text):
         return text
-    # Young characters are every second part; nothing composes with them or changes places across them.
+    # Every second part is newer characters; nothing composes with them or is reordered across them.
     parts = _young(text)
     return "".join(
         part if place % 2 else unicodedata.normalize(form, part) for place, part in enumerate(parts)
@@ -223,8 +223,8 @@ def _normal_form(text: str, form: _Form) -> str:
 
 
 def _changes(text: str, form: _Form) -> list[tuple[str, int]]:
-    """Normalize a text; beside each character, how many more than one it stands for: 0, 1 if it is added to
-    the one before it, less than 0 if it takes in that many more."""
+    """Normalize a text. Each character comes with a change: 0 if it replaces one character, 1 if it is
+    inserted after another one, -n if it replaces n characters more."""
     decomposed = _decomposed(text, "NFKD" if "K" in form else "NFD")
     return list(decomposed if form.endswith("D") else _recomposed(decomposed))
 
@@ -290,7 +290,7 @@ def _composed(first: str, second: str) -> str | None:
 
 
 def lower(character: str) -> str:
-    """Return a character in lower case, whatever stands beside it.
+    """Return a character in lower case, regardless of its neighbours.
 
     >>> lower("Σ"), lower("İ") == "i\u0307"
     ('σ', True)
@@ -306,7 +306,7 @@ def is_mark(character: str) -> bool:
 
 
 def _end_of_text(text: str) -> int:
-    """Where the white space at a text's end begins."""
+    """Return where the white space at the end of a text begins."""
     end = len(text)
     while end and _is_space(text[end - 1]):
         end -= 1
@@ -318,7 +318,7 @@ _is_space = re.compile(f"[{WHITE_SPACE}]").match
 
 @lru_cache(maxsize=64)
 def _matches(pattern: str) -> Callable[[str], list[tuple[int, int, bool]]]:
-    """Return the function that finds a pattern's matches and what lies between them."""
+    """Return a function that finds the matches of a pattern and the text between them."""
     import regex
 
     finditer = regex.compile(pattern, regex.VERSION0).finditer
@@ -340,7 +340,7 @@ def _matches(pattern: str) -> Callable[[str], list[tuple[int, int, bool]]]:
 
 
 def _transformed(changes: Sequence[tuple[str, int]], places: Places) -> Aligned:
-    """Give each character of a new text a place, from what it stands for."""
+    """Give each character of a normalized text the place of the characters that it replaces."""
     taken = 0
     transformed: Places = []
     for _, change in changes:

@@ -1,8 +1,8 @@
-"""Text in, what the engine encodes out: special tokens set apart as their flags say, the rest normalized.
+"""Text in, parts for the engine out: special tokens are separated by their flags, the rest is normalized.
 
-Only imported vocabularies ask for any of this; for all others, the engine takes text as it is. Tokens are
-looked for twice, as `tokenizers` does: most of them in the text itself, those with the flag `normalized` in
-what normalizing leaves of the rest.
+Only imported vocabularies need this; for all others the engine takes the text as it is. Special tokens are
+searched twice, as in `tokenizers`: first in the original text, then those with the flag `normalized` in the
+normalized text between the others.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_COMPARED = 10_000_000
-"""How long all beginnings of tokens may be that are compared for overlaps; beyond, they may overlap."""
+"""The maximum total length of prefixes that are searched for overlaps; beyond it, one is assumed."""
 
 _SPACE = "(?space)"
 
 
 class Run(Sequence[tuple[int, int]]):
-    """The places of characters that stand one behind the other, without an object for each.
+    """The places of consecutive characters, without an object for each.
 
     >>> list(Run(3, 5, put=1))
     [(3, 4), (3, 4), (4, 5)]
     """
 
     def __init__(self, start: int, stop: int, put: int = 0) -> None:
-        """So many characters more that were put before them stand where the first stands."""
+        """`put` is the number of inserted characters before the first; they have its place."""
         self.start, self.stop, self.put = start, stop, put
 
     def __len__(self) -> int:
@@ -55,18 +55,18 @@ class Run(Sequence[tuple[int, int]]):
         return place, place + 1
 
     def behind_space(self) -> Run:
-        """The same behind one more character that is put before them."""
+        """Return the same run with one more inserted character before it."""
         return Run(self.start, self.stop, self.put + 1)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of text, normalized, in which no token is looked for any more; or a special token."""
+    """A normalized part of a text without special tokens, or a special token."""
 
     text: str
 
     places: Sequence[tuple[int, int]]
-    """The start and end of each character in the text that was given."""
+    """The start and end of each character in the original text."""
 
     token_id: int | None = None
 
@@ -83,22 +83,22 @@ def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[tuple[st
 
 
 def _any_of(tokens: Iterable[str]) -> re.Pattern[str] | None:
-    """What matches any of the tokens: of those that begin at one place, the longest."""
+    """Return a pattern that matches any of the tokens; of several at one place, the longest."""
     longest_first = sorted(tokens, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
 class _Tokens:
-    """Tokens that are looked for in one kind of text."""
+    """Special tokens that are searched in one kind of text: the original, or the normalized one."""
 
     def __init__(self, ids: Mapping[str, int], flags: Mapping[str, Collection[str]]) -> None:
-        """`flags` are those of the tokens that have any."""
+        """`flags` are the flags of the tokens that have any."""
         self._ids = ids
         self._flags = {text: set(flags.get(text, ())) for text in ids}
         self._pattern = _any_of(ids)
 
     def cut(self, text: str) -> list[tuple[int, int, int | None]]:
-        """Return where the segments of a text begin and end, each with the id of the token that it is."""
+        """Return the start and end of each segment, and its id if it is a special token."""
         if not text:
             return []
         segments: list[tuple[int, int, int | None]] = []
@@ -125,7 +125,7 @@ class _Tokens:
 def _word() -> Callable[..., Any]:
     import regex
 
-    # A character of a word as Rust knows it.
+    # The members of \w in Rust.
     return regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d]").match  # type: ignore[no-any-return]
 
 
@@ -153,7 +153,7 @@ def _white_space_after(text: str, start: int) -> int:
 
 
 class Preparation:
-    """What is done to a text before it is cut into pretokens.
+    """The steps that are applied to a text before it is cut into pretokens.
 
     >>> vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], {"<x>": 256},
     ...     normalization="Lowercase", token_flags={"<x>": ["lstrip"]})
@@ -171,9 +171,10 @@ class Preparation:
         *,
         space_first: bool = False,
     ) -> None:
-        """A token without flags is looked for in the text as it is; `pattern` may put spaces into a text.
+        """Tokens without flags are searched in the original text; `pattern` may insert spaces.
 
-        `first` normalizes what the text begins with, and `space_first` puts a space there if there is none.
+        `first` normalizes the first segment of a text, and `space_first` inserts a space before it if it has
+        none.
         """
         second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
         normalized = {text: normalizer(text) for text in second}
@@ -199,7 +200,7 @@ class Preparation:
         special_tokens: Mapping[str, int] | None = None,
         flags: Mapping[str, Collection[str]] | None = None,
     ) -> Preparation:
-        """What the texts of a vocabulary need, with its special tokens or others."""
+        """Return the preparation for a vocabulary, with its special tokens or others."""
         steps = normalization_steps(vocabulary.normalization)
         anywhere = [step for step in steps if step[0] not in ONLY_FIRST]
         at_first = [("Prepend", *step[1:]) if step[0] == "Prepend first" else step for step in steps]
@@ -214,28 +215,28 @@ class Preparation:
 
     @property
     def is_simple(self) -> bool:
-        """Whether all tokens may be looked for at once in a text that normalizing leaves as it is."""
+        """Whether all special tokens can be searched at once in a text that normalizing does not change."""
         return self._is_simple and not self._space_first
 
     def leaves(self, text: str) -> bool:
-        """Whether normalizing leaves a text as it is."""
+        """Whether normalizing does not change a text."""
         return self._leaves_some and self._normalizer(text) == text
 
     @property
     def is_local(self) -> bool:
-        """Whether what becomes of a part of a text does not depend on where the text begins and ends."""
+        """Whether a part of a text is prepared alike wherever the text begins and ends."""
         return self._normalizer_of_first.is_local and self._pattern is None and not self._space_first
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
-        """Return the places of the tokens that are looked for in the text itself, and of what is between."""
+        """Return the places of the tokens in the original text, and of the text between them."""
         return self._first.cut(text)
 
     def changes_nothing(self, text: str) -> bool:
-        """Whether the engine may take a text as it is, and find the special tokens in it by itself."""
+        """Whether the engine can take a text as it is, and find its special tokens."""
         return self.is_simple and not (self._delicate and self._delicate.search(text)) and self.leaves(text)
 
     def parts(self, text: str, *, parse: bool = True) -> Iterator[tuple[str, int | None]]:
-        """Yield the segments of a text without their places; `parse` says whether tokens are looked for."""
+        """Yield the segments without their places; `parse` says whether to cut special tokens out."""
         for start, end, token_id in self._first.cut(text) if parse else _whole(text):
             if token_id is not None:
                 yield text[start:end], token_id
@@ -260,7 +261,7 @@ class Preparation:
                 yield segment
 
     def _aligned(self, text: str, start: int) -> tuple[str, Sequence[tuple[int, int]]]:
-        """Normalize a part of a text that begins there, and tell where each character of it came from."""
+        """Normalize the part of a text at `start`; return also the original place of each character."""
         normalizer = self._normalizer if start else self._normalizer_of_first
         normalized, run = normalizer(text), Run(start, start + len(text))
         if normalizer.keeps_places(text, normalized):
@@ -271,12 +272,12 @@ class Preparation:
         return normalized, [(start + first, start + last) for first, last in inner]
 
     def with_spaces(self, segment: Segment) -> Segment:
-        """Return a segment with the spaces that the pattern puts in: that is what its tokens spell."""
+        """Return a segment with the spaces that the pattern inserts, as its tokens contain them."""
         if self._pattern is None or segment.token_id is not None:
             return segment
         written = b"".join(pretokenize(segment.text, self._pattern)).decode("utf-8")
         places: list[tuple[int, int]] = []
-        # A space was put only before what is none, and stands where that stands.
+        # A space is only inserted before another character, and has its place.
         rest = iter(zip(segment.text, segment.places, strict=True))
         following = next(rest, None)
         for character in written:
@@ -299,7 +300,7 @@ def _whole(text: str) -> list[tuple[int, int, int | None]]:
 
 
 def overlap(first: Collection[str], second: Collection[str]) -> bool:
-    """Whether a text of the first kind may begin within one of the second, or the other way round.
+    """Whether a text of one list may overlap with a text of the other.
 
     >>> overlap(["<a>"], ["<b>"]), overlap(["<a>"], [">x"])
     (False, True)
@@ -310,7 +311,7 @@ def overlap(first: Collection[str], second: Collection[str]) -> bool:
 
 
 def _begins_within(texts: Collection[str], others: Collection[str]) -> bool:
-    """Whether one of the texts stands within one of the others, or begins there and reaches past its end."""
+    """Whether one of the texts lies within one of the others, or begins there and reaches past its end."""
     whole, beginnings = set(texts), {text[:end] for text in texts for end in range(1, len(text))}
     first_characters = {text[0] for text in texts}
     lengths = sorted({len(text) for text in texts})
@@ -323,7 +324,7 @@ def _begins_within(texts: Collection[str], others: Collection[str]) -> bool:
 
 
 def prepared_parts(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
-    """Yield small parts of a text, each with what it becomes; nothing crosses from one into another.
+    """Yield small parts of a text, which are prepared independently, each with its prepared text.
 
     >>> vocabulary = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], normalization="NFC")
     >>> list(prepared_parts("oe\u0301", vocabulary))
@@ -355,7 +356,7 @@ def _name_of(token_id: int, vocabulary: Vocabulary) -> str:
 
 @lru_cache(maxsize=1)
 def _character_that_may_grow() -> re.Pattern[str]:
-    """What matches a character with all that may compose with it or change places behind it."""
+    """Return a pattern that matches a character and all that may compose with it or be reordered after it."""
     characters = list(map(chr, range(sys.maxunicode + 1)))
     pairs = (unicodedata.decomposition(character).split() for character in characters)
     seconds = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"}
@@ -369,7 +370,7 @@ def _character_that_may_grow() -> re.Pattern[str]:
 
 
 class PreparedEncoder:
-    """The engine's encoder, with text prepared before it gets there."""
+    """The engine's encoder behind a preparation of its texts."""
 
     def __init__(self, encoder: Encoder, vocabulary: Vocabulary) -> None:
         self._encoder = encoder
@@ -401,7 +402,7 @@ class PreparedEncoder:
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text in which special tokens are text like any other."""
+        """Encode a text; special tokens are treated as text."""
         return self.encode(text, "text")
 
     def encode_batch(
@@ -423,7 +424,7 @@ class PreparedEncoder:
     def _plans(
         self, texts: Iterable[str], special: Special
     ) -> tuple[list[list[tuple[str | int, Special]]], dict[Special, list[str]]]:
-        """Cut texts, and gather what the engine is to encode, by how it is to take special tokens."""
+        """Cut texts, and gather the parts for the engine by their treatment of special tokens."""
         plans = [self._parts(text, special) for text in texts]
         parts: dict[Special, list[str]] = {"text": [], special: []}
         for part, how in chain.from_iterable(plans):
@@ -451,7 +452,7 @@ class PreparedEncoder:
         num_threads: int | None = None,
         append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts into one array of ids and the places where they begin and end in it."""
+        """Encode texts into one array of ids, and return also the offsets of each text in it."""
         decoded = _decoded(texts)
         if all(map(self._preparation.changes_nothing, decoded)):
             return self._encoder.encode_batch_to_numpy(decoded, special, dtype, num_threads, append)
@@ -480,13 +481,13 @@ class PreparedEncoder:
         append: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts on one thread, into another array than the given one."""
+        """Encode texts on one thread into a new array; the given one is not used."""
         return self.encode_batch_to_numpy(texts, special, dtype, 1, append)
 
     def encode_with_offsets(
         self, text: str, special: Special = "parse", unit: Unit = "characters"
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Encode a text; the place of a token is where what was normalized to it stands."""
+        """Encode a text; the place of a token is that of its text before normalization."""
         if unit not in ("characters", "bytes"):
             raise ValueError(f"unit: must be characters or bytes, not {unit!r}")
         self._parts(text, special)
@@ -507,19 +508,19 @@ class PreparedEncoder:
         return ids, spans
 
     def encode_stream(self, special: Special = "parse") -> Any:
-        """Begin a text that arrives in pieces, if what comes next cannot change what was there."""
+        """Begin a text that arrives in pieces, if later pieces cannot change earlier ones."""
         if not self._is_streamable:
             self._refuse("the ids of a text that arrives in pieces")
         return self._encoder.encode_stream(special)
 
     def growing(self, special: Special = "parse") -> Any:
-        """Begin with an empty text that grows, if what is appended cannot change what was there."""
+        """Begin with an empty text that grows, if appended text cannot change earlier text."""
         if not self._is_streamable:
             self._refuse("the ids of a text that grows")
         return self._encoder.growing(special)
 
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
-        """Return how many ids encoding a text gives."""
+        """Return the number of ids of a text."""
         return sum(
             1 if isinstance(part, int) else self._encoder.count(part, how, num_threads)
             for part, how in self._parts(text, special)
@@ -528,7 +529,7 @@ class PreparedEncoder:
     def count_batch(
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
-        """Return how many ids encoding each text gives."""
+        """Return the number of ids of each text."""
         plans, parts = self._plans(_decoded(texts), special)
         rows = {how: iter(self._encoder.count_batch(texts, how, num_threads)) for how, texts in parts.items()}
         return [sum(1 if isinstance(part, int) else next(rows[how]) for part, how in plan) for plan in plans]
@@ -539,20 +540,20 @@ class PreparedEncoder:
         return _WithoutSpace(stream) if self._drops_space else stream
 
     def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
-        """Cut a text into ids of special tokens and what the engine is to encode."""
+        """Cut a text into ids of special tokens and parts for the engine."""
         if not isinstance(text, str) or self._preparation.changes_nothing(text):
             return [(text, special)]
-        text.encode("utf-8")  # A lone surrogate is told by its place in the whole text.
+        text.encode("utf-8")  # The error of a lone surrogate names its place in the whole text.
         self._encoder.count(text if special == "error" else "", special)
         parts = self._preparation.parts(text, parse=special == "parse")
         return [(part if token_id is None else token_id, "text") for part, token_id in parts]
 
     def _refuse(self, what: str) -> NoReturn:
-        raise ValueError(f"this vocabulary normalizes text, so it cannot tell {what}")
+        raise ValueError(f"this vocabulary normalizes text, so it cannot give {what}")
 
 
 class _WithoutSpace:
-    """A stream of ids whose text leaves out a space at its beginning."""
+    """A stream of ids whose text omits a space at its beginning."""
 
     def __init__(self, stream: DecodeStream) -> None:
         self._stream = stream
@@ -576,7 +577,7 @@ class _WithoutSpace:
 
 
 def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the place of each of a segment's tokens, by how many bytes they have.
+    """Return the place of each of a segment's tokens, whose lengths are in bytes.
 
     >>> token_places(Segment("é!", [(3, 5), (5, 6)]), [1, 1, 1])
     [(3, 5), (3, 5), (5, 6)]
@@ -590,7 +591,7 @@ def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, in
 
 
 def _joined(lists: list[list[int]]) -> list[int]:
-    """Join lists of ids; most texts have but one, which is taken as it is."""
+    """Join lists of ids; a single one, as most texts have, is returned as it is."""
     return lists[0] if len(lists) == 1 else [*chain.from_iterable(lists)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ Path = str | os.PathLike[str]
 
 BytesPair = tuple[bytes, bytes]
 """A merge as the bytes of its two tokens."""
+
+SpecialTokens: TypeAlias = "Mapping[str, int] | Sequence[str]"
+"""Special tokens, with or without ids."""
 
 Ids: TypeAlias = "Iterable[int] | NDArray[np.integer[Any]]"
 """Ids to decode."""

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bpetite._internal.files import created
 from bpetite.cli.options import add_special_tokens
+from bpetite.formats.shared import imported
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
     from bpetite.formats.shared.difficult import Encodes
 
 FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
-"""The formats that can be written."""
+"""The formats that any tokenizer can be written in."""
 
-READ = (*FORMATS, "tekken", "gguf", "js-tiktoken")
+READ = (*FORMATS, "tekken", "gguf", "js-tiktoken", "sentencepiece")
 """The formats that can be read."""
 
 ANY_FORMAT = (
@@ -79,7 +81,8 @@ class Opened:
 
 def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Opened:
     """Read a tokenizer of a given or detected format; print the assumptions."""
-    opened = _open_named(path, named, options) if named in FORMATS[1:] else _open(path, options)
+    is_named = named == "gpt2" or (named in FORMATS[1:] and not os.path.isdir(path))
+    opened = _open_named(path, named, options) if is_named else _open(path, options)
     if named not in (None, opened.kind):
         raise ValueError(f"{path}: its format is {opened.kind}, not {named}")
     if not getattr(options, "quiet", False):
@@ -186,28 +189,42 @@ def gpt2_paths(path: str) -> tuple[Path, Path]:
 
 
 def write_tokenizer(
-    tokenizer: Tokenizer, path: str, kind: str, *, overwrite: bool, config: bool = False
-) -> None:
-    """Write a tokenizer in any format; `config` applies to Hugging Face's."""
+    opened: Opened, path: str, kind: str, *, overwrite: bool, config: bool = False
+) -> tuple[str, ...]:
+    """Write a tokenizer in any format, and return the files that hold it.
+
+    In the format that it was read from, it is written as it was; `config` applies to Hugging Face's.
+    """
+    tokenizer, original = opened.tokenizer, opened.tokenizer._original
     if kind == "bpetite":
         tokenizer.save(path, overwrite=overwrite)
-    elif kind == "tiktoken":
-        tokenizer.to_tiktoken(path, overwrite=overwrite)
     elif kind == "huggingface":
         tokenizer.to_huggingface(path, overwrite=overwrite, config=config)
+        if is_folder(opened, path, kind):
+            return (os.path.join(path, "tokenizer.json"),)
+    elif original is not None and original.kind == kind:
+        tokenizer.save_original(path, overwrite=overwrite)
+        return tuple(os.fspath(written) for written in original.at(path))[: len(opened.files)]
+    elif kind == "tiktoken":
+        tokenizer.to_tiktoken(path, overwrite=overwrite)
+    elif kind == "gpt2":
+        with created(path):
+            tokenizer.to_gpt2(*gpt2_paths(path), overwrite=overwrite)
+        return tuple(map(str, gpt2_paths(path)))
     else:
-        _write_gpt2(tokenizer, path, overwrite=overwrite)
+        raise ValueError(
+            f"{path}: {kind} files are written only as they were read, and IN is {opened.kind}; "
+            f"choose {', '.join(FORMATS)}"
+        )
+    return (path,)
 
 
-def _write_gpt2(tokenizer: Tokenizer, folder: str, *, overwrite: bool) -> None:
-    """Write the two files to a folder, which is created if necessary; an empty new folder is removed."""
-    is_new = not os.path.isdir(folder)
-    os.makedirs(folder, exist_ok=True)
-    try:
-        tokenizer.to_gpt2(*gpt2_paths(folder), overwrite=overwrite)
-    finally:
-        if is_new and not os.listdir(folder):
-            os.rmdir(folder)
+def is_folder(opened: Opened, path: str, kind: str) -> bool:
+    """Whether a tokenizer will be written to a folder of files."""
+    original = opened.tokenizer._original
+    if original is not None and original.kind == kind:
+        return original.is_written_to_folder(path)
+    return kind == "gpt2" or (kind == "huggingface" and imported.is_folder(path))
 
 
 def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:

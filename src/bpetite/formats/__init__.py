@@ -1,1 +1,1 @@
-"""Vocabularies to and from other people's files, exactly or not at all."""
+"""Vocabularies from and to files of other libraries, exactly or not at all."""

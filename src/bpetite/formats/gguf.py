@@ -1,14 +1,15 @@
 """The metadata of a GGUF file in, a vocabulary out, where `tokenizer.ggml.model` is `gpt2` or `llama`.
 
-Only the metadata is read, however large the model behind it is. The pattern is not in the file: it has a name
-for it, `tokenizer.ggml.pre`, whose meaning stands here.
+Only the metadata is read, not the weights. The file has no pattern, only a name for it, `tokenizer.ggml.pre`;
+the patterns of these names are defined here.
 """
 
 from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bpetite._internal.json import refuse
@@ -17,12 +18,12 @@ from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
 from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
-from bpetite.patterns import CJK, PATTERNS, named_pattern
+from bpetite.patterns import PATTERNS, named_pattern
 
 MAGIC = b"GGUF"
 
 _MOST_ITEMS = 1 << 24
-"""How many keys, and how many items in an array, a file may tell of: a vocabulary has far fewer."""
+"""The maximum number of keys, and of items in an array: a vocabulary has far fewer."""
 
 _LONGEST_KEY = 1 << 16
 _STRING, _ARRAY = 8, 9
@@ -47,17 +48,8 @@ _LETTERS = (
     "\U000104d8-\U000104fb\U00010c80-\U00010cb2\U00010cc0-\U00010cf2\U000118a0-\U000118df"
     "\U0001e900-\U0001e943"
 )
-"""Letters that DeepSeek's first models list one by one: those of alphabets with capitals."""
+"""The letters that DeepSeek's first models list: those of alphabets with capitals."""
 
-_DIGITS_APART = _STEPS([r"\p{N}", _GPT2])
-_DEEPSEEK_V3 = _STEPS(
-    [
-        r"\p{N}{1,3}",
-        f"[{CJK}]+",
-        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
-        r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    ]
-)
 _BAILING = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
@@ -71,7 +63,7 @@ _SEED = (
 _NAMES: tuple[tuple[str, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
-    (_DIGITS_APART, "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
+    (PATTERNS["starcoder"], "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
     (PATTERNS["llama3"], "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
     (PATTERNS["llama3"], "dbrx smaug-bpe glm4 chatglm-bpe"),
     (_QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
@@ -81,7 +73,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (_O200K, "gpt-4o llama4 kanana2 talkie minimax-m2"),
     (PATTERNS["tekken"], "tekken"),
     (PATTERNS["kimi-k2"], "kimi-k2"),
-    (_DEEPSEEK_V3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
+    (PATTERNS["deepseek-v3"], "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
     (_STEPS([r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _CHINESE, r"\p{N}"]), "deepseek-coder"),
     (
         _STEPS(
@@ -112,7 +104,7 @@ _WHOLE_FIRST = frozenset(
         *("jina-v5-nano", "tekken", "gpt-4o", "llama4"),
     ]
 )
-"""Where a pretoken that is a token gets its id before any merge is tried."""
+"""The names whose pretokens are looked up as whole tokens before any merge."""
 
 _OTHER_MODELS = {
     "bert": "WordPiece",
@@ -126,15 +118,28 @@ _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 
 
 def read(path: Path, pattern: str | None = None) -> Imported:
-    """Read a file; a `pattern` that is given is used where the file has no known name for it."""
+    """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         fields = _GgufReader(path, content).fields()
     model = fields.get("tokenizer.ggml.model")
-    if model == "llama":
-        return _of_pieces(path, fields)
-    if model != "gpt2":
+    read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
+    if read_model is None:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
+    imported = read_model(path, fields, pattern)
+    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", {})
+
+
+def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Return sentences about what the file has and a vocabulary cannot hold."""
+    if any(key.startswith("tokenizer.chat_template") for key in fields):
+        yield "the chat template"
+    if any(key.endswith("_token_id") for key in fields if key.startswith("tokenizer.ggml.")):
+        yield "which special tokens begin, end and fill up texts"
+
+
+def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imported:
+    """Read byte-level BPE."""
     texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
     merges = _list_of(path, fields, "tokenizer.ggml.merges", str)
     kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
@@ -166,8 +171,8 @@ def read(path: Path, pattern: str | None = None) -> Imported:
     return Imported(vocabulary, said)
 
 
-def _of_pieces(path: Path, fields: Mapping[str, Any]) -> Imported:
-    """Read SentencePiece's BPE."""
+def _of_pieces(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imported:
+    """Read SentencePiece's BPE, which has no pattern."""
     texts = _list_of(path, fields, "tokenizer.ggml.tokens", str)
     scores = _list_of(path, fields, "tokenizer.ggml.scores", float)
     kinds = _list_of(path, fields, "tokenizer.ggml.token_type", int)
@@ -176,7 +181,7 @@ def _of_pieces(path: Path, fields: Mapping[str, Any]) -> Imported:
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
         refuse(path, "it removes white space, so that no text comes back")
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
-    return sentencepiece.of_pieces(path, list(zip(texts, scores, kinds, strict=True)), puts_space=puts_space)
+    return sentencepiece.of_pieces(path, sentencepiece.Listed(texts, scores, kinds), puts_space=puts_space)
 
 
 def _list_of(path: Path, fields: Mapping[str, Any], key: str, kind: type) -> list[Any]:
@@ -187,7 +192,7 @@ def _list_of(path: Path, fields: Mapping[str, Any], key: str, kind: type) -> lis
 
 
 def _special_tokens(path: Path, texts: list[str], kinds: list[int]) -> tuple[dict[str, int], set[str]]:
-    """The ids of special tokens, and which of them stand for text."""
+    """Return the ids of special tokens, and those of them that stand for text."""
     specials: dict[str, int] = {}
     added = set()
     for token_id, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
@@ -201,7 +206,7 @@ def _special_tokens(path: Path, texts: list[str], kinds: list[int]) -> tuple[dic
 
 
 class _GgufReader:
-    """The metadata of one file, read from its beginning on."""
+    """Reads the metadata of one file from the beginning."""
 
     def __init__(self, path: Path, content: mmap.mmap) -> None:
         self._path = path
@@ -245,7 +250,7 @@ class _GgufReader:
         return list(struct.unpack_from(f"<{count}{_NUMBERS[kind]}", self._content, start)) if wanted else []
 
     def _count(self, size: int) -> int:
-        """How many things of at least `size` bytes follow."""
+        """Return the number of items that follow, each of at least `size` bytes."""
         count = self._number("Q")
         if count > min(_MOST_ITEMS, (len(self._content) - self._at) // size):
             refuse(self._path, f"cut off, or broken, at byte {self._at}: there are no {count} items")
@@ -267,7 +272,7 @@ class _GgufReader:
             refuse(self._path, f"not valid UTF-8 at byte {start + error.start}")
 
     def _skip(self, size: int) -> int:
-        """Go on, and return where that began."""
+        """Skip bytes, and return where they begin."""
         start = self._at
         if size > len(self._content) - start:
             refuse(self._path, f"cut off at byte {len(self._content)}")

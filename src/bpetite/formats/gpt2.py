@@ -32,12 +32,14 @@ def read(
 ) -> Imported:
     """Read a `vocab.json` and a `merges.txt`; special tokens that `vocab.json` lacks follow its last id.
 
-    Where none are named, `<|endoftext|>` is one if it stands in `vocab.json`.
+    If none are given, `<|endoftext|>` is one if `vocab.json` has it.
     """
     with open(vocab_path, "rb") as file:
         vocab = file.read()
     with open(merges_path, "rb") as file:
-        return parse(vocab_path, vocab, merges_path, file.read(), special_tokens, pattern)
+        merges = file.read()
+    imported = parse(vocab_path, vocab, merges_path, merges, special_tokens, pattern)
+    return imported.read_from("gpt2", {vocab_path: vocab, merges_path: merges})
 
 
 def parse(
@@ -79,7 +81,7 @@ def parse(
 def _special_ids(
     ids: Mapping[str, int], special_tokens: Sequence[str], *, must_stand: bool
 ) -> tuple[dict[str, int], set[str]]:
-    """Find the special tokens' ids, and the keys they stand under: as they are, or spelled by stand-ins."""
+    """Find the special tokens' ids and their keys: as they are, or in printable form."""
     specials: dict[str, int] = {}
     keys: set[str] = set()
     next_id = max(ids.values(), default=-1) + 1
@@ -95,7 +97,7 @@ def _special_ids(
 
 
 def _check_byte_level(path: Path, ids: Mapping[str, int], vocabulary: Vocabulary) -> None:
-    """Refuse tokens that do not spell bytes, as no file says that no text becomes them, and missing bytes."""
+    """Refuse tokens that stand for no bytes, and vocabularies without a token for each byte."""
     for token_id, token in vocabulary.decode_only.items():
         try:
             from_printable(token.decode("utf-8"))
@@ -137,7 +139,7 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
 
 
 class Spellings(dict[str, bytes]):
-    """The bytes of every spelling asked for: each merge that a token is part of asks for it again.
+    """A cache of the bytes of spellings: each merge with a token asks for it again.
 
     >>> Spellings()["Ġthe"]
     b' the'
@@ -156,7 +158,7 @@ def write_tokens_and_merges(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write `vocab.json` and `merges.txt`; special tokens are spelled by stand-ins as all tokens are."""
+    """Write `vocab.json` and `merges.txt`; special tokens are in printable form, like all tokens."""
     ids = {to_printable(token): token_id for token_id, token in vocab.items()}
     if len(ids) != len(vocab):
         raise ValueError("vocab.json cannot hold two tokens of the same bytes")
@@ -174,7 +176,7 @@ def _merges_txt(pairs: Iterable[BytesPair]) -> bytes:
 
 
 def read_tokens_and_merges(vocab_path: Path, merges_path: Path) -> tuple[dict[int, bytes], list[BytesPair]]:
-    """Read `vocab.json` and `merges.txt` as bytes; tokens outside the stand-ins are taken for plain text."""
+    """Read `vocab.json` and `merges.txt` as bytes; tokens that are not in printable form are plain text."""
     with open(vocab_path, "rb") as file:
         ids = _ids(vocab_path, file.read())
     with open(merges_path, "rb") as file:
@@ -208,7 +210,7 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
 
 
 def _merge_lines(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
-    """Return the lines of a `merges.txt` that are merges, and what tells the number of each in the file."""
+    """Return the lines of a `merges.txt` that are merges, and a function from their ranks to line numbers."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:

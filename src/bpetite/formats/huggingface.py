@@ -34,28 +34,37 @@ from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
 
 T = TypeVar("T")
 
+_BESIDE_IDS = {
+    "post_processor": "the template that puts tokens around a text",
+    "truncation": "how texts are truncated",
+    "padding": "how texts are padded",
+}
+"""The parts of a file that a vocabulary cannot hold."""
+
 
 def read(path: Path) -> Imported:
     """Read a `tokenizer.json`."""
     with open(path, "rb") as file:
-        return parse(path, file.read())
+        content = file.read()
+    return parse(path, content).read_from("huggingface", {path: content})
 
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
-    return parse_document(path, content, parse_object(path, content, "a tokenizer.json"))
+    return parse_document(path, parse_object(path, content, "a tokenizer.json"))
 
 
-def parse_document(path: Path, content: bytes, document: Json) -> Imported:
+def parse_document(path: Path, document: Json) -> Imported:
     """Read the object that is the content of a `tokenizer.json`."""
     try:
-        return replace(_Reader(path, document).imported(), content=content)
+        extras = tuple(_BESIDE_IDS[key] for key in left_out(document))
+        return replace(_Reader(path, document).imported(), extras=extras)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 
 
 class _Reader:
-    """One file while it is being read; every method looks at one part of it."""
+    """Reads one file; each method reads one part of it."""
 
     def __init__(self, path: Path, document: Json) -> None:
         self._path = path
@@ -83,6 +92,7 @@ class _Reader:
             normalization=normalization,
             token_flags=token_flags,
             added_tokens=added_tokens,
+            place=_place,
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
         return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
@@ -112,15 +122,18 @@ class _Reader:
             before.has_marks,
             specials,
         )
+        merges = self._list(model.get("merges"), "model.merges")
+        kept = _merges_without(merges, never_met)
         vocabulary = vocabulary_of_pieces(
             pieces,
-            _merges_without(self._list(model.get("merges"), "model.merges"), never_met),
+            [merges[place] for place in kept],
             pattern=before.pattern,
             puts_space=before.puts_space,
             normalization=before.normalization,
             token_flags=flags,
             added_tokens=added_tokens,
             drops_space=before.drops_space,
+            place=lambda rank: _place(kept[rank]),
         )
         if not self._decoder():
             self._assumptions.append("decoding gives the text of tokens (the file has no decoder)")
@@ -187,7 +200,7 @@ class _Reader:
         return model
 
     def _ids(self, model: Json) -> dict[str, int]:
-        """The ids of the model's tokens, by their spelling."""
+        """Return the ids of the model's tokens by spelling."""
         ids = self._object(model.get("vocab"), "model.vocab")
         if _are_distinct_ids(ids.values()):
             return cast(dict[str, int], ids)
@@ -204,7 +217,7 @@ class _Reader:
     # Added tokens --------------------------------------------------------------------------------------
 
     def _added_tokens(self, ids: Mapping[str, int]) -> tuple[dict[str, int], set[str]]:
-        """The ids of all added tokens, and which of them are not special."""
+        """Return the ids of all added tokens, and those that are not special."""
         listed = self._list(self._document.get("added_tokens") or [], "added_tokens")
         specials: dict[str, int] = {}
         not_special: set[str] = set()
@@ -215,7 +228,7 @@ class _Reader:
             content = self._string(token.get("content"), f"{place}.content")
             if content in specials or not content:
                 self._refuse(f"{place}: {content!r:.80} " + ("appears twice" if content else "is empty"))
-            expected = ids.get(content, next_id)  # the model's, or else the first past all others
+            expected = ids.get(content, next_id)  # the id in the model, or else the first after all others
             token_id = self._id(token.get("id"), f"{place}.id")
             if token_id != expected:
                 self._refuse(
@@ -231,8 +244,8 @@ class _Reader:
     def _token_flags(
         self, specials: Mapping[str, int], normalization: Sequence[Step]
     ) -> dict[str, list[str]]:
-        """The flags of added tokens; that they are looked for in normalized text matters only where that is
-        another text, or where two may overlap of which one is looked for first."""
+        """Return the flags of added tokens. `normalized` only matters if normalizing changes a token, or if
+        two tokens may overlap and one of them is searched first."""
         flags: dict[str, list[str]] = {}
         second: list[str] = []
         for index, token in enumerate(self._document.get("added_tokens") or []):
@@ -288,7 +301,7 @@ class _Reader:
 
 
 def left_out(document: Json) -> list[str]:
-    """Return the keys of those parts that a vocabulary does not hold, as they change no text's own ids."""
+    """Return the keys of the parts that a vocabulary cannot hold; they do not change the ids of texts."""
     processors = steps_of(document.get("post_processor"), "processors")
     kinds = {step.get("type") for step in processors if isinstance(step, dict) and step}
     put_around = ["post_processor"] if kinds - {"ByteLevel"} else []
@@ -296,25 +309,30 @@ def left_out(document: Json) -> list[str]:
 
 
 def _are_distinct_ids(values: Collection[object]) -> bool:
-    """Whether all values are ids, none of them given twice."""
+    """Whether all values are distinct ids."""
     if not values or set(map(type, values)) != {int}:
         return False
     ids = cast("Collection[int]", values)
     return min(ids) >= 0 and max(ids) <= LARGEST_ID and len(set(ids)) == len(ids)
 
 
-def _merges_without(merges: list[Any], left_out: set[str]) -> list[Any]:
-    """Leave out the merges of some tokens, and those that make them."""
+def _place(rank: int) -> str:
+    """Where a merge stands in a file."""
+    return f"model.merges[{rank}]"
+
+
+def _merges_without(merges: list[Any], left_out: set[str]) -> Sequence[int]:
+    """Return the places of all merges but those of some tokens, and those that make them."""
     if not left_out:
-        return merges
+        return range(len(merges))
 
     def is_of_them(merge: Any) -> bool:
         parts = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            return False  # It is refused where merges are read.
+            return False  # Reading the merges refuses it.
         return not left_out.isdisjoint([*parts, "".join(parts)])
 
-    return [merge for merge in merges if not is_of_them(merge)]
+    return [place for place, merge in enumerate(merges) if not is_of_them(merge)]
 
 
 def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:
@@ -383,7 +401,7 @@ def config_bytes(vocabulary: Vocabulary) -> bytes:
 
 
 def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
-    """The ids by spelling; special tokens are among them, for only so do they keep their ids."""
+    """Return the ids by spelling, including special tokens, which keep their ids only if they are listed."""
     spelled = {to_printable(token): token_id for token_id, token in vocabulary.tokens.items()}
     if len(spelled) != len(vocabulary.tokens):
         raise ValueError(

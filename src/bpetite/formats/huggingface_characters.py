@@ -1,7 +1,7 @@
 """`normalizer`, `pre_tokenizer` and `decoder` of a `tokenizer.json` whose merges begin with characters, in;
-what is done to a text before it is merged, and to what is decoded, out.
+the steps before merging and after decoding, out.
 
-Such files spell spaces as U+2581, in a normalizer or in `Metaspace`; here, they stay spaces.
+Such files replace spaces by U+2581, in a normalizer or in `Metaspace`; here, they remain spaces.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _TO_SPACES: Step = ("Replace", MARK, " ")
 
 @dataclass(frozen=True)
 class Before:
-    """What is done to a text."""
+    """The steps that are applied to a text."""
 
     has_marks: bool
-    """Whether spaces are spelled U+2581."""
+    """Whether spaces are replaced by U+2581."""
     normalization: tuple[Step, ...]
     pattern: str | None
-    """The pattern, where one is asked for."""
+    """The pattern, if the file has one."""
     puts_space: bool
     drops_space: bool
 
 
 def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
-    """Read the parts of a file; an error names the place."""
+    """Read these parts of a file; an error names the place."""
     steps = steps_of(document.get("normalizer"), "normalizers")
     normalization: list[Step] = []
     has_marks = False
     for step in steps:
         if has_marks and not _is_prepend(step):
-            raise ValueError("normalizer: a step behind that which replaces spaces cannot be read")
+            raise ValueError("normalizer: a step after the one that replaces spaces is not supported")
         if _is_replace_of_spaces(step):
             has_marks = True
             normalization.append(_TO_SPACES)
@@ -53,7 +53,7 @@ def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
     for number, step in enumerate(steps_of(document.get("pre_tokenizer"), "pretokenizers")):
         kind, place = (step.get("type") if isinstance(step, dict) else None, f"pre_tokenizer[{number}]")
         if _is_split_at_spaces(step) and has_marks:
-            continue  # There are no spaces any more.
+            continue  # No spaces are left.
         if kind == "Metaspace":
             scheme = _scheme(step, place)
             if cuts and scheme != "never":
@@ -80,10 +80,10 @@ def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
 def special_pieces(
     specials: Collection[str], flags: Mapping[str, Collection[str]], before: Before
 ) -> tuple[set[str], set[str]]:
-    """Tell of added tokens that stand among the merges what becomes of them there.
+    """Return the added tokens that are also pieces of the model.
 
-    Those of marks are pieces, too: spaces become them, but a text that holds the marks themselves holds the
-    added token. All others are cut out of a text before it is merged, so that no merge ever meets them.
+    Those of U+2581 are: runs of spaces become them, while the character itself in a text is the added token.
+    All others are cut out of a text before merging, so no merge ever involves them.
     """
     if any(
         step[0] not in _PUTS_SPACES or (step[0] == "Replace" and step != _TO_SPACES)
@@ -96,7 +96,7 @@ def special_pieces(
 
 
 def _scheme(step: Json, place: str) -> str:
-    """When `Metaspace` puts a space before a text."""
+    """Return when `Metaspace` inserts a space before a text."""
     if step.get("replacement", MARK) != MARK:
         raise ValueError(f"{place}.replacement is {step['replacement']!r:.80}; only U+2581 can be read")
     scheme = step.get("prepend_scheme")
@@ -126,7 +126,7 @@ def _is_prepend(step: Any) -> bool:
 
 
 def _check_decoder(decoder: Sequence[Json], *, has_marks: bool) -> bool:
-    """Refuse what does not give the text back; return whether a space is left out at the beginning."""
+    """Refuse a decoder that does not restore the text; return whether it removes a space at the beginning."""
     if not decoder:
         return False
     left: list[str] = []
@@ -146,5 +146,5 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool) -> bool:
         else:
             raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
     if "ByteFallback" not in left or writes_spaces != has_marks:
-        raise ValueError("decoder: it does not give the text back that the tokens were made of")
+        raise ValueError("decoder: it does not restore the text of the tokens")
     return drops_space

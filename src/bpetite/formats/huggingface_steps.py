@@ -1,6 +1,6 @@
 """`pre_tokenizer` and `normalizer` of a `tokenizer.json` in, a pattern and a normalization out, and back.
 
-What would lose text, or cut it in a way that cannot be repeated exactly, is refused with its reason.
+A step that loses text, or cuts it in a way that cannot be reproduced exactly, is refused with the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS, pattern_steps
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
-"""What joins the steps of a pattern, and the two steps that are not expressions (see docs/artifact.md)."""
+"""The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
 
 _DIGIT = r"\p{N}"
 _WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
@@ -31,11 +31,11 @@ _PUNCTUATION = (
     "])[\u166d\U000111c9"
     r"\p{P}!-/:-@\[-`{-~]"
 )
-"""What `tokenizers` takes for punctuation: its tables are old, and lack the characters that are kept out."""
+"""The punctuation of `tokenizers`: its tables are older, and lack the excluded characters."""
 
 
 def steps_of(value: object, key: str) -> list[Any]:
-    """The steps of a sequence; what is not a sequence is a single step, and nothing is none.
+    """Return the steps of a sequence; any other value is a single step, and None is no step.
 
     >>> steps_of({"type": "Sequence", "normalizers": [{"type": "NFC"}]}, "normalizers")
     [{'type': 'NFC'}]
@@ -89,12 +89,12 @@ def _joined(before: list[str], behind: list[str]) -> str:
 
 
 def _with_escapes(expression: str) -> str:
-    """Write the ends of lines in a pattern as escapes."""
+    """Write line breaks in a pattern as escapes."""
     return expression.replace("\r", r"\r").replace("\n", r"\n")
 
 
 def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list[str]:
-    """Return the expressions that cut as a step does, one or none."""
+    """Return the expressions for a step: one or none."""
     kind = step.get("type")
     if kind == "Digits":
         return [_DIGIT if _flag(step, place, "individual_digits", default=False) else _DIGIT + "+"]
@@ -104,7 +104,7 @@ def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list
         return [_split(step, place)]
     if kind == "FixedLength" and type(length := step.get("length")) is int and 0 < length < 1000:
         return [rf"[\s\S]{{1,{length}}}"]
-    if after_bytes and kind == "WhitespaceSplit":  # No printed byte is white space.
+    if after_bytes and kind == "WhitespaceSplit":  # No printable form of a byte is white space.
         return []
     if after_bytes and kind == "Whitespace":
         return [f"{_WORD}+|{_WORD.replace('[', '[^', 1)}+"]
@@ -127,8 +127,9 @@ def _split(step: Json, place: str) -> str:
 
 
 def read_expression(written: str, place: str) -> str:
-    """Return the pattern that something written for Oniguruma is; what is read differently is refused."""
-    from bpetite.formats.shared import oniguruma  # Its regex module takes as long to import as all the rest.
+    """Translate a pattern from Oniguruma's syntax; one without an equivalent is refused."""
+    # It imports `regex`, which takes as long as everything else.
+    from bpetite.formats.shared import oniguruma
 
     try:
         return oniguruma.from_oniguruma(written)
@@ -137,15 +138,15 @@ def read_expression(written: str, place: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Write a text as a pattern that matches it alone."""
+    """Return a pattern that matches exactly a text."""
     return re.sub(r"[^\w\s]", r"\\\g<0>", text, flags=re.ASCII) if text.isascii() else re.escape(text)
 
 
 def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str:
-    """Return the pattern whose matches are cut out as `behavior` says of those of an expression.
+    """Return a pattern that cuts as an expression with a `behavior` does.
 
-    To turn round what matches and what does not (`invert`) makes no difference to what is merely cut apart or
-    runs together, and exchanges the two ways to merge a match with its neighbour.
+    `invert` exchanges matches and gaps. It makes no difference where both are isolated or contiguous, and
+    exchanges the two ways to merge a match with its neighbour.
     """
     once = f"(?>{expression})"
     gap = rf"(?:(?!{expression})[\s\S])*+"
@@ -156,7 +157,7 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     if behavior in ("MergedWithPrevious", "MergedWithNext"):
         return once + gap if (behavior == "MergedWithNext") != invert else gap + once
     if behavior != "Removed":
-        raise ValueError(f"{place}.behavior {behavior!r:.80} is none of those that there are")
+        raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")
     if not invert:
         raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
     from bpetite.formats.shared import oniguruma
@@ -169,7 +170,7 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
 
 
 def pre_tokenizer_of(pattern: str) -> Json:
-    """Return a `pre_tokenizer` that cuts text as a pattern does; what cannot be written is refused.
+    """Return a `pre_tokenizer` that cuts text as a pattern does; a pattern without one is refused.
 
     >>> pre_tokenizer_of(PATTERNS["none"])["use_regex"]
     False
@@ -195,7 +196,7 @@ _BEHAVIORS = {
     "MergedWithNext": re.compile(r"(?s)\(\?>(?P<once>.+)\)\(\?:\(\?!(?P=once)\)\[\\s\\S\]\)\*\+"),
     "MergedWithPrevious": re.compile(r"(?s)\(\?:\(\?!(?P<once>.+)\)\[\\s\\S\]\)\*\+\(\?>(?P=once)\)"),
 }
-"""How `_cutting` writes behaviours: they are told from how the pattern is written."""
+"""The patterns that `_cutting` returns, by which behaviours are recognised."""
 
 
 def _written_split(expression: str) -> Json:
@@ -231,7 +232,7 @@ def normalization_of(normalizer: object) -> tuple[Step, ...]:
         read = _NORMALIZERS.get(kind) if isinstance(kind, str) else None
         if read is None:
             raise ValueError(
-                f"normalizer: {kind!r:.80} changes text in a way that only its own library can repeat"
+                f"normalizer: {kind!r:.80} changes text in a way that only its own library can reproduce"
             )
         steps += read(step)
     return tuple(steps)
@@ -269,7 +270,7 @@ _NORMALIZERS: Mapping[str, Callable[[Json], list[Step]]] = {
 
 
 def normalizer_of(normalization: Sequence[Step]) -> Json | None:
-    """Return a `normalizer` that does what the steps of a normalization do.
+    """Return a `normalizer` with the steps of a normalization.
 
     >>> normalizer_of([("NFC",)])
     {'type': 'NFC'}

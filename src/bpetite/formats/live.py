@@ -1,6 +1,6 @@
-"""Tokenizers of other libraries as they are in memory, in; a vocabulary out.
+"""Tokenizer objects of other libraries in, a vocabulary out.
 
-They are recognised by the library that their class is from; none of these libraries is imported here.
+They are recognised by the module of their class; none of these libraries is imported here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ def read(tokenizer: Any) -> Imported:
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
     if backend is not None and libraries & {"tokenizers", "transformers"}:
-        return huggingface.parse("the tokenizer", backend.to_str().encode("utf-8"))
+        content = backend.to_str().encode("utf-8")
+        return huggingface.parse("the tokenizer", content).read_from(
+            "huggingface", {"tokenizer.json": content}
+        )
     if "transformers" in libraries:
         raise ValueError(
             f"{type(tokenizer).__name__} holds no tokenizer of the tokenizers library; "

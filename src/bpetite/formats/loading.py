@@ -1,7 +1,7 @@
-"""Whatever holds a tokenizer, a path or an object of another library, in; a vocabulary out: the one door.
+"""A path or an object of another library in, a vocabulary out, for every supported format.
 
-A file is recognised by what it holds, not by its name. In a folder the more specific file is read, and it is
-said which. What cannot be read is refused by its name.
+A file is recognised by its content, not by its name. Of several files in a folder, the most specific one is
+read, and the assumptions say which. Other known formats are refused by name.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse
 from bpetite._internal.lazy import LazyModule
-from bpetite._internal.types import Path
-from bpetite.formats.shared.imported import Imported
+from bpetite._internal.types import Path, SpecialTokens
+from bpetite.formats.shared.imported import Imported, Original
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
 
@@ -38,7 +38,6 @@ else:
     tekken = LazyModule("bpetite.formats.tekken")
     tiktoken = LazyModule("bpetite.formats.tiktoken")
 
-SpecialTokens = Mapping[str, int] | Sequence[str]
 
 FOLDER_FILES = (
     ("bpetite.json",),
@@ -49,11 +48,20 @@ FOLDER_FILES = (
     ("tiktoken.model",),
     ("tokenizer.model",),
 )
-"""What a folder may hold, the more specific first."""
+"""The files that are searched in a folder, the most specific first."""
+
+_MORE_TEMPLATES = "additional_chat_templates"
+_OF_TOKENIZERS = re.compile(
+    r"tokenizer.*\.(?:json|model|txt)|tokenization_.*\.py|tekken\.json|[^/]*\.tiktoken|tiktoken\.model"
+    r"|(?:vocab|encoder|added_tokens|special_tokens_map|normalizer)\.json|(?:merges|vocab)\.txt|vocab\.bpe"
+    rf"|(?:spiece|sentencepiece.*)\.model|chat_template.*|{_MORE_TEMPLATES}/.*"
+)
+"""The names of files that belong to a tokenizer, not to its model."""
 
 _MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
-"""How large a packed file may become: so many bytes, and so many more for each of its own."""
+"""The maximum size of an unpacked file: a number of bytes, and a number for each compressed byte."""
 
+_GGUF = b"GGUF"
 _RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)")
 _RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
 _WORDPIECE = re.compile(rb"\[(?:PAD|UNK|unused0)\]\r?\n")
@@ -62,7 +70,7 @@ _GPT2_LIKE = re.compile(r"(?:GPT2|Roberta|Bart|Longformer|LED|GPTNeo|CodeGen|Ble
 
 @dataclass(frozen=True)
 class Found:
-    """What was found behind a path, or in an object."""
+    """The tokenizer of a path or an object."""
 
     imported: Imported
     kind: str
@@ -75,8 +83,7 @@ class Found:
 def load(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
     """Load a tokenizer.
 
-    A pattern and special tokens are used where the source does not hold them; where it does, they must be
-    the same.
+    A given pattern and special tokens are used if the source lacks them; otherwise they must be the same.
     """
     found = find(source, pattern, special_tokens)
     _check_given(source, found.imported.vocabulary, pattern, special_tokens)
@@ -84,7 +91,7 @@ def load(source: object, pattern: str | None = None, special_tokens: SpecialToke
 
 
 def find(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
-    """Load a tokenizer; a pattern and special tokens are used only where the source does not hold them."""
+    """Load a tokenizer; a given pattern and special tokens are only used if the source lacks them."""
     if not isinstance(source, str | os.PathLike):
         return Found(live.read(source), "object")
     if os.path.isdir(source):
@@ -95,7 +102,7 @@ def find(source: object, pattern: str | None = None, special_tokens: SpecialToke
 def _check_given(
     source: object, vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None
 ) -> None:
-    """Refuse what was given and is not so in the source."""
+    """Refuse a given pattern or special token that the source contradicts."""
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
     if pattern is not None and not is_called(vocabulary.pattern, pattern):
         refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
@@ -109,7 +116,7 @@ def _check_given(
 
 
 def is_called(pattern: str, given: str) -> bool:
-    """Whether a pattern is what was given: by its name, or as any engine reads it."""
+    """Whether a pattern is the given one: by its name, or in the syntax of any engine."""
     given = named_pattern(given)
     if given == pattern:
         return True
@@ -143,6 +150,8 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
         if special_tokens is None and files[0].endswith((".model", ".tiktoken")):
             special_tokens = _configured(folder)[0] or None
         found = _of_file(paths[0], pattern, special_tokens)
+    if found.imported.original is not None:
+        found = replace(found, imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
@@ -150,10 +159,27 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
     return replace(found, imported=imported)
 
 
+def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Imported:
+    """Keep all files of the tokenizer in a folder."""
+    original = cast(Original, imported.original)
+    files = dict(original.files)
+    others = [name for name in sorted(names) if name not in files]
+    if _MORE_TEMPLATES in others and os.path.isdir(os.path.join(folder, _MORE_TEMPLATES)):
+        inner = sorted(os.listdir(os.path.join(folder, _MORE_TEMPLATES)))
+        others += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
+    others = [name for name in others if os.path.isfile(os.path.join(folder, name))]
+    for name in filter(_OF_TOKENIZERS.fullmatch, others):
+        with open(os.path.join(folder, name), "rb") as file:
+            files[name] = file.read()
+    left_behind = tuple(name for name in others if name not in files)
+    kept = replace(original, files=files, is_folder=True, left_behind=left_behind)
+    return replace(imported, original=kept)
+
+
 def _of_two_files(
     folder: Path, vocab: str, merges: str, pattern: str | None, special_tokens: SpecialTokens | None
 ) -> Found:
-    """Read GPT-2's two files; another model's of the same names are refused where that is known."""
+    """Read GPT-2's two files; files of the same names of another model are refused, if that is known."""
     configured, kind = _configured(folder)
     if kind is not None and pattern is None and not _GPT2_LIKE.fullmatch(kind):
         refuse(
@@ -170,7 +196,7 @@ def _of_two_files(
 
 
 def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
-    """The special tokens, and the kind of tokenizer, that a `tokenizer_config.json` tells."""
+    """Return the special tokens and the kind of tokenizer from a `tokenizer_config.json`."""
     path = os.path.join(folder, "tokenizer_config.json")
     if not os.path.isfile(path):
         return {}, None
@@ -193,21 +219,26 @@ def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
 def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
     with open(path, "rb") as file:
         beginning = file.read(1024)
-        if beginning[:1] != b"{" and beginning.startswith(gguf.MAGIC):
+        if beginning.startswith(_GGUF):
             return Found(gguf.read(path, pattern), "gguf", (path,))
-        content = beginning + file.read()
+        content = raw = beginning + file.read()
     if content.startswith(b"\x1f\x8b"):
         content = _unpacked(path, content)
     if _RANKS.match(content):
         imported = tiktoken.parse_published(path, content, pattern, special_tokens)
-        return Found(imported, "tiktoken", (path,))
+        return _kept(imported, "tiktoken", {path: raw})
     if content.startswith(b"#version"):
         return _of_merges(path, pattern, special_tokens)
     if content[:1] != b"{" and sentencepiece.is_model(content):
-        return Found(sentencepiece.parse(path, content), "sentencepiece", (path,))
+        return _kept(sentencepiece.parse(path, content), "sentencepiece", {path: content})
     if content.lstrip()[:1] != b"{":
         _refuse_other(path, content)
     return _of_json(path, content, pattern, special_tokens)
+
+
+def _kept(imported: Imported, kind: str, files: Mapping[Path, bytes]) -> Found:
+    """Keep the files together with the vocabulary."""
+    return Found(imported.read_from(kind, files), kind, tuple(os.fspath(path) for path in files))
 
 
 def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
@@ -217,11 +248,11 @@ def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: Spe
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
-        return Found(huggingface.parse_document(path, content, document), "huggingface", (path,))
+        return _kept(huggingface.parse_document(path, document), "huggingface", {path: content})
     if {"config", "vocab"} <= document.keys():
-        return Found(tekken.parse_document(path, document), "tekken", (path,))
+        return _kept(tekken.parse_document(path, document), "tekken", {path: content})
     if {"bpe_ranks", "pat_str"} <= document.keys():
-        return Found(js_tiktoken.parse_document(path, document), "js-tiktoken", (path,))
+        return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", {path: content})
     if len(document) < 100 or set(map(type, document.values())) != {int}:
         _refuse_document(path, document)
     return _of_vocab(path, pattern, special_tokens)
@@ -265,12 +296,12 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
     if "added_tokens_decoder" in document or "tokenizer_class" in document:
         refuse(path, "it only configures a tokenizer; give the folder that it is in")
     if "pieces" in document or "trainer_spec" in document or "trainerSpec" in document:
-        refuse(path, "a SentencePiece model cannot be read; only byte-level BPE can")
+        refuse(path, "a SentencePiece model as JSON cannot be read; give its .model file")
     raise KeyError(f"{path}: schema_version is missing, and nothing else tells what tokenizer this is")
 
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
-    """Refuse what is not JSON, by its name where it has one."""
+    """Refuse a file that is not JSON; known formats are named."""
     if _WORDPIECE.match(content):
         refuse(path, "a WordPiece vocabulary cannot be read; only byte-level BPE can")
     if _RWKV.match(content):
@@ -278,4 +309,4 @@ def _refuse_other(path: str, content: bytes) -> NoReturn:
     if content.startswith((b'"bpe_simple_vocab', b'"#version')):
         refuse(path, "a CLIP vocabulary cannot be read; only byte-level BPE can")
     parse_object(path, content, "an artifact")  # says what is wrong
-    refuse(path, "not an artifact, nor anything else that holds a tokenizer and can be read")
+    refuse(path, "not an artifact, nor a tokenizer in any other supported format")

@@ -1,6 +1,6 @@
-"""What a format cannot hold of a tokenizer, in sentences for a person.
+"""Sentences about the parts of a tokenizer that a format cannot hold.
 
-Where that would change ids (normalization, how special tokens are looked for), nothing is said here: writing
+Parts that change ids (normalization, flags of special tokens) are not mentioned here: without them, writing
 is refused.
 """
 
@@ -8,34 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from bpetite._internal.json import parse_object
-from bpetite.formats import huggingface
+from bpetite.formats.shared.imported import Original
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 _MOST_NAMED = 3
 
-_BESIDE_IDS = {
-    "post_processor": "the template that puts tokens around a text",
-    "truncation": "how texts are truncated",
-    "padding": "how texts are padded",
-}
 
+def losses(
+    vocabulary: Vocabulary, original: Original | None, kind: str, *, to_folder: bool = False
+) -> list[str]:
+    """Return what a format (`bpetite`, `tiktoken`, `huggingface`, `gpt2`) cannot hold of a tokenizer.
 
-def losses(vocabulary: Vocabulary, tokenizer_json: bytes | None, kind: str) -> list[str]:
-    """Say what is lost if a tokenizer is written as a format (`bpetite`, `tiktoken`, `huggingface`, `gpt2`).
-
-    `tokenizer_json` is the content of the file that it was read from, if it was.
+    `original` are the files that it was read from; they are written again if they have this format.
 
     >>> ones = {byte: bytes([byte]) for byte in range(256)}
     >>> losses(Vocabulary(ones, [], {"<|x|>": 256}), None, "gpt2")
     ['the files do not say which tokens are special; name them when you load the files']
     """
-    if tokenizer_json is None:
+    if original is None:
         return list(_of_vocabulary(vocabulary, kind))
-    if kind == "huggingface":  # It is written back to the byte.
-        return []
-    return [*_of_vocabulary(vocabulary, kind), *_of_document(tokenizer_json)]
+    if kind == original.kind:
+        return list(_of_files(original, to_folder=to_folder))
+    extras = [f"lost: {what}" for what in original.extras]
+    return [*_of_vocabulary(vocabulary, kind), *extras, *_of_files(original, to_folder=False)]
 
 
 def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
@@ -56,9 +52,11 @@ def _of_vocabulary(vocabulary: Vocabulary, kind: str) -> Iterator[str]:
         yield "lost: that decoding leaves out the space that a text begins with"
 
 
-def _of_document(content: bytes) -> list[str]:
-    document = parse_object("the tokenizer.json", content, "a tokenizer.json")
-    return [f"lost: {_BESIDE_IDS[key]}" for key in huggingface.left_out(document)]
+def _of_files(original: Original, *, to_folder: bool) -> Iterator[str]:
+    if original.companions and not to_folder:
+        yield f"left behind: the other files of the tokenizer's folder, {_some(original.companions)}"
+    if original.left_behind and to_folder:
+        yield f"left behind, as they are not the tokenizer's: {_some(original.left_behind)}"
 
 
 def _some(texts: Collection[str]) -> str:

@@ -1,16 +1,17 @@
 """SentencePiece's `.model` of type BPE with byte fallback: its protobuf message in, a vocabulary out.
 
-Of the message only what decides ids is read: pieces with their scores and kinds, and how text is normalized.
+Only the parts that decide ids are read: pieces with their scores and kinds, and the normalization.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
+import re
 import struct
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import add, eq, itemgetter
 
 from bpetite._internal.json import refuse
 from bpetite._internal.normalizers import Step
@@ -20,22 +21,25 @@ from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pi
 from bpetite.vocabulary import MARK
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
+_APART = frozenset([_UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE])
 _KINDS = {1: "Unigram", 3: "words", 4: "characters"}
 _BPE = 2
 
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 """The fields of the message that are read."""
 
-_SCORE, _KIND = 0x15, b"\x18"
-"""How the score and the kind of a piece begin."""
+_TEXT, _SCORE, _KIND = 0x0A, 0x15, 0x18
+"""How the text, the score and the kind of a piece begin; a piece itself begins as its text does."""
 
-_FLOAT = struct.Struct("<f")
-_LONGEST_RUN = 32
+_LONGEST_RUN, _MOST_RUNS = 32, 16
+_BETWEEN = "\ud801"
+"""What stands between texts: half a surrogate pair is in none."""
+
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
 
 def is_model(content: bytes) -> bool:
-    """Whether a file begins with a piece, as these files do."""
+    """Whether a file begins with a piece, as such files do."""
     if content[:1] != b"\n" or len(content) < 4:
         return False
     return b"<unk>" in content[:4096] or MARK.encode("utf-8") in content[:4096]
@@ -43,12 +47,12 @@ def is_model(content: bytes) -> bool:
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read a file's content; errors name `path`."""
-    pieces: list[tuple[str, float, int]] = []
+    pieces, end = _leading_pieces(path, content)
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
-    for field, value in _fields(path, content):
+    for field, value in _fields(path, content, end):
         if field == _PIECE and isinstance(value, bytes):
-            pieces.append(_piece(path, len(pieces), value))
+            pieces.add(*_piece(path, len(pieces.texts), value))
         elif field == _TRAINER and isinstance(value, bytes):
             trainer = dict(_fields(path, value))
         elif field == _NORMALIZER and isinstance(value, bytes):
@@ -60,32 +64,54 @@ def parse(path: Path, content: bytes) -> Imported:
             f"a SentencePiece model of {_KINDS.get(_number(kind), 'no known kind')}; only BPE can be read",
         )
     _check_normalizer(path, trainer, normalizer)
-    return of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)))
+    imported = of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)))
+    return replace(imported, extras=("the scores of pieces, but not their order", "the settings of training"))
 
 
-def of_pieces(path: Path, pieces: list[tuple[str, float, int]], *, puts_space: bool) -> Imported:
-    """Make a vocabulary of pieces: texts with their scores and kinds, in the order of ids."""
-    ids: dict[str, int] = {}
+@dataclass(frozen=True)
+class Listed:
+    """The pieces of a file in the order of their ids."""
+
+    texts: list[str]
+    scores: list[float]
+    kinds: list[int]
+
+    def add(self, text: str, score: float, kind: int) -> None:
+        """Add a piece.
+
+        >>> listed = Listed([], [], [])
+        >>> listed.add("the", -1.0, 1)
+        >>> listed.texts
+        ['the']
+        """
+        self.texts.append(text)
+        self.scores.append(score)
+        self.kinds.append(kind)
+
+
+def of_pieces(path: Path, pieces: Listed, *, puts_space: bool) -> Imported:
+    """Make a vocabulary of pieces (text, score and kind), in the order of ids."""
+    ids = dict(zip(pieces.texts, range(len(pieces.texts)), strict=True))
+    _check_pieces(path, pieces, ids)
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}
-    for token_id, (spelled, _, kind) in enumerate(pieces):
-        # What the user defined is looked for where spaces are spaces again.
-        text = spelled.replace(MARK, " ") if kind == _USER_DEFINED else spelled
-        byte = byte_of_name(text) if kind == _BYTE else None
-        if kind == _BYTE and byte is None:
-            refuse(path, f"piece {token_id}: {text!r:.80} is not the name of a byte")
-        taken = byte in byte_ids if byte is not None else text in ids or text in special_tokens
-        if taken or not text:
-            refuse(path, f"piece {token_id}: {text!r:.80} " + ("appears twice" if taken else "is empty"))
-        if kind == _UNUSED:
-            refuse(path, f"piece {token_id}: {text!r:.80} is marked as unused, which cannot be repeated here")
-        if byte is not None:
+    user_defined: list[str] = []
+    for token_id in [token_id for token_id, kind in enumerate(pieces.kinds) if kind in _APART]:
+        text, kind = pieces.texts[token_id], pieces.kinds[token_id]
+        del ids[text]
+        if kind == _BYTE:
+            byte = byte_of_name(text)
+            if byte is None:
+                refuse(path, f"piece {token_id}: {text!r:.80} is not the name of a byte")
             byte_ids[byte] = token_id
-        elif kind in (_UNKNOWN, _CONTROL, _USER_DEFINED):
-            special_tokens[text] = token_id
-        else:
-            ids[text] = token_id
-    user_defined = [text.replace(MARK, " ") for text, _, kind in pieces if kind == _USER_DEFINED]
+            continue
+        if kind == _USER_DEFINED:
+            # User-defined pieces are searched in the original text, with plain spaces.
+            text = text.replace(MARK, " ")
+            user_defined.append(text)
+        if text in special_tokens:
+            refuse(path, f"piece {token_id}: {text!r:.80} appears twice")
+        special_tokens[text] = token_id
     in_order = _in_order_of_scores(path, pieces)
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
     vocabulary = vocabulary_of_pieces(
@@ -108,54 +134,86 @@ def of_pieces(path: Path, pieces: list[tuple[str, float, int]], *, puts_space: b
     )
 
 
-def _in_order_of_scores(path: Path, pieces: list[tuple[str, float, int]]) -> list[str]:
-    """The pieces of several characters in the order of their ranks: the highest score first.
+def _check_pieces(path: Path, pieces: Listed, ids: Mapping[str, int]) -> None:
+    """Refuse pieces that are empty, appear twice or are of a kind that cannot be repeated."""
+    if "" in ids:
+        refuse(path, f"piece {ids['']}: '' is empty")
+    if len(ids) < len(pieces.texts):
+        place, text = next(item for item in enumerate(pieces.texts) if ids[item[1]] != item[0])
+        refuse(path, f"piece {ids[text]}: {text!r:.80} appears twice, at {place} first")
+    if _UNUSED in pieces.kinds:
+        place = pieces.kinds.index(_UNUSED)
+        text = pieces.texts[place]
+        refuse(path, f"piece {place}: {text!r:.80} is marked as unused, which is not supported")
 
-    Of merges of equal scores sentencepiece takes the leftmost, which no ranks say. The models of Llama and
-    Mistral have such scores for runs of spaces: there, ranks are looked for that come to the same.
+
+def _in_order_of_scores(path: Path, pieces: Listed) -> list[str]:
+    """Return the pieces of several characters in the order of ranks: the highest score first.
+
+    Of merges with equal scores sentencepiece applies the leftmost, which ranks cannot express. The models of
+    Llama and Mistral have equal scores for runs of spaces: for these, ranks with the same result are
+    searched.
     """
-    by_score: defaultdict[float, list[str]] = defaultdict(list)
-    for text, score, kind in pieces:
-        if kind == _NORMAL and len(text) > 1:
-            if math.isnan(score):
-                refuse(path, f"the score of {text!r:.80} is not a number")
-            by_score[-score].append(text)
-    in_order: list[str] = []
-    for _, texts in sorted(by_score.items()):
-        if len(texts) > 1:
-            texts.sort(key=len, reverse=True)
-            run = texts[0][0] * 2
-            others = (text for text, _, kind in pieces if kind == _NORMAL and text not in texts)
-            if (
-                any(set(text) != {run[0]} for text in texts)
-                or any(run in text for text in others)
-                or not _same_by_lengths(set(map(len, texts)))
-            ):
-                refuse(path, f"pieces {texts[0]!r:.80} and {texts[1]!r:.80} have the same score")
-        in_order += texts
-    return in_order
+    scored = zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)
+    ranked = [(-score, text) for text, score, kind in scored if kind == _NORMAL and len(text) > 1]
+    if unordered := [text for score, text in ranked if math.isnan(score)]:
+        refuse(path, f"the score of {unordered[0]!r:.80} is not a number")
+    ranked.sort(key=itemgetter(0))
+    scores = [score for score, _ in ranked]
+    texts = [text for _, text in ranked]
+    if any(map(eq, scores, scores[1:])):
+        _order_equal(path, pieces, scores, texts)
+    return texts
+
+
+def _order_equal(path: Path, pieces: Listed, scores: list[float], texts: list[str]) -> None:
+    """Order the texts of equal scores, which must be runs of one character that stands twice in no other."""
+    groups: list[tuple[int, int]] = []
+    start = 0
+    for _, group in groupby(scores):
+        end = start + len(list(group))
+        if end - start > 1:
+            groups.append((start, end))
+        start = end
+    equal = set().union(*(texts[start:end] for start, end in groups))
+    normal = (text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind == _NORMAL)
+    others = _BETWEEN.join(text for text in normal if text not in equal)
+    doubled = set(re.findall(r"(.)\1", others, re.DOTALL))
+    for start, end in groups:
+        texts[start:end] = runs = sorted(texts[start:end], key=len, reverse=True)
+        one = runs[0][0]
+        if (
+            len(groups) > _MOST_RUNS
+            or set("".join(runs)) != {one}
+            or one in doubled
+            or not _same_by_lengths(set(map(len, runs)))
+        ):
+            refuse(path, f"pieces {runs[0]!r:.80} and {runs[1]!r:.80} have the same score")
+        doubled.add(one)
 
 
 def _same_by_lengths(lengths: Collection[int]) -> bool:
-    """Whether runs of one character merge alike, leftmost first or longest first, up to lengths of these."""
+    """Whether runs of one character merge alike, leftmost first or longest first, up to certain lengths."""
     longest = max(lengths)
     return longest <= _LONGEST_RUN and all(
-        _merged_run(count, lengths, lambda merged: 0) == _merged_run(count, lengths, lambda merged: -merged)
+        _merged_run(count, lengths, longest_first=False) == _merged_run(count, lengths, longest_first=True)
         for count in range(2, 4 * longest)
     )
 
 
-def _merged_run(count: int, lengths: Collection[int], rank: Callable[[int], int]) -> list[int]:
-    """The lengths of what a run of `count` characters is merged to."""
+def _merged_run(count: int, lengths: Collection[int], *, longest_first: bool) -> list[int]:
+    """Return the lengths of the pieces of a run of `count` characters."""
     parts = [1] * count
-    while found := [
-        (rank(left + right), place)
-        for place, (left, right) in enumerate(pairwise(parts))
-        if left + right in lengths
-    ]:
-        _, place = min(found)
-        parts[place : place + 2] = [parts[place] + parts[place + 1]]
-    return parts
+    while True:
+        place, most = 0, 0
+        for left, pair in enumerate(map(add, parts, parts[1:])):
+            if pair > most and pair in lengths:
+                place, most = left, pair
+                if not longest_first:
+                    break
+        if not most:
+            return parts
+        parts[place : place + 2] = [most]
 
 
 def _check_normalizer(
@@ -166,27 +224,59 @@ def _check_normalizer(
         named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
         refuse(
             path,
-            f"its normalization ({named!r:.40}) changes text in a way that only sentencepiece can repeat",
+            f"its normalization ({named!r:.40}) changes text in a way that only sentencepiece can reproduce",
         )
     if normalizer.get(4, 1):
-        refuse(path, "it removes white space (remove_extra_whitespaces), so that no text comes back")
+        refuse(path, "it removes white space (remove_extra_whitespaces), so texts cannot be restored")
     if not normalizer.get(5, 1):
-        refuse(path, "it does not spell spaces as U+2581 (escape_whitespaces is off), which cannot be read")
+        refuse(
+            path, "it does not replace spaces by U+2581 (escape_whitespaces is off), which is not supported"
+        )
     if trainer.get(24):
-        refuse(path, "it puts the space behind a text (treat_whitespace_as_suffix), which cannot be read")
+        refuse(path, "it puts the space after a text (treat_whitespace_as_suffix), which is not supported")
 
 
 # The message ---------------------------------------------------------------------------------------------
 
 
+def _leading_pieces(path: Path, content: bytes) -> tuple[Listed, int]:
+    """The pieces that a file begins with, as long as they are written as sentencepiece writes short ones;
+    and where they end.
+
+    Such a piece is a text, a score, and a kind other than normal, each with a byte that says what it is.
+    """
+    texts: list[bytes] = []
+    scores: list[bytes] = []
+    kinds: list[int] = []
+    at, end = 0, len(content)
+    while at + 4 < end and content[at] == _TEXT and content[at + 2] == _TEXT:
+        size, length = content[at + 1], content[at + 3]
+        score = at + 4 + length
+        after = at + 2 + size
+        if size > 0x7F or after > end or after < score + 5 or content[score] != _SCORE:
+            break
+        if after == score + 5:
+            kinds.append(_NORMAL)
+        elif after == score + 7 and content[score + 5] == _KIND and content[score + 6] < 0x80:
+            kinds.append(content[score + 6])
+        else:
+            break
+        texts.append(content[at + 4 : score])
+        scores.append(content[score + 1 : score + 5])
+        at = after
+    try:
+        decoded = [text.decode("utf-8") for text in texts]
+    except UnicodeDecodeError:
+        return Listed([], [], []), 0  # Reading piece by piece tells which it is.
+    return Listed(decoded, [*_floats(b"".join(scores))], kinds), at
+
+
+def _floats(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 4}f", packed)
+
+
 def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
-    """The text, score and kind of a piece."""
-    # As sentencepiece writes it: a short text, a score, and a kind other than normal.
-    rest = message[2 + message[1] :] if message[:1] == b"\n" and message[1:2] < b"\x80" else b""
-    if len(rest) in (5, 7) and rest[0] == _SCORE and rest[5:6] in (b"", _KIND) and rest[6:] < b"\x80":
-        with contextlib.suppress(UnicodeDecodeError):
-            short = message[2 : 2 + message[1]].decode("utf-8")
-            return short, _FLOAT.unpack_from(rest, 1)[0], rest[6] if len(rest) == 7 else _NORMAL
+    """Return the text, score and kind of a piece."""
     found = dict(_fields(path, message))
     text, score, kind = found.get(1, b""), found.get(2, b"\0\0\0\0"), found.get(3, _NORMAL)
     if (
@@ -197,14 +287,14 @@ def _piece(path: Path, place: int, message: bytes) -> tuple[str, float, int]:
     ):
         refuse(path, f"piece {place} is not a text with a score and a kind")
     try:
-        return text.decode("utf-8"), _FLOAT.unpack(score)[0], kind
+        return text.decode("utf-8"), _floats(score)[0], kind
     except UnicodeDecodeError as error:
         refuse(path, f"piece {place}: not valid UTF-8 at byte {error.start}")
 
 
-def _fields(path: Path, message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message: their numbers with integers, or with bytes."""
-    at, end = 0, len(message)
+def _fields(path: Path, message: bytes, at: int = 0) -> Iterator[tuple[int, int | bytes]]:
+    """Yield the fields of a message from a place on: their numbers with integers, or with bytes."""
+    end = len(message)
     while at < end:
         key, at = _varint(path, message, at)
         kind = key & 7
@@ -225,7 +315,7 @@ def _fields(path: Path, message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def _varint(path: Path, message: bytes, at: int) -> tuple[int, int]:
-    """Read a number from a place on; return it, and where it ends."""
+    """Read the number at a place; return it and its end."""
     value = 0
     for place, byte in enumerate(message[at : at + 10]):
         value |= (byte & 0x7F) << 7 * place

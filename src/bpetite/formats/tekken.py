@@ -1,11 +1,12 @@
 """Mistral's `tekken.json`: ranks, a pattern and special tokens in, a vocabulary out.
 
 A token's id is its rank plus the number of special tokens, which come first. The file lists more ranks than
-the vocabulary has; those past its size belong to nothing.
+the vocabulary has; the surplus is unused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from bpetite._internal.json import Json, refuse, type_name
@@ -49,7 +50,17 @@ def parse_document(path: Path, document: Json) -> Imported:
             *([] if document.get("special_tokens") else ["special tokens have the names of Mistral's v3"]),
             UNICODE_ASSUMPTION,
         ],
+        tuple(_extras(document, len(vocab) - size)),
     )
+
+
+def _extras(document: Json, unused: int) -> Iterator[str]:
+    if unused:
+        yield f"ranks beyond the size of the vocabulary: {unused}"
+    if document.get("special_tokens"):
+        yield "which special tokens are control tokens"
+    for key in sorted(document.keys() - {"config", "vocab", "special_tokens"}):
+        yield f"the settings called {key!r:.40}"
 
 
 def _number(path: Path, config: Json, key: str, most: int) -> int:
@@ -60,7 +71,7 @@ def _number(path: Path, config: Json, key: str, most: int) -> int:
 
 
 def _tokens(path: Path, entries: list[Any]) -> list[bytes]:
-    """The bytes of every rank."""
+    """Return the bytes of every rank."""
     try:
         spelled = "\n".join([entry["token_bytes"] for entry in entries]).encode("ascii").split(b"\n")
         tokens = from_base64_lines(spelled)
@@ -84,7 +95,7 @@ def _token(path: Path, rank: int, value: Any) -> bytes:
 
 
 def _special_tokens(path: Path, listed: Any, count: int) -> dict[str, int]:
-    """The ids of special tokens; those that the file does not name are called as mistral_common does."""
+    """Return the ids of special tokens; those without a name in the file get the names of mistral_common."""
     names: dict[int, str] = {}
     if listed is None:
         names = dict(enumerate(_UNNAMED[:count]))

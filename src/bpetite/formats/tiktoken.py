@@ -1,16 +1,15 @@
-"""tiktoken's files, a line of base64, a space and a rank for each token: lines in, a vocabulary out, and
-back.
+"""tiktoken's files, with a line of base64, a space and a rank for each token, in; a vocabulary out, and back.
 
-The file holds no merges, only ranks: any two neighbours merge whose bytes together are a token, the lowest
-rank first, and a pretoken that is a token is never merged at all. The merges that this amounts to are
-recovered exactly, whatever the order of ranks. It holds neither the pattern nor the special tokens, so these
-must be given.
+The file has no merges, only ranks: two neighbours merge if their joined bytes are a token, the lowest rank
+first, and a pretoken that is a token is not merged at all. The equivalent merges are recovered exactly, for
+any order of ranks. The file has neither the pattern nor the special tokens, so these must be given.
 """
 
 from __future__ import annotations
 
 import binascii
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,19 +20,17 @@ from numpy.typing import NDArray
 
 from bpetite._engine import base64_lines, read_pattern, recover_merges, same_pattern
 from bpetite._internal.json import refuse
-from bpetite._internal.types import Path
+from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes
 from bpetite.formats.shared.published import PUBLISHED
-from bpetite.patterns import COVERING, PATTERNS, named_pattern
+from bpetite.patterns import COVERING, PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
-
-SpecialTokens = Mapping[str, int] | Sequence[str]
 
 _NEVER = -1
 _EMPTY = b"="
@@ -49,13 +46,15 @@ def read(
     refused if `whole_pretoken_first` is False.
     """
     with open(path, "rb") as file:
-        return parse(path, file.read(), pattern, special_tokens, whole_pretoken_first)
+        content = file.read()
+    imported = parse(path, content, pattern, special_tokens, whole_pretoken_first)
+    return imported.read_from("tiktoken", {path: content})
 
 
 def parse_published(
     path: Path, content: bytes, pattern: str | None = None, special_tokens: SpecialTokens | None = None
 ) -> Imported:
-    """Read a file's content; what is not given is that of the published file that it is, if it is one."""
+    """Read a file's content; for a known published file, the pattern and special tokens need not be given."""
     published = PUBLISHED.get(hashlib.sha256(content).hexdigest())
     if pattern is None and published is None:
         refuse(path, "a file of ranks does not hold its pattern; give it (pattern=, or --pattern)")
@@ -137,7 +136,7 @@ class Ranks:
 
     @property
     def lengths(self) -> NDArray[np.uint64]:
-        """How many bytes each token has."""
+        """Return the length of each token in bytes."""
         return np.diff(self.ends, prepend=np.uint64(0))
 
     def of_one_byte(self) -> dict[int, bytes]:
@@ -169,7 +168,7 @@ def _ranks(path: Path, content: bytes) -> Ranks:
 
 
 def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
-    """Return the bytes that each word spells in base64, or None if one is not spelled in its canonical way.
+    """Decode words of base64; None if one is not in canonical form.
 
     >>> from_base64_lines([b"YWI=", b"="]), from_base64_lines([b"YWJ="])
     ([b'ab', b''], None)
@@ -181,10 +180,10 @@ def from_base64_lines(spelled: Sequence[bytes]) -> list[bytes] | None:
 
 def _tokens_by_line(path: Path, content: bytes) -> dict[int, bytes]:
     tokens: dict[int, bytes] = {}
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line:
+    for number, line in enumerate(io.BytesIO(content), 1):  # which holds one line at a time
+        if line == b"\n":
             continue
-        spelled, _, written = line.rstrip(b"\r").partition(b" ")
+        spelled, _, written = line.removesuffix(b"\n").rstrip(b"\r").partition(b" ")
         try:
             token = binascii.a2b_base64(spelled)
         except binascii.Error:
@@ -201,7 +200,7 @@ def _tokens_by_line(path: Path, content: bytes) -> dict[int, bytes]:
 
 
 def from_base64(spelled: str) -> bytes | None:
-    """Return the bytes that base64 spells in its one canonical way, or None.
+    """Decode canonical base64; None if it is not.
 
     >>> from_base64("YWI="), from_base64("YWJ=")
     (b'ab', None)
@@ -222,7 +221,7 @@ def check_distinct(path: Path, tokens: Mapping[int, bytes]) -> None:
 
 
 def check_bytes(path: Path, ranks: Ranks) -> None:
-    """Refuse tokens among which a byte is missing that texts have."""
+    """Refuse tokens without a byte that texts may have."""
     ones = set(ranks.of_one_byte().values())
     missing = [byte for byte in IN_TEXTS if bytes([byte]) not in ones]
     if missing:
@@ -240,8 +239,7 @@ def _special_ids(special_tokens: SpecialTokens, ranks: Ranks) -> dict[str, int]:
 
 
 def _recovered(ranks: Ranks) -> tuple[Arrays, list[int]]:
-    """Return tokens (but empty ones) with the merges that ranks amount to, and the ids of those that none
-    makes."""
+    """Return the non-empty tokens with the merges that ranks imply, and the ids that no merge makes."""
     is_there = ranks.lengths > 0
     ids, lengths, ends = ranks.ids[is_there], ranks.lengths[is_there], ranks.ends[is_there]
     parents = recover_merges(ranks.joined, ends)
@@ -254,7 +252,7 @@ def _recovered(ranks: Ranks) -> tuple[Arrays, list[int]]:
 
 
 def to_bytes(vocabulary: Vocabulary) -> bytes:
-    """Return the file of a vocabulary; one whose ids do not give its merges back is refused."""
+    """Return the file of a vocabulary; one whose merges do not follow from its ids is refused."""
     check_expressible(vocabulary)
     tokens = {**vocabulary.tokens, **vocabulary.decode_only}
     return b"".join(
@@ -269,6 +267,8 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     instead = "to_huggingface, which keeps merges and ids apart, can hold it"
     if vocabulary.normalization is not None:
         raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
+    if pattern_steps(vocabulary.pattern) != [vocabulary.pattern]:
+        raise ValueError(f"tiktoken cuts text by one pattern, not by several in turn; {instead}")
     for text, flags in vocabulary.token_flags.items():
         raise ValueError(
             f"tiktoken has no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"
@@ -284,8 +284,7 @@ def check_expressible(vocabulary: Vocabulary) -> None:
             f"no merge makes token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}), "
             f"but tiktoken would give it to a whole pretoken; {instead}"
         )
-    # A merge that ranks do not give back never happens: its token always comes about in another way, or
-    # never.
+    # A merge that does not follow from ranks is never applied: its token is made otherwise, or never.
     expected = set(merges)
     kept = [pair for pair in vocabulary.merges if pair in expected]
     if kept != merges:
@@ -321,7 +320,7 @@ def peer_encoding(vocabulary: Vocabulary, name: str, encode: Encodes) -> Tiktoke
 
 
 def as_tiktoken_reads(pattern: str) -> str:
-    """Return the pattern that a name, or something written for tiktoken's engine, is.
+    """Return the pattern of a name, or translate one from the syntax of tiktoken's engine.
 
     >>> as_tiktoken_reads("whitespace"), as_tiktoken_reads("[[:alpha:]]+")
     ('\\\\S+|\\\\s+', '[A-Za-z]+')
@@ -331,21 +330,21 @@ def as_tiktoken_reads(pattern: str) -> str:
 
 
 def _check_means_the_same(pattern: str) -> None:
-    """Refuse a pattern of both our syntax and tiktoken's that is another one there: either may be meant."""
+    """Refuse a pattern that is valid in our syntax and in tiktoken's, with different meanings."""
     read = as_tiktoken_reads(pattern)
     try:
         is_same = same_pattern(read, pattern)
-    except ValueError:  # It is not of our syntax.
+    except ValueError:  # It is not valid in our syntax.
         return
     if not is_same:
         raise ValueError(
-            f"pattern {pattern!r:.200} is another here than in tiktoken, where it means {read!r:.200}; "
-            r"write it so that both read the same: (?![\s\S]) for $, [A-Za-z] for [[:alpha:]]"
+            f"pattern {pattern!r:.200} has another meaning in tiktoken, where it is read as {read!r:.200}; "
+            r"write it so that both read it alike: (?![\s\S]) for $, [A-Za-z] for [[:alpha:]]"
         )
 
 
 def covering_pattern(pattern: str) -> str:
-    """Return the pattern with what it does not match as a match of its own: tiktoken drops such text.
+    """Return the pattern with an alternative for unmatched text, which tiktoken would drop.
 
     >>> covering_pattern("a+")
     '(?:a+)|(?:(?!a+)(?s:.))+'

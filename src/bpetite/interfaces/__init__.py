@@ -1,1 +1,1 @@
-"""The interfaces of other libraries, on our vocabularies."""
+"""The interfaces of other libraries for our vocabularies."""

@@ -1,8 +1,7 @@
-"""The interface of `tokenizers.Tokenizer` on our engine: one of theirs in, a faster one out.
+"""A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
-It holds the real one, which keeps every setting. Texts, pairs of them and lists of words are encoded here,
-with templates, truncation and padding, and ids are decoded here. What the engine does not do, the real one
-does.
+It contains the real one, which keeps all settings. Texts, pairs and lists of words are encoded by the engine,
+with templates, truncation and padding, and ids are decoded by it. For everything else the real one is called.
 """
 
 from __future__ import annotations
@@ -19,68 +18,68 @@ from bpetite.interfaces.huggingface_processing import Padding, Truncation
 from bpetite.interfaces.huggingface_settings import ReadModel, Settings, state_of
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
-"""What `TOKENIZERS_PARALLELISM` may be so that one thread does all."""
+"""The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
 
 _PARTS = {"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"}
-"""What a tokenizer is made of: objects that may be changed by themselves."""
+"""The parts of a tokenizer: objects that can be changed separately."""
 
 
 class HuggingFaceTokenizer:
-    """A `tokenizers.Tokenizer` whose texts are encoded and ids decoded by bpetite's engine.
+    """A `tokenizers.Tokenizer` that encodes and decodes by bpetite's engine.
 
-    It has every method and property of the real one, and gives what that gives.
+    It has all methods and properties of the real one, and returns the same.
     """
 
     def __init__(self, real: Any) -> None:
         """Take a `tokenizers.Tokenizer`, and keep a copy; one that is not byte-level BPE is refused."""
-        self._hold(copy.deepcopy(real))
+        import tokenizers
 
-    def _hold(self, real: Any) -> None:
+        content = real.to_str()
+        self._hold(tokenizers.Tokenizer.from_str(content), content)
+
+    def _hold(self, real: Any, content: str) -> None:
         self._real = real
-        self._model: ReadModel | None = ReadModel.of(real)
+        self._model: ReadModel | None = ReadModel.of(real, content)
         self._settings: Settings | None = None
         self._lent: list[tuple[str, Any, object]] = []
 
-    @property  # type: ignore[misc]  # it is only asked for
+    @property  # type: ignore[misc]  # read-only
     def __class__(self) -> Any:
-        """That of `tokenizers`, for whoever asks whether this is one."""
+        """The class of `tokenizers`, for `isinstance`."""
         import tokenizers
 
         return tokenizers.Tokenizer
 
     @classmethod
-    def _of(cls, real: Any) -> HuggingFaceTokenizer:
-        made = object.__new__(cls)
-        made._hold(real)
-        return made
-
-    @classmethod
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
-        """Make the tokenizer of a `tokenizer.json`."""
+        """Make a tokenizer from the text of a `tokenizer.json`."""
         import tokenizers
 
-        return cls._of(tokenizers.Tokenizer.from_str(json))
+        made = object.__new__(cls)
+        real = tokenizers.Tokenizer.from_str(json)
+        try:
+            made._hold(real, json)
+        except (KeyError, TypeError, ValueError):
+            made._hold(real, real.to_str())  # as tokenizers understood it
+        return made
 
     @classmethod
     def from_file(cls, path: str) -> HuggingFaceTokenizer:
         """Read a `tokenizer.json`."""
-        import tokenizers
-
-        return cls._of(tokenizers.Tokenizer.from_file(path))
+        with open(path, encoding="utf-8") as file:
+            return cls.from_str(file.read())
 
     @classmethod
     def from_buffer(cls, buffer: bytes) -> HuggingFaceTokenizer:
-        """Make the tokenizer of the bytes of a `tokenizer.json`."""
-        import tokenizers
-
-        return cls._of(tokenizers.Tokenizer.from_buffer(buffer))
+        """Make a tokenizer from the bytes of a `tokenizer.json`."""
+        return cls.from_str(bytes(buffer).decode("utf-8"))
 
     @classmethod
     def from_pretrained(cls, identifier: str, *args: Any, **kwargs: Any) -> HuggingFaceTokenizer:
         """Load a tokenizer from the Hugging Face Hub."""
         import tokenizers
 
-        return cls._of(tokenizers.Tokenizer.from_pretrained(identifier, *args, **kwargs))
+        return cls(tokenizers.Tokenizer.from_pretrained(identifier, *args, **kwargs))
 
     # Encoding ----------------------------------------------------------------------------------------
 
@@ -106,7 +105,7 @@ class HuggingFaceTokenizer:
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Any]:
-        """Encode texts, or pairs of them, to ids alone: nothing is told of where tokens stand."""
+        """Encode texts, or pairs of them, without the places of tokens."""
         given = _sequences(input, is_pretokenized)
         encodings = self._encode(given, is_pretokenized, add_special_tokens, bare=True)
         if encodings is not None:
@@ -120,7 +119,7 @@ class HuggingFaceTokenizer:
         add_special_tokens: bool,
         bare: bool = False,
     ) -> list[Encoding] | None:
-        """Encode texts or pairs, unless only the real tokenizer can do what is asked for."""
+        """Encode texts or pairs, or return None if only the real tokenizer can."""
         settings = self._now()
         if not given or settings is None or settings.processing is None:
             return None
@@ -135,7 +134,7 @@ class HuggingFaceTokenizer:
                 for sequences in made
             ]
         except ValueError:
-            return None  # It is for the real one to say what is wrong, or to leave out what it does not know.
+            return None  # The real one raises the error, or ignores unknown ids.
         if settings.padding is not None:
             settings.padding.fill_up(encodings)
         return encodings
@@ -143,7 +142,7 @@ class HuggingFaceTokenizer:
     def _tokens(
         self, given: Sequence[tuple[Any, ...]], is_pretokenized: bool, settings: Settings
     ) -> Sequence[Sequence[TextTokens]] | None:
-        """The tokens of each text of each pair, or None where something is no text."""
+        """Return the tokens of each text of each pair, or None if an item is not text."""
         if not is_pretokenized and len(given) == len(given[0]) == 1:
             text = given[0][0]
             return [settings.tokens_of([text])] if isinstance(text, str) else None
@@ -167,7 +166,7 @@ class HuggingFaceTokenizer:
         return [[next(rest) for _ in pair] for pair in given]
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
-        """Truncate, put special tokens around and fill up, as encoding does."""
+        """Truncate, add special tokens and pad, as encoding does."""
         given = [
             part if part is None or type(part) is not Encoding else part.__reduce_ex__(2)
             for part in (encoding, pair)
@@ -190,7 +189,7 @@ class HuggingFaceTokenizer:
     async def async_encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Any]:
-        """Encode texts, or pairs of them, to ids alone, in other threads."""
+        """Encode texts, or pairs of them, without the places of tokens, in other threads."""
         return await asyncio.to_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
 
     # Decoding ----------------------------------------------------------------------------------------
@@ -214,7 +213,7 @@ class HuggingFaceTokenizer:
     # Settings ----------------------------------------------------------------------------------------
 
     def _now(self) -> Settings | None:
-        """The settings as they are, or None where only the real tokenizer can do what they ask for."""
+        """Return the current settings, or None if only the real tokenizer can follow them."""
         if self._lent:
             self._look_after_lent()
         if self._settings is None and self._model is not None:
@@ -222,14 +221,14 @@ class HuggingFaceTokenizer:
         return self._settings
 
     def _lend(self, name: str) -> Any:
-        """Hand out a part of the tokenizer, which may be changed as long as somebody has it."""
+        """Return a part of the tokenizer, which the caller may change as long as it has a reference."""
         part = getattr(self._real, name)
         if part is not None:
             self._lent.append((name, part, state_of(part)))
         return part
 
     def _look_after_lent(self) -> None:
-        """See whether parts were changed that were handed out, and forget those that nobody has any more."""
+        """Check whether parts in the hands of callers were changed, and forget those without references."""
         for name, part, before in self._lent:
             if state_of(part) != before:
                 self._changed(name)
@@ -242,7 +241,7 @@ class HuggingFaceTokenizer:
         ]
 
     def _changed(self, name: str) -> None:
-        """Make anew what depends on a part or setting."""
+        """Recompute what depends on a part or setting."""
         self._settings = None
         if name in ("normalizer", "pre_tokenizer", "model", "decoder"):
             self._read_again()
@@ -250,42 +249,40 @@ class HuggingFaceTokenizer:
     def _read_again(self) -> None:
         self._settings = None
         try:
-            self._model = ReadModel.of(self._real)
-        except (
-            Exception
-        ):  # What cannot be read is refused with a ValueError, what cannot be written with another.
-            self._model = None  # The real one does all from here on.
+            self._model = ReadModel.of(self._real, self._real.to_str())
+        except Exception:  # Both reading and writing refuse unsupported settings with a ValueError.
+            self._model = None  # From here on, the real one does everything.
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
-        """Add tokens that are looked for in texts; return how many are new."""
+        """Add tokens that are searched in texts; return the number of new ones."""
         self._settings = None
         return int(self._real.add_tokens(tokens))
 
     def add_special_tokens(self, tokens: Sequence[Any]) -> int:
-        """Add special tokens; return how many are new."""
+        """Add special tokens; return the number of new ones."""
         self._settings = None
         return int(self._real.add_special_tokens(tokens))
 
     def enable_truncation(self, max_length: int, *args: Any, **kwargs: Any) -> None:
-        """Cut off what makes an encoding longer than this."""
+        """Truncate encodings to this length."""
         self._real.enable_truncation(max_length, *args, **kwargs)
         if self._settings is not None:
             self._settings.truncation = Truncation.of(self._real)
 
     def no_truncation(self) -> None:
-        """Cut nothing off."""
+        """Do not truncate."""
         self._real.no_truncation()
         if self._settings is not None:
             self._settings.truncation = None
 
     def enable_padding(self, *args: Any, **kwargs: Any) -> None:
-        """Fill up to the longest of a batch, or to a length."""
+        """Pad to the longest encoding of a batch, or to a length."""
         self._real.enable_padding(*args, **kwargs)
         if self._settings is not None:
             self._settings.padding = Padding.of(self._real)
 
     def no_padding(self) -> None:
-        """Fill nothing up."""
+        """Do not pad."""
         self._real.no_padding()
         if self._settings is not None:
             self._settings.padding = None
@@ -339,11 +336,11 @@ def _references(lent: Iterable[tuple[str, Any, object]]) -> list[int]:
 
 
 _OURS = _references([("", object(), None)])[0]
-"""How many references to a part are counted there while nobody else has it."""
+"""The reference count of a part that no caller has."""
 
 
 def _sequences(given: Any, is_pretokenized: bool) -> list[tuple[Any, ...]] | None:
-    """Return the texts or pairs of a batch, or None if it is something else."""
+    """Return the texts or pairs of a batch, or None if it is neither."""
     if not isinstance(given, list | tuple):
         return None
     if not is_pretokenized:
@@ -361,14 +358,14 @@ def _is_pair(item: object) -> bool:
 
 
 def _thread_number() -> int | None:
-    """Return how many threads a batch may take; None is all."""
+    """Return the number of threads for a batch; None means all."""
     return 1 if os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() in _SWITCHED_OFF else None
 
 
 def accelerate(tokenizer: Any) -> Any:
     """Return a tokenizer of transformers or tokenizers that does the same with bpetite's engine.
 
-    A tokenizer of transformers keeps its class and all its methods; the given one is left as it is.
+    A tokenizer of transformers keeps its class and methods; the given object is not changed.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

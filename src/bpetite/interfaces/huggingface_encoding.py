@@ -1,4 +1,4 @@
-"""What encoding gives in the interface of `tokenizers`: ids, and on demand all else about tokens."""
+"""The result of encoding in the interface of `tokenizers`: ids, and on demand details of tokens."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _UNSIGNED = "can't convert negative int to unsigned"
 
 
 class Described(Protocol):
-    """Whatever can tell more about the tokens of a text."""
+    """The source of details about the tokens of a text."""
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
         """Where each token stands."""
         ...
 
     def first_offsets(self, tokens: TextTokens, place: int) -> Span:
-        """Where a token stands if those before it are left out."""
+        """The place of a token if those before it are left out."""
         ...
 
     def words(self, text: str, ids: list[int]) -> Sequence[int | None]:
@@ -34,16 +34,24 @@ class Described(Protocol):
 
 
 class TextTokens:
-    """The tokens of a text, before any are cut off or put around them."""
+    """The tokens of a text, before truncation and without special tokens around them."""
+
+    _offsets: list[Span] | None = None
 
     def __init__(self, text: str, ids: list[int], described: Described) -> None:
         self.text = text
         self.ids = ids
         self.described = described
 
-    @cached_property
+    @property
     def offsets(self) -> list[Span]:
         """Where each token stands in the text, in characters."""
+        # `cached_property` takes a lock in older Pythons, which is half of what a short text takes.
+        if self._offsets is None:
+            self._offsets = self._find_offsets()
+        return self._offsets
+
+    def _find_offsets(self) -> list[Span]:
         return self.described.offsets(self.text, self.ids)
 
     @cached_property
@@ -71,8 +79,7 @@ class WordsTokens(TextTokens):
         self._words = words
         self.ids = [*chain.from_iterable(word.ids for word in words)]
 
-    @cached_property
-    def offsets(self) -> list[Span]:
+    def _find_offsets(self) -> list[Span]:
         """Where each token stands in its word, in characters."""
         return [*chain.from_iterable(word.offsets for word in self._words)]
 
@@ -100,21 +107,21 @@ class WordsTokens(TextTokens):
 
 
 class BareTokens(TextTokens):
-    """The tokens of a text of which nothing but the ids is to be told."""
+    """The tokens of a text of which only the ids are wanted."""
 
     def __init__(self, ids: list[int]) -> None:
         self.ids = ids
-        self.offsets = [(0, 0)] * len(ids)
+        self._offsets = [(0, 0)] * len(ids)
         self.words = [None] * len(ids)
         self.tokens = [""] * len(ids)
 
     def offsets_of(self, start: int, stop: int) -> list[Span]:
-        """Nothing of where they stand."""
+        """Return no places."""
         return self.offsets[start:stop]
 
 
 class Stretch:
-    """Some of the tokens of a text, one behind the other, as part of an encoding."""
+    """Consecutive tokens of a text, as part of an encoding."""
 
     __slots__ = ("moved_by", "source", "start", "stop", "type_id")
     is_of_text, attention = 1, 1
@@ -161,7 +168,7 @@ class Stretch:
 
 
 class Surrounding:
-    """Tokens of no text as part of an encoding: special ones that a template puts in, or what fills up."""
+    """Tokens outside of texts, as part of an encoding: special tokens of a template, or padding."""
 
     __slots__ = ("attention", "entries", "place")
     is_of_text = 0
@@ -210,7 +217,7 @@ Piece = Stretch | Surrounding
 
 
 class Encoding:
-    """Tokens of one text or several, with those that are put between and around them."""
+    """Tokens of one or several texts, with those inserted between and around them."""
 
     __slots__ = ("_length", "_pieces", "_ranges", "overflowing")
 
@@ -219,11 +226,12 @@ class Encoding:
         pieces: Sequence[Piece] = (),
         ranges: dict[int, Span] | None = None,
         overflowing: list[Encoding] | None = None,
+        length: int | None = None,
     ) -> None:
-        """`ranges` tells of sequences where their tokens begin and end."""
+        """`ranges` tells of sequences where their tokens begin and end, `length` how many there are."""
         self._pieces = pieces
         self._ranges = {} if ranges is None else ranges
-        self._length = sum(map(len, pieces))
+        self._length = sum(map(len, pieces)) if length is None else length
         self.overflowing = [] if overflowing is None else overflowing
 
     @property  # type: ignore[misc]  # it is only asked for
@@ -258,7 +266,7 @@ class Encoding:
 
     @property
     def word_ids(self) -> list[int | None]:
-        """Which pretoken each token is of; None for those that are of no text."""
+        """The pretoken of each token; None for tokens outside of texts."""
         return _joined(piece.words() for piece in self._pieces)
 
     @property
@@ -268,7 +276,7 @@ class Encoding:
 
     @property
     def attention_mask(self) -> list[int]:
-        """1 for each token, 0 for what fills up."""
+        """1 for each token, 0 for padding."""
         return _joined([piece.attention] * len(piece) for piece in self._pieces)
 
     @property
@@ -287,7 +295,7 @@ class Encoding:
 
     @property
     def n_sequences(self) -> int:
-        """How many texts these are the tokens of."""
+        """The number of texts."""
         return len(self._ranges) or 1
 
     def __len__(self) -> int:
@@ -299,10 +307,10 @@ class Encoding:
             "attention_mask, special_tokens_mask, overflowing])"
         )
 
-    # From one thing to another -----------------------------------------------------------------------
+    # Conversions between places ----------------------------------------------------------------------
 
     def token_to_sequence(self, token_index: int) -> int | None:
-        """Return of which text a token is."""
+        """Return the text of a token."""
         if _unsigned(token_index) > self._length:
             return None
         if not self._ranges:
@@ -311,19 +319,19 @@ class Encoding:
         return next(found, None)
 
     def token_to_chars(self, token_index: int) -> Span | None:
-        """Return where a token stands."""
+        """Return the place of a token."""
         if self.token_to_sequence(token_index) is None or token_index >= self._length:
             return None
         return self.offsets[token_index]
 
     def token_to_word(self, token_index: int) -> int | None:
-        """Return of which pretoken a token is."""
+        """Return the pretoken of a token."""
         if self.token_to_sequence(token_index) is None or token_index >= self._length:
             return None
         return self.word_ids[token_index]
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """Return the first token of a pretoken, and the one behind its last."""
+        """Return the first token of a pretoken, and the one after its last."""
         begin, stop = self._range(_unsigned(sequence_index))
         first = last = None
         for place, word in enumerate(self.word_ids[begin:stop], begin):
@@ -334,7 +342,7 @@ class Encoding:
         return None if first is None or last is None else (first, last)
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """Return where a pretoken stands."""
+        """Return the place of a pretoken."""
         found = self.word_to_tokens(word_index, sequence_index)
         if found is None:
             return None
@@ -342,7 +350,7 @@ class Encoding:
         return offsets[found[0]][0], offsets[found[1] - 1][1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Return the token that a character is in."""
+        """Return the token of a character."""
         _unsigned(char_pos)
         begin, stop = self._range(_unsigned(sequence_index))
         for place, (start, end) in enumerate(self.offsets[begin:stop], begin):
@@ -351,14 +359,14 @@ class Encoding:
         return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Return the pretoken that a character is in."""
+        """Return the pretoken of a character."""
         token = self.char_to_token(char_pos, sequence_index)
         return None if token is None else self.token_to_word(token)
 
     def _range(self, sequence: int) -> Span:
         return self._ranges.get(sequence, (0, self._length))
 
-    # Putting together, cutting and filling up ----------------------------------------------------------
+    # Merging, truncating and padding -------------------------------------------------------------------
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Make all tokens those of one text, which has this number."""
@@ -366,7 +374,7 @@ class Encoding:
 
     @staticmethod
     def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
-        """Put encodings one behind the other; offsets may go on where those before end."""
+        """Concatenate encodings; offsets may continue where the previous ones end."""
         merged = Encoding()
         for encoding in encodings:
             merged = merged._followed_by(encoding, growing_offsets)
@@ -389,7 +397,7 @@ class Encoding:
         return Encoding([*self._pieces, *pieces], {**self._ranges, **ranges}, overflowing)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep the first tokens, or the last ones; what is cut off is the overflow, in parts as long."""
+        """Keep the first or last tokens; the others are the overflow, in parts of equal length."""
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
         if _unsigned(max_length) >= self._length:
@@ -414,7 +422,7 @@ class Encoding:
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
     ) -> None:
-        """Fill up to so many tokens, the overflow, too."""
+        """Pad to a number of tokens, the overflow, too."""
         if direction not in ("left", "right"):
             raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
         for part in self.overflowing:
@@ -475,7 +483,7 @@ def _unsigned(number: int) -> int:
 
 
 def _cut(pieces: Sequence[Piece], start: int, stop: int) -> list[Piece]:
-    """Return what lies in some of the tokens of pieces."""
+    """Return the pieces of a range of tokens."""
     cut: list[Piece] = []
     begin = 0
     for piece in pieces:

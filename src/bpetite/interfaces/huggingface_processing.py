@@ -1,6 +1,6 @@
-"""Tokens of one text or two in, an encoding out: cut off, with special tokens around, filled up.
+"""Tokens of one text or two in, an encoding out: truncated, with special tokens, padded.
 
-A post-processor becomes two templates: what stands where around one text, and around a pair of them.
+A post-processor becomes two templates: the tokens around one text, and around a pair.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Template = tuple[Own | Surrounding, ...]
 
 @dataclass(frozen=True)
 class Truncation:
-    """How long an encoding may be, and what is done with a longer one."""
+    """The maximum length of an encoding, and how a longer one is truncated."""
 
     max_length: int
     stride: int
@@ -37,12 +37,12 @@ class Truncation:
 
     @classmethod
     def of(cls, real: Any) -> Truncation | None:
-        """That of a tokenizer, if it truncates."""
+        """Return the truncation of a tokenizer, if it has one."""
         given = real.truncation
         return None if given is None else cls(**{name: given[name] for name in cls.__dataclass_fields__})
 
     def lengths(self, counts: Sequence[int], added: int) -> list[int]:
-        """Return how many tokens are left of each text; what cannot be is a `ValueError`."""
+        """Return the number of tokens that remain of each text; an impossible one is a `ValueError`."""
         room = self.max_length - added
         total = sum(counts)
         if room < 0:
@@ -67,7 +67,7 @@ class Truncation:
         return [shorter, longer] if counts[0] <= counts[1] else [longer, shorter]
 
     def ranges(self, count: int, length: int) -> list[Span]:
-        """Return what is left of so many tokens, and then the parts that overflow."""
+        """Return the range that remains of `count` tokens, and then the ranges of the overflow."""
         if count <= length:
             return [(0, count)]
         if length == 0:
@@ -79,7 +79,7 @@ class Truncation:
 
 @dataclass(frozen=True)
 class Padding:
-    """To what length encodings are filled up, and with what."""
+    """The length to which encodings are padded, and the padding."""
 
     length: int | None
     pad_to_multiple_of: int | None
@@ -90,12 +90,12 @@ class Padding:
 
     @classmethod
     def of(cls, real: Any) -> Padding | None:
-        """That of a tokenizer, if it pads."""
+        """Return the padding of a tokenizer, if it has one."""
         given = real.padding
         return None if given is None else cls(**{name: given[name] for name in cls.__dataclass_fields__})
 
     def fill_up(self, encodings: Sequence[Encoding]) -> None:
-        """Fill up encodings: to the longest of them if no length is given."""
+        """Pad encodings, to the longest of them if no length is given."""
         length = self.length
         if length is None:
             length = max(map(len, encodings), default=0)
@@ -107,22 +107,22 @@ class Padding:
 
 @dataclass(frozen=True)
 class Processing:
-    """What a post-processor does."""
+    """The templates of a post-processor."""
 
     single: Template
     pair: Template
     trim: Trim = "no"
-    """Whether offsets leave out the white space of tokens, or all of it but a first space."""
+    """Whether offsets exclude the white space of tokens, or all of it except a first space."""
     tells_sequences: bool = True
-    """Whether a text alone is told apart from what is around it."""
+    """Whether a single text is distinguished from the tokens around it."""
     overflow_type: int | None = None
-    """The type that tokens get in what overflows, where special tokens are around it."""
+    """The type of tokens in overflow with special tokens."""
     added: tuple[int, int] = (0, 0)
-    """How many special tokens are counted for one text, and for a pair."""
+    """The number of special tokens for one text, and for a pair."""
 
     @classmethod
     def of(cls, real: Any) -> Processing | None:
-        """Read the post-processor of a tokenizer; None if only the real one does what it does."""
+        """Read the post-processor of a tokenizer; None if only the real one can apply it."""
         steps = _steps(real.post_processor)
         if steps is None:
             return cls((Own(0, 0),), (Own(0, 0), Own(1, 1)), tells_sequences=False)
@@ -153,7 +153,7 @@ class Processing:
         add_special_tokens: bool,
         bare: bool = False,
     ) -> Encoding:
-        """Cut off what is too long, and put special tokens around the rest."""
+        """Truncate, and add special tokens."""
         template = self.pair if len(sequences) > 1 else self.single
         if truncation is not None:
             counts = [len(tokens.ids) for tokens in sequences]
@@ -176,7 +176,7 @@ class Processing:
             elif add_special_tokens:
                 pieces.append(part)
                 length += len(part)
-        return Encoding(pieces, told if self.tells_sequences or len(sequences) > 1 else None)
+        return Encoding(pieces, told if self.tells_sequences or len(sequences) > 1 else None, length=length)
 
     def _with_overflow(
         self,
@@ -186,7 +186,7 @@ class Processing:
         add_special_tokens: bool,
         bare: bool,
     ) -> Encoding:
-        """Put together the parts of texts, each with those of the other text and with special tokens."""
+        """Combine the parts of texts, each with those of the other text and with special tokens."""
         parts: list[Encoding] = []
         for part in template:
             if isinstance(part, Own):
@@ -221,7 +221,7 @@ class Processing:
 
 
 def _steps(post_processor: Any) -> list[dict[str, Any]] | None:
-    """Return the steps of a post-processor, as a file would write them; None if there is none."""
+    """Return the steps of a post-processor as in a file; None if there is none."""
     if post_processor is None:
         return None
     state = json.loads(post_processor.__getstate__())

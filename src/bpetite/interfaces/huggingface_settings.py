@@ -1,4 +1,4 @@
-"""A `tokenizers.Tokenizer` as it is at one moment in; text to tokens and ids to text by our engine out."""
+"""The state of a `tokenizers.Tokenizer` in, encoding and decoding by our engine out."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _KNOBS = (
     *("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges"),
     *("continuing_subword_prefix", "end_of_word_suffix"),
 )
-"""What may be changed of a model that somebody has."""
+"""The settings of a model that a caller with a reference may change."""
 
 
 def state_of(part: Any) -> object:
-    """Return something that is another once a part of a tokenizer was changed."""
+    """Return a value that differs after a part of a tokenizer was changed."""
     if hasattr(part, "tokenize"):
         return [getattr(part, name, None) for name in _KNOBS]
     try:
         return part.__getstate__()
-    except Exception:  # One that is written in Python has no state that could be told.
+    except Exception:  # The state of one written in Python is not known.
         return None
 
 
@@ -47,7 +47,7 @@ def _steps(part: Any, key: str) -> list[dict[str, Any]]:
 
 
 class _Names(dict[int, str]):
-    """How tokens are spelled: the added ones, and those of the model, each of which is asked for once."""
+    """The texts of tokens: added ones, and those of the model, each of which is queried once."""
 
     def __init__(self, added: Mapping[int, str], model: Any) -> None:
         super().__init__(added)
@@ -59,7 +59,7 @@ class _Names(dict[int, str]):
 
 
 class ReadModel:
-    """A vocabulary without added tokens, ready to encode: what few settings change."""
+    """A vocabulary without added tokens, ready to encode; few settings affect it."""
 
     def __init__(self, vocabulary: Vocabulary, real: Any) -> None:
         self.vocabulary = vocabulary
@@ -80,12 +80,12 @@ class ReadModel:
         self.cuts_words = not self.is_of_pieces or any(
             step.get("type") == "Metaspace" and step["split"] for step in cutters
         )
-        """Whether pretokens are those of the file: where it tells of none, ours are only for speed."""
+        """Whether pretokens are those of the file; if it has none, ours only serve speed."""
 
         self.tells_words = not self.is_of_pieces or all(
             step.get("type") == "Metaspace" or step.get("pattern") == {"String": " "} for step in cutters
         )
-        """Whether it is known which pretokens the file makes."""
+        """Whether the pretokens of the file are known."""
 
         self.has_marks = any(step.get("content") == MARK for step in _steps(real.normalizer, "normalizers"))
         """Whether normalized text has U+2581 for spaces."""
@@ -94,30 +94,29 @@ class ReadModel:
         self.decodes = self.is_of_pieces or decoders == ["ByteLevel"]
         self.writes_spaces = "Metaspace" in decoders or "Replace" in decoders
         self.drops_first = "Metaspace" in decoders
-        """Whether a space is dropped from the first token, and not from the text, where one is dropped."""
+        """Whether a dropped space is removed from the first token, not from the text."""
 
     @classmethod
-    def of(cls, real: Any) -> ReadModel:
-        """Read the model of a tokenizer; what is none of ours is refused with its reason."""
-        content = real.to_str()
+    def of(cls, real: Any, content: str) -> ReadModel:
+        """Read the model of a tokenizer from its file; what is none of ours is refused with its reason."""
         document = json.loads(content)
-        # Added tokens are looked for before the model comes in: one that merges make, too, is theirs there.
+        # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
         added = {token["content"] for token in document["added_tokens"]} & set(
             document["model"].get("vocab", ())
         )
-        made = {
-            (merge if isinstance(merge, str) else " ".join(merge)).replace(" ", "")
-            for merge in (document["model"].get("merges", ()) if added else ())
-        }
+        merged: set[str] = set()
+        for merge in document["model"].get("merges", ()) if added else ():
+            left, right = merge.split(" ") if isinstance(merge, str) else merge
+            merged.update((left, right, left + right))
         document["added_tokens"] = [
-            token for token in document["added_tokens"] if token["content"] not in added & made
+            token for token in document["added_tokens"] if token["content"] not in added & merged
         ]
-        imported = huggingface.parse_document("tokenizer", content.encode("utf-8"), document)
+        imported = huggingface.parse_document("tokenizer", document)
         return cls(imported.vocabulary, real)
 
 
 class _Plain:
-    """Tells of texts that the engine takes as they are, added tokens and all."""
+    """Gives details of texts that the engine takes unchanged, including added tokens."""
 
     def __init__(self, encoder: Encoder, names: _Names, stripping: set[int], trim: Trim) -> None:
         self._encoder = encoder
@@ -140,7 +139,7 @@ class _Plain:
     def tokens(self, text: str, ids: list[int]) -> list[str]:
         names = list(map(self._names.__getitem__, ids))
         if not self._stripping.isdisjoint(ids):
-            # An added token is spelled with the white space that it took.
+            # The text of an added token includes the white space that it took.
             for place, (start, end) in enumerate(self._encoder.places(text, ids, "parse", "no")):
                 if ids[place] in self._stripping:
                     names[place] = text[start:end]
@@ -148,7 +147,7 @@ class _Plain:
 
 
 class _Prepared:
-    """Tells of texts that are prepared before the engine takes them."""
+    """Gives details of texts that are prepared for the engine."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -219,7 +218,7 @@ class _Prepared:
 
 
 def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
-    """Return the place of a token without the white space that it is spelled with.
+    """Return the place of a token without its white space.
 
     >>> trimmed("ĠaĠ", (3, 6), keeps_first=False), trimmed("ĠaĠ", (3, 6), keeps_first=True)
     ((4, 5), (3, 5))
@@ -235,7 +234,7 @@ def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
 
 
 class Settings:
-    """All that encoding and decoding need of a tokenizer's settings."""
+    """The settings of a tokenizer for encoding and decoding."""
 
     def __init__(self, real: Any, model: ReadModel, processing: Processing | None) -> None:
         self.model = model
@@ -262,7 +261,7 @@ class Settings:
                 for content, names in flags.items()
             ]
         )
-        merged = model.vocabulary.tokens
+        merged = model.vocabulary.tokens if stripping else ()
         self._is_simple = self.preparation.is_simple and not any(
             "single_word" in names or (content in stripping and ids[content] in merged)
             for content, names in flags.items()
@@ -271,13 +270,13 @@ class Settings:
         self._plain = _Plain(self._encoder, self.names, {ids[content] for content in stripping}, self.trim)
         self._prepared = _Prepared(self)
         self._provisional = model.vocabulary.provisional - self._added.keys()
-        # Where decoding leaves out special tokens, they are told by their spelling once normalized.
+        # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
 
     @classmethod
     def of(cls, real: Any, model: ReadModel) -> Settings:
-        """Read those of a tokenizer. Without `processing`, only the real one can encode as they ask for."""
+        """Read the settings of a tokenizer. Without `processing`, only the real one can encode."""
         processing = Processing.of(real)
         added = real.get_added_tokens_decoder().values()
         if real.encode_special_tokens:
@@ -332,7 +331,7 @@ class Settings:
             yield found[0] if len(found) == 1 else [*chain.from_iterable(found)]
 
     def spelled_in(self, segment: Segment) -> str:
-        """Return how an added token is spelled that stands in a text."""
+        """Return the text of an added token in a text."""
         if self.model.has_marks and segment.token_id in self._normalized:
             return segment.text.replace(" ", MARK)
         return segment.text
@@ -340,7 +339,7 @@ class Settings:
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str | None:
-        """Decode ids, or tell by None that only the real tokenizer can say what becomes of them."""
+        """Decode ids, or return None if only the real tokenizer can."""
         if not self.model.decodes or not isinstance(ids, list):
             return None
         errors = "strict" if self.model.is_of_pieces else "replace"
@@ -370,7 +369,7 @@ class Settings:
 
     @cached_property
     def _spelled(self) -> dict[int, bytes]:
-        """What each added token becomes when it is decoded."""
+        """The decoded text of each added token."""
         spelled: dict[int, bytes] = {}
         for token_id in self._added:
             name = self._real.id_to_token(token_id)
@@ -379,7 +378,7 @@ class Settings:
                 shown = name.replace(MARK, " ") if self.model.writes_spaces else name
                 spelled[token_id] = shown.encode("utf-8") if byte is None else bytes([byte])
                 continue
-            # A token that is spelled like bytes stands for them.
+            # A token whose text is the printable form of bytes stands for them.
             try:
                 spelled[token_id] = from_printable(name)
             except KeyError:

@@ -1,8 +1,7 @@
-"""The interface of `tiktoken.Encoding` over one of our tokenizers: the same arguments, defaults and
-exceptions.
+"""The interface of `tiktoken.Encoding` for our tokenizers: the same arguments, defaults and exceptions.
 
-Left out is `encode_with_unstable` (and what is private there). Where special tokens overlap, the longest
-wins; tiktoken leaves open which.
+`encode_with_unstable` and private methods are left out. Of overlapping special tokens, the longest wins;
+tiktoken does not define which.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _END_OF_TEXT = "<|endoftext|>"
 
 
 class EncodesAndDecodes(Protocol):
-    """The tokenizer underneath: what is used of it."""
+    """The methods of the underlying tokenizer that are used."""
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary itself."""
+        """The vocabulary."""
         ...
 
     def encode(self, text: str, *, special: _Special) -> list[int]:
@@ -72,7 +71,7 @@ class Encoding:
     # Encoding ----------------------------------------------------------------------------------------
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Encode text in which special tokens are ordinary text."""
+        """Encode text; special tokens are ordinary text."""
         return self._tokenizer.encode(_checked(text), special="text")
 
     def encode(
@@ -104,7 +103,7 @@ class Encoding:
         return self._tokenizer.encode_to_numpy(text, special=whole)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """Encode texts in which special tokens are ordinary text."""
+        """Encode texts; special tokens are ordinary text."""
         return self._encode_batch(text, "text", num_threads)
 
     def encode_batch(
@@ -162,7 +161,7 @@ class Encoding:
             _refuse_special(found.group())
 
     def _whole(self, allowed: AbstractSet[str]) -> _Special | None:
-        """How the tokenizer treats special tokens if it can treat all of them alike."""
+        """Return how the tokenizer treats special tokens, if it treats all of them alike."""
         if not allowed:
             return "text"
         return "parse" if len(allowed) == len(self._special_tokens) else None
@@ -172,7 +171,7 @@ class Encoding:
         if whole is not None:
             return self._tokenizer.encode(text, special=whole)
         ids: list[int] = []
-        # Splitting by a group keeps what matched, in every second place.
+        # Splitting by a group keeps the matches, as every second item.
         for place, segment in enumerate(re.split(f"({_any_of(frozenset(allowed)).pattern})", text)):
             if place % 2:
                 ids.append(self._special_tokens[segment])
@@ -203,9 +202,9 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """Decode ids strictly; beside the text, where in it (in characters) each token begins.
+        """Decode ids strictly; return the text and the offset of each token in it (in characters).
 
-        A token that begins inside a character is said to begin where the character does.
+        A token that begins within a character gets the offset of the character.
         """
         spelled = self.decode_tokens_bytes(tokens)
         offsets = []
@@ -228,10 +227,10 @@ class Encoding:
         _check_workers(num_threads)
         return [self.decode_bytes(tokens) for tokens in batch]
 
-    # Looking inside ----------------------------------------------------------------------------------
+    # Properties --------------------------------------------------------------------------------------
 
     def token_byte_values(self) -> list[bytes]:
-        """Return the bytes of every token but the special ones, sorted."""
+        """Return the bytes of every token except special ones, sorted."""
         return sorted(self._tokenizer.vocabulary.tokens.values())
 
     @property
@@ -252,7 +251,7 @@ class Encoding:
 
     @property
     def n_vocab(self) -> int:
-        """The largest id and one."""
+        """The largest id plus one."""
         return self.max_token_value + 1
 
     @cached_property
@@ -273,7 +272,7 @@ class Encoding:
 
 @lru_cache(maxsize=128)
 def _any_of(texts: frozenset[str]) -> re.Pattern[str]:
-    """What matches any of the texts, the longest where several begin in one place."""
+    """Return a pattern that matches any of the texts; of several at one place, the longest."""
     return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
 
 

@@ -1,1 +1,1 @@
-"""Inputs in, documents out: what a path of texts means, wherever one is given."""
+"""Inputs in, documents out: the meaning of a path, wherever one is given."""

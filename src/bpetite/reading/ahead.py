@@ -1,4 +1,4 @@
-"""Items in, the same items out, made in a thread of their own while the caller works on those before."""
+"""Items in, the same items out, produced in a separate thread while the caller works on earlier ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 
 def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
-    """Yield the items, made in a thread of their own while the caller works on those before.
+    """Yield the items, produced in a separate thread while the caller works on earlier ones.
 
-    Where the system starts no more threads, they are made when they are asked for.
+    If the system cannot start another thread, they are produced on demand.
     """
     made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
     left = threading.Event()
@@ -53,7 +53,7 @@ def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
 
 
 def started_thread(thread: threading.Thread) -> bool:
-    """Start a thread; False where the system has none."""
+    """Start a thread; False if the system cannot."""
     try:
         thread.start()
     except RuntimeError:

@@ -12,10 +12,10 @@ from bpetite._engine import Buffers, JoinedTexts
 from bpetite.reading.options import Invalid
 
 BLOCK = 1 << 21
-"""How much text makes a batch."""
+"""The size of a batch in bytes."""
 
 PIECE = 1 << 18
-"""How many bytes are read at a time: they should still be in the cache when they are looked at."""
+"""The number of bytes that are read at a time: few enough to still be in the cache when they are examined."""
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,26 @@ class Batch:
     """Some documents of one input, in order."""
 
     texts: Sequence[str | bytes]
-    """Text that has yet to be checked: bytes may not be UTF-8, and a `str` may have lone surrogates."""
+    """Unchecked text: bytes may not be UTF-8, and a `str` may contain lone surrogates."""
 
     first: int = 0
-    """How many documents of the input stand before these."""
+    """The number of documents of the input before these."""
 
     begun: int = 0
-    """How many bytes of the first text's document stand before it, in earlier batches."""
+    """The number of bytes of the first text's document that were in earlier batches."""
 
     goes_on: bool = False
-    """Whether the last text is only the beginning of a document, which the next batch goes on with."""
+    """Whether the last text is only the beginning of a document, which the next batch continues."""
 
     affected: int = 0
-    """How many documents were replaced or skipped on the way to this batch, since the last one."""
+    """The number of documents that were repaired or skipped since the last batch."""
 
     read: int = 0
-    """How many bytes of the input have been read so far."""
+    """The number of bytes of the input that were read so far."""
 
 
 def new_buffers() -> Buffers:
-    """Return buffers that batches of several inputs may share."""
+    """Return buffers that batches of several inputs can share."""
     return Buffers(2 * BLOCK)
 
 
@@ -63,14 +63,14 @@ def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> 
 
 
 def decoded(name: str, batch: Batch) -> list[str]:
-    """Return the texts of a batch; one that is not text is an error."""
+    """Return the texts of a batch; a document that is not valid text is an error."""
     with refusing_invalid(name, batch):
         return list(map(_text, batch.texts))
 
 
 @contextlib.contextmanager
 def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
-    """Have a document that is not text refused by the name of its input, and its number there."""
+    """Turn the engine's error about invalid text into one that names the input and the document."""
     try:
         yield
     except ValueError:
@@ -98,9 +98,9 @@ class Gathered:
         self._begun = 0
         self._affected = 0
         self._goes_on = False
-        """Whether the next text goes on with the document before it."""
+        """Whether the next text continues the document before it."""
         self._is_repaired = False
-        """Whether the document at hand is one of those that are affected."""
+        """Whether the current document was repaired."""
         self.number = 0
 
     @property
@@ -109,7 +109,7 @@ class Gathered:
         return self._joined is not None or self._size >= BLOCK
 
     def add(self, text: str | bytes, *, checked: bool = False) -> None:
-        """Take the next document. Bytes that must be UTF-8 are left for whoever uses them to check."""
+        """Take the next document. Where bytes must be UTF-8, their user checks them."""
         self.number += 1
         self._size += len(text)
         self._is_repaired &= self._goes_on
@@ -131,7 +131,7 @@ class Gathered:
         self._texts.append(text)
 
     def add_joined(self, texts: JoinedTexts) -> None:
-        """Take the next documents, which are all of a batch."""
+        """Take the next documents, which make a whole batch."""
         if self._invalid == "error":
             self.number += len(texts)
             self._joined = texts
@@ -140,15 +140,15 @@ class Gathered:
                 self.add(text)
 
     def addreplaced(self, text: str) -> None:
-        """Take a document that has been repaired already."""
+        """Take a document that is repaired already."""
         self._affected += 1
         self.add(text, checked=True)
 
     def lack(self, why: str) -> None:
-        """Take note of a record without any text, which can only be an error or be left out."""
+        """Handle a record without text, which is an error or skipped."""
         self.number += 1
         if self._invalid != "skip":
-            for place, text in enumerate(self._texts):  # What is wrong first is told first.
+            for place, text in enumerate(self._texts):  # The first error in the input is raised.
                 _check(self._name, self._first + place, text)
             raise ValueError(f"{self._name}: {why}")
         self._affected += 1
@@ -162,7 +162,7 @@ class Gathered:
                 self.add(text)
 
     def take(self, read: int, *, goes_on: bool = False) -> Batch:
-        """Return what was gathered; if the last document `goes_on`, its other pieces share its number."""
+        """Return the batch; if the last document `goes_on`, its other pieces have the same number."""
         self.number -= goes_on
         texts = self._texts if self._joined is None else self._joined
         batch = Batch(texts, self._first, self._begun, goes_on, self._affected, read)
@@ -176,7 +176,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _text(text: str | bytes) -> str:
-    """Return a document's text, or raise why it has none."""
+    """Return a document's text; one without valid text is an error."""
     if isinstance(text, bytes):
         return text.decode("utf-8")
     if not text.isascii():
@@ -185,7 +185,7 @@ def _text(text: str | bytes) -> str:
 
 
 def _text_or_none(text: str | bytes) -> str | None:
-    """Return a document's text, None if it has none: bytes that are not UTF-8, or lone surrogates."""
+    """Return a document's text; None for bytes that are not UTF-8 and text with lone surrogates."""
     try:
         return _text(text)
     except UnicodeError:
@@ -193,7 +193,7 @@ def _text_or_none(text: str | bytes) -> str | None:
 
 
 def refuse_surrogate(name: str, number: int, error: UnicodeEncodeError, begun: int = 0) -> NoReturn:
-    """Refuse a document with half of a pair alone; so many of its characters were `begun` before."""
+    """Refuse a document with a lone surrogate; `begun` of its characters were in earlier pieces."""
     half = error.object[error.start]
     raise ValueError(
         f"{name}: document {number}: lone surrogate {half!r} at character {begun + error.start}"
@@ -201,14 +201,14 @@ def refuse_surrogate(name: str, number: int, error: UnicodeEncodeError, begun: i
 
 
 def replaced(text: str | bytes) -> str:
-    """Put U+FFFD in the place of what is not text."""
+    """Replace what is not valid text by U+FFFD."""
     if isinstance(text, bytes):
         return text.decode("utf-8", "replace")
     return _SURROGATE.sub("\ufffd", text)
 
 
 def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
-    """Refuse a document that is not text, by file, document and place; bytes may be `begun` before."""
+    """Refuse a document that is not UTF-8; `begun` of its bytes were in earlier pieces."""
     try:
         _text(text)
     except UnicodeDecodeError as error:

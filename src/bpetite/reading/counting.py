@@ -1,4 +1,4 @@
-"""Inputs in, counts out: plain files by the engine's own path, documents in batches from all others."""
+"""Inputs in, counts out: the engine reads plain files itself, and gets others as batches of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bpetite.reading.parallel import Bundle, read_all, threads_of
 from bpetite.reading.sources import Input
 
 _FILES = 1 << 14
-"""How many plain files are counted by one call."""
+"""The number of plain files that one call counts."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Tally:
     documents: int = 0
     bytes: int = 0
     replaced: int = 0
-    """Documents that were not text and had what is wrong in them replaced, as was asked for."""
+    """The number of documents in which invalid text was replaced, as asked for."""
     skipped: int = 0
-    """Documents that were not text and were left out, as was asked for."""
+    """The number of documents with invalid text that were skipped, as asked for."""
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -39,7 +39,7 @@ class Tally:
 
 
 class ProgressOfAll:
-    """Progress over all inputs, told by calls that each know of their own."""
+    """Progress over all inputs, from calls that each report only their own."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
@@ -48,12 +48,12 @@ class ProgressOfAll:
         self._documents_before = self._documents = 0
 
     def tell(self, stage: str, done: int, total: int) -> None:
-        """Pass on how far the present call is."""
+        """Report the progress of the current call."""
         self._now = done
         self._progress(stage, self._before + done, self._total)
 
     def tell_documents(self, so_far: int) -> None:
-        """Pass on how many documents the present call has counted, at least."""
+        """Report the minimum number of documents that the current call has counted."""
         self._documents = max(self._documents, so_far)
         self._progress("documents", self._documents_before + self._documents, 0)
 
@@ -65,7 +65,7 @@ class ProgressOfAll:
 
 
 def printable(name: str) -> str:
-    """Return a file's name as errors show it: bytes that are not UTF-8 as escapes."""
+    """Return a file's name for error messages: bytes that are not UTF-8 become escapes."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -77,7 +77,7 @@ def count_inputs(
     memory_limit: int | None = None,
     progress: ProgressOfAll | None = None,
 ) -> Tally:
-    """Add what inputs hold to a table; return what is to be added to what it says it has read."""
+    """Add the documents of inputs to a table; return what was read in addition to what the table knows."""
     beside = Tally()
     for plain, group in groupby(inputs, key=lambda found: is_plain_text(found, reading)):
         while plain and (names := [found.name for found in islice(group, _FILES)]):
@@ -105,7 +105,7 @@ def _count_documents(
     memory_limit: int | None,
     progress: ProgressOfAll | None,
 ) -> Tally:
-    """Have the engine count batches, in whatever order they come, while more of them are read."""
+    """Let the engine count batches in any order, while more are read."""
     pieces = affected = read = 0
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:

@@ -1,8 +1,8 @@
 """A pattern and special tokens in, a function out that finds where a long text may be cut.
 
-Cutting there changes neither pretokens nor special tokens, nor the number of stretches between special tokens
-that hold text, so that a document of any size can be read in constant memory. For a pattern without such a
-proof there is no place, and a document is held whole.
+Cutting there changes neither pretokens nor special tokens, nor the number of non-empty texts between special
+tokens, so a document of any size can be read in constant memory. If this cannot be proved for a pattern,
+there is no such place, and each document is held in memory as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Cut = Callable[[bytes], int | None]
 
 
 def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
-    """Return a function that gives a place near the end of a text, or None."""
+    """Return a function that finds a place near the end of a text, or None."""
     specials = [token.encode("utf-8") for token in special_tokens]
     margin = max(map(len, specials), default=0) + 256
 
@@ -48,7 +48,7 @@ def _places(text: bytes, start: int, end: int, pattern: str) -> Iterator[int]:
 
 
 def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
-    """Return the first safe place between two positions, of which neither need begin a character."""
+    """Return the first safe place between two positions, which may lie within characters."""
     while start < end and text[start] & 0xC0 == 0x80:
         start += 1
     while end > start and text[end] & 0xC0 == 0x80:
@@ -61,5 +61,5 @@ def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:
 
 
 def _touches(around: bytes, special: bytes, middle: int) -> bool:
-    """Whether a special token reaches over, up to or from the middle."""
+    """Whether a special token contains the middle, or begins or ends there."""
     return special in around[max(0, middle - len(special)) : middle + len(special)]

@@ -1,10 +1,9 @@
-"""An input in, the same input in parts that can be read apart out, in order.
+"""An input in, parts of it that can be read independently out, in order.
 
-A part is a stretch of the file, and holds the records whose separators begin in it (the first part also the
-first record): who reads it goes on behind its end until the last of them ends. So parts are found without a
-look at records. They begin anywhere in plain text with separators and in plain JSON lines, with a member of
-gzip, with a frame of zstd, and with a row group of Parquet. What is not local, or has none of these, is a
-part of its own.
+A part is a range of the file. It has the records whose separators begin in it (the first part also the first
+record); its reader continues past its end until the last of them ends. So parts are found without reading
+records. They begin anywhere in plain text with separators and in plain JSON lines, at a member of gzip, at a
+frame of zstd, and at a row group of Parquet. An input that is not local, or has none of these, is one part.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from bpetite.reading.recognition import recognise
 from bpetite.reading.sources import Input
 
 PART_BYTES = 1 << 21
-"""About how much of an input is a part: no more than a batch, so that a part that is read early can wait."""
+"""The approximate size of a part: at most that of a batch, so that a part that is read early can wait."""
 
 _PACKED = 4
-"""How many times less of packed text makes a part: it holds about so many times more."""
+"""The factor by which parts of compressed inputs are smaller, as their texts are about as much larger."""
 
 _MEMBER = b"\x1f\x8b\x08"
 _TRIED = 1 << 16
-"""How much is unpacked to see whether a member of gzip begins at a place."""
+"""The number of bytes that are unpacked to see whether a member of gzip begins at a place."""
 
 _SEARCHED = 1 << 26
-"""Where no second member begins within so many bytes, there is taken to be only one."""
+"""If no second member begins within this many bytes, only one is assumed."""
 
 _BLOCK = 1 << 20
 
@@ -44,9 +43,9 @@ _SKIPPED_FRAME = range(0x184D2A50, 0x184D2A60)
 
 
 def divide(source: Input, reading: Reading, size: int | None = None) -> list[Input]:
-    """Return parts of about that size; together they hold the same documents in the same order.
+    """Return parts of about that size; together they have the same documents in the same order.
 
-    What is wrong with an input is left to be told by who reads it.
+    Errors in an input are left to its reader.
     """
     try:
         parts = list(_parts(source, reading, PART_BYTES if size is None else size))
@@ -74,7 +73,7 @@ def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
 
 
 def separator_of(form: str, reading: Reading) -> bytes | None:
-    """Return what ends a record, if it can be found from anywhere in the text."""
+    """Return the separator of records, if it can be searched from any place."""
     if form == "jsonl":
         return b"\n"
     if form != "text" or reading.separator is None:
@@ -115,7 +114,7 @@ def _whole_records(
             block = rest
         tail = (tail + block)[-width + 1 :] if width > 1 else b""
         yield block
-    # Separators do not overlap: one that began in this part is no obstacle to finding the next one.
+    # Separators do not overlap: one that begins in this part does not hide the next one.
     behind = b""
     while len(behind) < width and (more := beyond(_PIECE)):
         behind += more
@@ -130,7 +129,7 @@ def _whole_records(
 
 
 def _up_to(behind: bytes, beyond: Callable[[int], bytes], separator: bytes) -> Iterator[bytes]:
-    """Yield what stands before the end of the next separator, and that."""
+    """Yield the bytes up to the end of the next separator."""
     place = behind.find(separator)
     while place < 0:
         kept = len(behind) - len(separator) + 1
@@ -159,7 +158,7 @@ def _row_groups(source: Input, raw: Raw, reading: Reading, size: int) -> Iterato
 
 
 def _spaced(places: Iterator[int], least: int) -> Iterator[int]:
-    """Yield the places that are at least so far apart, and from the beginning."""
+    """Yield places that are at least `size` from each other and from the beginning."""
     last = 0
     for place in places:
         if place - last >= least:
@@ -168,7 +167,7 @@ def _spaced(places: Iterator[int], least: int) -> Iterator[int]:
 
 
 def _members(file: BinaryIO, total: int) -> Iterator[int]:
-    """Yield where members of gzip begin behind the first. A stretch that does not end with one is refused."""
+    """Yield where members of gzip begin, except the first. A part that does not end with one is refused."""
     start, kept, last = 0, b"", 0
     file.seek(0)
     while block := file.read(_BLOCK):
@@ -187,7 +186,7 @@ def _members(file: BinaryIO, total: int) -> Iterator[int]:
 
 
 def _is_member(file: BinaryIO, place: int) -> bool:
-    """Whether what stands at a place unpacks as gzip: chance does not get that far."""
+    """Whether the bytes at a place unpack as gzip, far enough to rule out chance."""
     file.seek(place)
     try:
         zlib.decompressobj(wbits=31).decompress(file.read(_TRIED))
@@ -197,7 +196,7 @@ def _is_member(file: BinaryIO, place: int) -> bool:
 
 
 def _frames(file: BinaryIO, total: int) -> Iterator[int]:
-    """Yield where frames of zstd begin behind the first, as far as the headers of their blocks tell."""
+    """Yield where frames of zstd begin, except the first, as far as the headers of blocks show."""
     place = 0
     while place < total:
         if place > 0:
@@ -209,7 +208,7 @@ def _frames(file: BinaryIO, total: int) -> Iterator[int]:
 
 
 def _frame_end(file: BinaryIO, place: int) -> int | None:
-    """Return where a frame ends, None if it has no header of one."""
+    """Return where a frame ends; None if there is no header of a frame."""
     head = _read_at(file, place, 9)
     if len(head) < 9:
         return None

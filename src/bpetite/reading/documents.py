@@ -1,9 +1,9 @@
 """An input in, its documents out, in order and in batches of a few megabytes.
 
-An input is plain text, JSON lines or Parquet, each but the last also in gzip or zstd; which of them it is,
-its name and its first bytes must agree on. A document is a whole text file, what stands between separators in
-one, the text field of a line, or the text column of a row. Memory is bounded by the largest document, or by a
-few megabytes where the pattern lets documents be cut (`Reading.cut`); a page of Parquet is held whole.
+An input is plain text or JSON lines, perhaps compressed by gzip or zstd, or Parquet; its name and its first
+bytes must agree on which. A document is a whole text file, a text between separators, the text field of a
+line, or the text column of a row. Memory is bounded by the largest document, or by a few megabytes if the
+pattern allows documents to be cut (`Reading.cut`); a page of Parquet is held as a whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bpetite.reading.unpacking import unpacked
 def read_batches(
     source: Input, reading: Reading, raw: Raw | None = None, buffers: Buffers | None = None
 ) -> Generator[Batch, None, None]:
-    """Yield the documents of an input; give `raw` to have its bytes hashed."""
+    """Yield the documents of an input; `raw` is given to hash its bytes."""
     raw = Raw(source) if raw is None else raw
     return one_side(source.name, _all_batches(source, raw, reading, buffers or new_buffers()), reading)
 
@@ -59,14 +59,14 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
 
 
 def is_plain_text(source: Input, reading: Reading) -> bool:
-    """Whether an input is a local file that is, as it stands, a document of text."""
+    """Whether an input is a local file that is itself one document of plain text."""
     whole = source.is_local and not source.is_part and os.path.isfile(source.name)
     as_it_is = reading.separator is None and reading.invalid == "error" and reading.hold_out is None
     return whole and as_it_is and format_of(source, reading) == ("text", None)
 
 
 def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
-    """Return what an input is (text, jsonl, parquet, or json, which may be either) and how compressed."""
+    """Return an input's format (text, jsonl, parquet, or json, which may be either) and compression."""
     raw = Raw(source)
     try:
         return recognise(source.name, raw, reading.input_format)

@@ -1,7 +1,7 @@
-"""Documents in, those of one side of a split out: a share that the hash of each decides is held out.
+"""Documents in, those of one side of a split out: the hash of a document decides whether it is held out.
 
-The same document falls on the same side wherever it stands, in whatever order and format, so that counting
-and encoding with the same share agree, and no copy of a held-out document is trained on.
+The same document is on the same side in every order and format, so counting and encoding with the same share
+agree, and no copy of a held-out document is used for training.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bpetite.reading.options import Reading, share_of
 
 
 def is_held_out(document: str | bytes, share: float | str) -> bool:
-    """Whether a document falls into the share that is held out, such as 0.01 or `1%`.
+    """Whether a document belongs to the share that is held out, such as 0.01 or `1%`.
 
     >>> documents = [f"document {number}" for number in range(1000)]
     >>> sum(is_held_out(document, "10%") for document in documents)
@@ -29,7 +29,7 @@ def is_held_out(document: str | bytes, share: float | str) -> bool:
 def one_side(
     name: str, batches: Generator[Batch, None, None], reading: Reading
 ) -> Generator[Batch, None, None]:
-    """Yield the documents on the side that `reading` asks for; none of them may be in pieces."""
+    """Yield the documents of the side that `reading` names; they must be whole."""
     if reading.hold_out is None:
         yield from batches
         return

@@ -1,7 +1,7 @@
 """Lines of JSON in, the texts of one of their fields out.
 
-The engine takes lines that are plainly well-formed; all others are read as `json.loads` reads them. Where
-texts may be cut, a line that is longer than a few batches is read in blocks, and its text comes in pieces.
+The engine takes lines that are certainly well-formed; Python's `json.loads` reads all others. Where texts may
+be cut, a line that is longer than a few batches is read in blocks, and its text comes in pieces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _JSON_SPACE = " \t\n\r"
 def read_json_lines(
     read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers
 ) -> Iterator[Batch]:
-    """Yield the text field of every line; a line of white space alone holds no document."""
+    """Yield the text field of every line; a line of only white space has no document."""
     gathered = _GatheredLines(raw.name, reading, buffers)
     cut = cut_of(reading)
     while block := read(min(PIECE, batches.BLOCK)):
@@ -40,7 +40,7 @@ def read_json_lines(
 
 
 def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callable[[int], bytes]]:
-    """Tell JSON lines from a JSON text by the first line: an object of its own, or not."""
+    """Distinguish JSON lines from a JSON text: the first line of the former is a whole object."""
     first = b""
     while b"\n" not in first and len(first) < batches.BLOCK and (more := read(batches.BLOCK)):
         first += more
@@ -74,11 +74,11 @@ class _GatheredLines(Gathered):
 
     @property
     def rest_size(self) -> int:
-        """How many bytes there are of a line that has no end yet."""
+        """The number of bytes of the incomplete line."""
         return self._found.rest_size
 
     def add_lines(self, block: bytes) -> None:
-        """Take lines; one that has no end yet is gone on with in the next block."""
+        """Take lines; the beginning of an incomplete one is kept for the next block."""
         place = 0
         while place < len(block):
             before = len(self._found)
@@ -89,13 +89,13 @@ class _GatheredLines(Gathered):
                 self._add_line(left)
 
     def take(self, read: int, *, goes_on: bool = False) -> Batch:
-        """Return what was gathered: lines, or a piece of one."""
+        """Return the batch: lines, or a piece of one."""
         if not self._texts:
             self._joined = self._found.take()
         return super().take(read, goes_on=goes_on)
 
     def long_line(self, read: Callable[[int], bytes], raw: Raw, cut: Cut) -> Iterator[Batch]:
-        """Go on with the line that has no end yet to its end, and yield its text in pieces."""
+        """Read the incomplete line to its end, and yield its text in pieces."""
         if len(self._found):
             yield self.take(raw.size)
         self._line += 1
@@ -113,7 +113,7 @@ class _GatheredLines(Gathered):
             self.add_lines(block)
 
     def _pieces(self, line: LongLine, raw: Raw, cut: Cut) -> Iterator[Batch]:
-        """Yield the pieces of a line's text, the last one when all of the line was read."""
+        """Yield the pieces of a line's text; the last one comes when the whole line was read."""
         text, other, is_begun = None, "", False
         for value in line.values_of(self._field):
             if is_begun:
@@ -134,7 +134,7 @@ class _GatheredLines(Gathered):
         yield self.take(raw.size)
 
     def _encoded(self, blocks: Iterator[str], line: LongLine) -> Iterator[bytes]:
-        """Yield blocks as UTF-8; a lone surrogate is refused, or replaced if that was asked for."""
+        """Yield blocks as UTF-8; a lone surrogate is refused, or replaced if asked for."""
         before = 0
         for block in blocks:
             try:
@@ -167,7 +167,7 @@ class _GatheredLines(Gathered):
             self.lack(f"line {self._line}: {_lacking(record, self._field)}")
 
     def _add_broken_line(self, line: bytes, error: ValueError | RecursionError) -> None:
-        """Deal with a line that is not JSON in UTF-8: only bad UTF-8 inside good JSON can be repaired."""
+        """Handle a line that is not JSON in UTF-8: only bad UTF-8 within valid JSON can be repaired."""
         if isinstance(error, RecursionError):
             return self.lack(f"line {self._line}: nested too deeply")
         if not isinstance(error, UnicodeDecodeError):
@@ -177,7 +177,7 @@ class _GatheredLines(Gathered):
         return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
 
     def _repaired(self, line: bytes) -> str | None:
-        """Return the text of a line in which what is not UTF-8 is replaced; None if there is none."""
+        """Return the text of a line with invalid UTF-8 replaced; None if it has none."""
         try:
             record = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -187,7 +187,7 @@ class _GatheredLines(Gathered):
 
 
 def _record(line: str) -> Any:
-    """Return what `json.loads` returns, without its search for white space where there is none."""
+    """The same as `json.loads`, but faster: it does not search for white space around the value."""
     if line.startswith("{"):
         record, end = _DECODER.raw_decode(line)
         if end == len(line) or not line[end:].strip(_JSON_SPACE):
@@ -196,7 +196,7 @@ def _record(line: str) -> Any:
 
 
 def _up_to_newline(first: bytes, read: Callable[[int], bytes], behind: list[bytes]) -> Iterator[bytes]:
-    """Yield blocks up to the end of a line; what is read of the next one goes `behind`."""
+    """Yield blocks up to the end of a line; what was read of the next one is added to `behind`."""
     yield first
     while block := read(min(PIECE, batches.BLOCK)):
         line, newline, rest = block.partition(b"\n")

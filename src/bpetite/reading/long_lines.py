@@ -1,7 +1,6 @@
-"""A line of JSON in, block by block; out come the strings that one of its fields has, block by block as well.
+"""A line of JSON in, block by block; the strings of one of its fields out, also block by block.
 
-It takes what `json.loads` takes. What is in memory at a time is a block, a name or a number, however long the
-line is.
+It accepts what `json.loads` accepts. However long the line is, only a block, a name or a number is in memory.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ _WHOLE = re.compile(
     rf"|\\u{_HIGH}(?=[^\\]|\\[^u]|\\u[0-9a-fA-F]{{4}}))*",
     re.DOTALL,
 )
-"""Characters and escapes that are there to their ends, and half of a pair with what is behind it."""
+"""Complete characters and escapes; a first surrogate together with what follows."""
 
 _LONGEST_ESCAPE = len(r"\ud83d\ude00")
 
 _LONGEST_NUMBER = 1 << 20
 
 _NAMED = 20
-"""How many fields an error names."""
+"""The maximum number of fields that an error names."""
 
 
 class BrokenLine(ValueError):
-    """A line is not JSON in UTF-8; the message says what is wrong, and where in the line."""
+    """A line is not JSON in UTF-8; the message says what is wrong and where."""
 
 
 class LongLine:
@@ -48,20 +47,20 @@ class LongLine:
         self._text = ""
         self._place = 0
         self._before = 0
-        """How many characters of the line stand before `_text`."""
+        """The number of characters of the line before `_text`."""
         self._decoded = 0
-        """How many bytes of the line were decoded."""
+        """The number of bytes of the line that were decoded."""
         self.is_affected = False
         """Whether bytes that are not UTF-8 were replaced."""
         self.names: list[str] = []
         """The first fields of the object."""
 
     def is_blank(self) -> bool:
-        """Whether there is nothing in the line."""
+        """Whether the line is empty."""
         return not self._next()
 
     def values_of(self, field: str) -> Iterator[Iterator[str] | str]:
-        """Yield each value that a field has: the blocks of a string, or the name of another type."""
+        """Yield each value of a field: the blocks of a string, or the name of another type."""
         if self._next() != "{":
             raise BrokenLine("not a JSON object")
         for name in self._members():
@@ -79,10 +78,10 @@ class LongLine:
         if self._next():
             self._refuse("Extra data")
 
-    # What stands in a line. Each begins at the next character, and ends behind its own last one.
+    # The values in a line. Each method begins at the next character, and stops after its value.
 
     def _skip_value(self) -> str:
-        """Go past a value; return the name of its type."""
+        """Skip a value; return the name of its type."""
         match self._next():
             case '"':
                 for _ in self._string():
@@ -100,7 +99,7 @@ class LongLine:
                 return type(self._number_or_word()).__name__
 
     def _members(self) -> Iterator[str]:
-        """Yield the names in an object; whoever takes one goes past its value."""
+        """Yield the names in an object; the caller skips the value of each."""
         for _ in self._items("}"):
             if self._next() != '"':
                 self._refuse("Expecting property name enclosed in double quotes")
@@ -111,7 +110,7 @@ class LongLine:
             yield name
 
     def _items(self, close: str) -> Iterator[None]:
-        """Yield where an item begins; whoever takes that goes past the item."""
+        """Yield at the start of each item; the caller skips the item."""
         self._place += 1
         if self._next() != close:
             yield
@@ -137,7 +136,7 @@ class LongLine:
         return value
 
     def _string(self) -> Iterator[str]:
-        """Yield what a string says, as far as it is known; halves of pairs come together."""
+        """Yield the value of a string, as far as it was read; surrogate pairs are not divided."""
         try:
             whole, self._place = _DECODER.raw_decode(self._text, self._place)
         except json.JSONDecodeError:  # It goes on behind this block, or is broken.
@@ -161,7 +160,7 @@ class LongLine:
                 self._refuse("Unterminated string")
 
     def _whole_end(self) -> int:
-        """Return where the text ends, or the escape begins that may go on behind it."""
+        """Return the end of the text, or the start of an escape that may continue after it."""
         text, size = self._text, len(self._text)
         place = text.find("\\", max(self._place, size - _LONGEST_ESCAPE))
         if place < 0:
@@ -173,7 +172,7 @@ class LongLine:
     # What is read of a line
 
     def _next(self) -> str:
-        """Go past white space; return the character behind it, none at the end of the line."""
+        """Skip white space; return the character after it, none at the end of the line."""
         while True:
             self._place += len(_matched(_SPACE, self._text, self._place))
             if self._place < len(self._text):
@@ -182,7 +181,7 @@ class LongLine:
                 return ""
 
     def _read_on(self) -> bool:
-        """Put another block behind the text that is left; False where the line has ended."""
+        """Append another block to the rest of the text; False at the end of the line."""
         if self._has_ended:
             return False
         block = next(self._blocks, None)
@@ -212,6 +211,6 @@ class LongLine:
 
 
 def _matched(pattern: re.Pattern[str], text: str, place: int) -> str:
-    """Return what a pattern, which also matches nothing, matches at a place."""
+    """Return the match of a pattern at a place; the pattern may match nothing."""
     match = pattern.match(text, place)
     return "" if match is None else match[0]

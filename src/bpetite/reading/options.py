@@ -1,4 +1,4 @@
-"""How inputs become documents: the choices that go with a path of texts, wherever one is given."""
+"""How inputs become documents: the options that go with a path, wherever one is given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Split = Literal["train", "held-out"]
 
 
 def share_of(share: Any) -> Fraction:
-    """Return the number that `0.01` or `1%` says; it lies between 0 and 1.
+    """Return `0.01` or `1%` as a number between 0 and 1.
 
     >>> share_of("2.5%"), share_of(0.01)
     (Fraction(1, 40), Fraction(1, 100))
@@ -38,28 +38,28 @@ class Reading:
     """
 
     separator: str | None = None
-    """What stands between the documents of a text file; without one, the file is a document."""
+    """The text between the documents of a text file; without one, the file is a document."""
 
     text_field: str = "text"
-    """The field of a JSON line that holds the text."""
+    """The field of a JSON line with the text."""
 
     text_column: str = "text"
-    """The column of a Parquet file that holds the text."""
+    """The column of a Parquet file with the text."""
 
     invalid: Invalid = "error"
-    """What happens to a document that is not text: an error, U+FFFD for what is wrong, or no document."""
+    """The treatment of invalid text: an error, U+FFFD in its place, or no document."""
 
     input_format: Format = "auto"
-    """What the inputs are; `auto` looks at the name and the content of each."""
+    """The format of the inputs; `auto` finds it by the name and the content of each."""
 
     cut: Callable[[bytes], int | None] | None = field(default=None, compare=False)
-    """Finds where a long document may be cut without a change to its pretokens; None is nowhere."""
+    """Finds where a long document may be cut without changing its pretokens; None means nowhere."""
 
     hold_out: float | str | None = None
-    """The share of documents to hold out, such as `1%`; None is none (`hold_out.py` says which)."""
+    """The share of documents to hold out, such as `1%`; `hold_out.py` says which."""
 
     split: Split = "train"
-    """Which side of the split is read: what is left for training, or what is held out."""
+    """The side of the split that is read: the documents for training, or those held out."""
 
     def __post_init__(self) -> None:
         if self.split not in ("train", "held-out"):
@@ -77,7 +77,7 @@ class Reading:
             raise ValueError(f"input_format must be auto, text, jsonl or parquet, not {self.input_format!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the choices, as manifests record them and `Counts.from_files` takes them."""
+        """Return the options, as manifests record them and `Counts.from_files` takes them."""
         held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
         return {
             "separator": self.separator,

@@ -1,12 +1,12 @@
 """Inputs in, batches of their documents out, read by several threads.
 
-Inputs are divided where their formats allow it, and a thread reads one part after the other. What was read
-waits for the caller in order, or in the order in which it comes; the threads wait when that is a few batches
-for each of them, so memory does not depend on the size of the corpus.
+Inputs are divided into parts where their formats allow it, and each thread reads one part after the other.
+The batches wait for the caller, in the order of the inputs or as they come. When a few batches for each
+thread are waiting, the threads wait too, so memory does not depend on the size of the corpus.
 
-Of several errors the first one in the corpus is raised: no part behind it is begun, and those before it are
-read to their ends. What a part cannot know of an error, the number of the line or document, is found by
-reading the input once more, in one go.
+Of several errors, the first one in the corpus is raised: no later part is begun, and earlier ones are read to
+their ends. A part does not know the number of the line or document for its error; to find it, the input is
+read once more as a whole.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from bpetite.reading.recognition import is_marked, named_format
 from bpetite.reading.sources import Input
 
 _SHARING = 2
-"""How many threads there are for each batch that may wait: what waits is memory, and reading is fast."""
+"""The number of threads for each batch that may wait: waiting batches take memory, and reading is fast."""
 
 _LOOK = 0.1
-"""How long somebody waits, in seconds, before looking whether the work goes on at all."""
+"""The seconds after which a waiting thread checks whether the work still goes on."""
 
 
 FORKED = (
@@ -44,20 +44,20 @@ FORKED = (
 
 
 _SMALL = 1 << 14
-"""A file of so many bytes is small: what each file costs is more than what it takes to read it."""
+"""A file of at most this size is small: its fixed costs exceed those of reading it."""
 
 _MOST_BUNDLED = 256
-"""How many small files are read at once."""
+"""The maximum number of small files that are read together."""
 
 _MOST_IN_BUNDLE = 1 << 23
-"""How many bytes their texts may be; those of text are no more than a few batches."""
+"""The maximum size of their texts together, a few batches."""
 
 MOST_THREADS = 256
-"""More are of no use to anybody."""
+"""More threads would bring nothing."""
 
 
 def threads_of(num_threads: int | None) -> int:
-    """Return how many threads are meant; None is one for each core."""
+    """Return the number of threads; None means one for each core."""
     if num_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(integer("num_threads", num_threads, least=1), MOST_THREADS)
@@ -69,23 +69,23 @@ class Ended:
 
     size: int
     digest: str
-    """The hash of its bytes, if that was asked for."""
+    """The hash of its bytes, if asked for."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Small files that were read at once, each to its end."""
+    """Small files that were read together, each to its end."""
 
     sources: Sequence[Input]
     ended: list[Ended]
     texts: list[bytes]
     """The documents of all of them."""
     counts: list[int]
-    """How many documents each has."""
+    """The number of documents of each."""
 
 
 Item = tuple[Input, Batch | Bundle | Ended, int]
-"""An input or a part of one, what was read of it, and how many bytes more that took."""
+"""An input or a part of one, what was read of it, and the number of bytes that this took."""
 
 
 def read_all(
@@ -96,10 +96,10 @@ def read_all(
     in_order: bool = True,
     hashed: bool = False,
 ) -> Generator[Item, None, None]:
-    """Yield the batches of inputs, and behind those of each that it has ended; of small files, bundles.
+    """Yield the batches of inputs, and `Ended` after those of each input; for small files, bundles.
 
-    Out of order, batches have been checked: what is not text is an error here. In order it is left to the
-    caller, for whom the documents of an input are numbered through.
+    Out of order, batches are checked here: invalid text is an error. In order, this is left to the caller,
+    for whom the documents of an input are numbered consecutively.
     """
     parts = _divided(inputs, reading, threads)
     first = list(islice(parts, 2))
@@ -119,11 +119,11 @@ class _Part:
     whole: Input
     is_last: bool
     bundled: Sequence[Input] = ()
-    """All the small files that are read at once, of which `source` is the first."""
+    """The small files that are read together, the first of which is `source`."""
 
 
 def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterator[_Part]:
-    """Yield parts of large inputs, and small ones that follow each other as one part."""
+    """Yield parts of large inputs, and several consecutive small ones as one part."""
     may_bundle = reading.invalid == "error" and reading.hold_out is None
     bundled: list[Input] = []
     for found in inputs:
@@ -154,8 +154,15 @@ def _is_small(found: Input, reading: Reading) -> bool:
     return status is not None and status.st_size <= _SMALL
 
 
+def read_again(source: Input, reading: Reading) -> None:
+    """Read an input as a whole to get the exact error."""
+    source = replace(source, span=None, row_groups=None)
+    for batch in read_batches(source, reading):
+        refuse_invalid(source.name, batch)
+
+
 def _numbered(items: Iterable[Item]) -> Iterator[Item]:
-    """Number the documents of an input through, not those of each part."""
+    """Number the documents of an input consecutively across its parts."""
     before = read = 0
     for source, made, more in items:
         if not isinstance(made, Batch):
@@ -178,10 +185,10 @@ class _PartReader:
         self._buffers = new_buffers()
 
     def part(self, part: _Part) -> Iterator[Item]:
-        """Yield the batches of a part, and what becomes of an input that ends with it."""
+        """Yield the batches of a part, and `Ended` if its input ends with it."""
         if len(part.bundled) > 1:
             bundle = None
-            with contextlib.suppress(ValueError):  # It is told where those before it are read, one by one.
+            with contextlib.suppress(ValueError):  # The error is raised when the files are read one by one.
                 bundle = self._bundle(part.bundled)
             if bundle is not None:
                 yield part.source, bundle, sum(ended.size for ended in bundle.ended)
@@ -200,13 +207,13 @@ class _PartReader:
                     read = batch.read
         except ValueError:
             if source.is_part:
-                self._read_again(part.whole)
+                read_again(part.whole, self._reading)
             raise
         if part.is_last:
             yield source, self._ended(source, raw), 0
 
     def _bundle(self, sources: Sequence[Input]) -> Bundle | None:
-        """Read small files at once, unless one of them is not what its name and size promise."""
+        """Read small files together, unless one of them is not what its name and size promise."""
         bundle, size = Bundle(sources, [], [], []), 0
         for source in sources:
             is_text = named_format(source.name, self._reading.input_format) == "text"
@@ -235,7 +242,7 @@ class _PartReader:
         return texts, Ended(len(content), hash_of(content) if self._is_hashed else "")
 
     def _small_records(self, source: Input) -> tuple[list[bytes], Ended] | None:
-        """Return the documents of a file with records, unless it says a great deal in few bytes."""
+        """Return the documents of a file with records, unless its texts are much larger than the file."""
         raw = Raw(source, hashed=self._is_hashed)
         texts: list[Any] = []
         for batch in read_batches(source, self._reading, raw, self._buffers):
@@ -250,11 +257,6 @@ class _PartReader:
             return Ended(*hash_input(source.name))
         return Ended(raw.size, raw.digest)
 
-    def _read_again(self, source: Input) -> None:
-        """Read an input in one go for the sake of its error."""
-        for batch in read_batches(source, self._reading):
-            refuse_invalid(source.name, batch)
-
 
 @dataclass(eq=False)
 class _Outbox:
@@ -268,11 +270,11 @@ class _Outbox:
 
 
 class _Left(Exception):
-    """Nobody waits for what is read."""
+    """The caller does not want more."""
 
 
 class _Workers:
-    """Threads that read parts, and whoever takes what they read."""
+    """The threads that read parts, and the caller who takes their items."""
 
     def __init__(self, parts: Iterator[_Part], read: _PartReader, threads: int, in_order: bool) -> None:
         self._parts = parts
@@ -282,16 +284,16 @@ class _Workers:
         self._room = max(1, threads // _SHARING)
         self._waiting = self._number = 0
         self._open: deque[_Outbox] = deque()
-        """The parts that were begun, in order, except those of which everything was taken."""
+        """The parts that were begun, in order, except those whose items were all taken."""
         self._ready: deque[_Outbox] = deque()
-        """For each item that waits, its part, in the order in which they came."""
+        """The part of each waiting item, in order of arrival."""
         self._news = threading.Condition()
         self._beginning = threading.Lock()
         self._has_left = self._has_begun_all = False
         self._process = os.getpid()
 
     def items(self) -> Generator[Item, None, None]:
-        """Yield what is read, and raise the first error in the order of parts."""
+        """Yield the items, and raise the first error in the order of parts."""
         try:
             started = [thread for thread in self._threads if started_thread(thread)]
             while not started and (outbox := self._begin()) is not None and outbox.part is not None:
@@ -325,7 +327,7 @@ class _Workers:
                 self._news.notify_all()
 
     def _begin(self) -> _Outbox | None:
-        """Begin with the next part; what keeps it from being found is an error in its place."""
+        """Begin the next part; an error in finding it is raised in its place."""
         with self._beginning:
             if self._has_left or self._has_begun_all:
                 return None
@@ -355,13 +357,13 @@ class _Workers:
             self._news.notify_all()
 
     def _is_awaited(self, outbox: _Outbox) -> bool:
-        """Whether somebody waits for this very part."""
+        """Whether the caller waits for this part."""
         return self._in_order and self._open[0] is outbox and not outbox.items
 
     # What the caller does
 
     def _take(self) -> Item | None:
-        """Return the next item, None behind the last one."""
+        """Return the next item, None after the last one."""
         while True:
             if os.getpid() != self._process:
                 raise RuntimeError(FORKED)
@@ -378,10 +380,10 @@ class _Workers:
                 self._news.wait(_LOOK)
 
     def _next(self) -> _Outbox | None:
-        """Return the part whose item is taken next, if there is one."""
+        """Return the part whose item is taken next, if any."""
         if not self._in_order:
             return self._ready.popleft() if self._ready else None
         while self._open and self._open[0].is_done and not self._open[0].items and not self._open[0].error:
             self._open.popleft()
-            self._news.notify_all()  # Somebody else is awaited now.
+            self._news.notify_all()  # The caller now waits for another part.
         return self._open[0] if self._open and self._open[0].items else None

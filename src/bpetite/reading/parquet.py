@@ -1,13 +1,13 @@
 """A Parquet file in, the texts of one of its columns out, in batches.
 
-What pyarrow reads is the specification. The engine takes the texts from pages that are plainly well-formed;
-from the first page on that is not, pyarrow reads the rest of the row group.
+The specification is pyarrow. The engine takes the texts from pages that are certainly well-formed; from the
+first other page on, pyarrow reads the rest of the row group.
 
-What that brings, measured by whole counts of 64 MB on two threads, beside pyarrow alone (medians of three,
+The benefit, measured by whole counts of 64 MB on two threads, beside pyarrow alone (medians of three,
 processor time and peak): English in Snappy 0.38 to 0.40 s instead of 0.46 to 0.70 and 147 MB instead of 250,
 in zstd 0.42 instead of 0.48 and 145 instead of 235; many languages 0.53 instead of 0.84 and 213 instead of
 389, in zstd 0.58 instead of 0.78; code in Snappy 0.33 instead of 0.42, in zstd no time, and 146 MB instead of
-174. And a dictionary that rows repeat takes no more memory than it has itself: pyarrow spells it out.
+174. And repeated entries of a dictionary take no memory, whereas pyarrow copies them for each row.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Texts = JoinedTexts | list[bytes | None] | Iterator[bytes]
-"""Texts that nobody has checked yet; None is a null. An iterator is one long text in blocks."""
+"""Unchecked texts; None is a null. An iterator is one long text in blocks."""
 
 
 def column_texts(
     raw: Raw, name: str, size: int, buffers: Buffers, longest: int = sys.maxsize
 ) -> Iterator[tuple[Texts, int]]:
-    """Yield the texts of a column, about `size` bytes at a time, and about how far in the file they end.
+    """Yield the texts of a column, about `size` bytes at a time, and the approximate position in the file.
 
     A text of more than `longest` bytes comes in blocks.
     """
@@ -47,7 +47,7 @@ def column_texts(
 
     raw.hash_all()
     try:
-        # Without a buffer, which takes as much memory as a page claims to need.
+        # Without a buffer, for which pyarrow would allocate as much as a page claims to need.
         file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False)
         _check_column(arrow, raw.name, file.schema_arrow, name)
         column = _Column(arrow, file, name, raw.file(), PageTexts(buffers), longest)
@@ -62,7 +62,7 @@ def column_texts(
 
 
 def row_group_sizes(raw: Raw, name: str) -> list[int]:
-    """Return how many bytes a column takes in each row group, unpacked."""
+    """Return the uncompressed size of a column in each row group."""
     arrow = needed_pyarrow("reading Parquet")
     import pyarrow.parquet
 
@@ -96,7 +96,7 @@ def read_rows(raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
 
 
 def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
-    """Refuse a column that is not there, or is not text."""
+    """Refuse a column that does not exist or is not text."""
     if name not in schema.names:
         raise ValueError(f"{path}: no column {name!r} (there is {', '.join(map(repr, schema.names))})")
     kind = schema.field(name).type
@@ -127,7 +127,7 @@ class _Column:
         self.pages = Pages(arrow, raw, found)
 
     def texts(self, number: int, size: int) -> Iterator[Texts]:
-        """Yield the texts of a row group; the last of them may be left in `found`."""
+        """Yield the texts of a row group; the last ones may be left in `found`."""
         count = left = self._file.metadata.row_group(number).num_rows
         if self._has_pages(number, count):
             self.found.begin_group(self._is_optional)
@@ -146,14 +146,14 @@ class _Column:
                 yield from _texts_of(arrays, self._longest)
 
     def _has_pages(self, number: int, rows: int) -> bool:
-        """Whether there is no doubt where the pages of a row group are, and how they are packed."""
+        """Whether the places and the compression of the pages of a row group are certain."""
         chunk = self._chunks[number] if number < len(self._chunks) else None
         if chunk is None or chunk.codec not in CODECS or chunk.values != rows:
             return False
         return 0 < chunk.start <= self._size and 0 <= chunk.packed <= self._size - chunk.start
 
     def _arrays(self, number: int, taken: int, size: int) -> Iterator[list[Any]]:
-        """Yield a row group behind the rows that were taken, as pyarrow reads it."""
+        """Yield the rest of a row group, after the rows that were taken, as read by pyarrow."""
         waiting, waits = [], 0
         group = self._file.metadata.row_group(number)
         whole = self._chunks[number].unpacked if number < len(self._chunks) else group.total_byte_size
@@ -170,14 +170,14 @@ class _Column:
 
 
 _ROWS = 1 << 16
-"""How many rows pyarrow reads at a time at most; it should be about a quarter of a batch."""
+"""The maximum number of rows that pyarrow reads at a time: about a quarter of a batch."""
 
 
 # Arrays, as pyarrow reads them ---------------------------------------------------------------------------
 
 
 def _texts_of(columns: list[Any], longest: int) -> Iterator[Texts]:
-    """Yield the texts of columns of binary strings: long ones in blocks, those between them at once."""
+    """Yield the texts of columns of binary strings: long ones in blocks, those between them together."""
     if sum(column.nbytes for column in columns) <= longest:
         yield _texts(columns)
         return
@@ -198,7 +198,7 @@ def _blocks(content: Any, start: int, end: int) -> Iterator[bytes]:
 
 
 def _bounds(column: Any) -> NDArray[np.int64]:
-    """Return where each string of a column begins in its content, and where the last one ends."""
+    """Return the start of each string in the content of a column, and the end of the last."""
     width = np.int64 if str(column.type) == "large_binary" else np.int32
     stored = np.frombuffer(column.buffers()[1], width)
     return stored[column.offset : column.offset + len(column) + 1].astype(np.int64)
@@ -226,9 +226,9 @@ def _joined(columns: list[Any]) -> JoinedTexts:
 
 
 def _as_binary(arrow: Any, column: Any) -> Any:
-    """Return text as the bytes it is stored as, which nobody has checked yet.
+    """Return text as the bytes it is stored as, unchecked.
 
-    Nothing is done to them: to ask for a cast would have pyarrow load all of its functions first.
+    They are only viewed as bytes: for a cast, pyarrow would first load all of its functions.
     """
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()

@@ -1,6 +1,6 @@
-"""A column of a Parquet file in, its texts out, page by page, as the engine takes them.
+"""A column of a Parquet file in, its texts out, page by page, with the help of the engine.
 
-The engine also reads what the file tells of its columns: pyarrow ends the process where that is damaged.
+The engine also reads the metadata of columns: pyarrow ends the process if these are damaged.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _HEADERS = (1 << 8, 1 << 16, 1 << 22)
-"""How much is read to find what stands before a page: its least and its greatest text may be there."""
+"""The number of bytes that are read for a page header, which may contain two texts of the page."""
 
 _USUAL = 1 << 24
-"""Pages of more bytes get memory of their own, which the engine keeps as it is until the next page."""
+"""Larger pages get memory of their own, which the engine uses in place until the next page."""
 
 _SNAPPY = 1
 CODECS = {0: None, _SNAPPY: None, 2: "gzip", 6: "zstd"}
-"""The names by which pyarrow unpacks what the engine does not."""
+"""The names of compressions that pyarrow unpacks for the engine."""
 
 _MOST = {0: 1, _SNAPPY: 22, 2: 1032, 6: 1 << 15}
-"""How many bytes each packed byte can hold at most: a copy of 64 bytes takes 3 in Snappy, one of 258 takes 2
-bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
+"""The maximum number of bytes for each compressed byte: a copy of 64 bytes takes 3 in Snappy, one of 258
+takes 2 bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
 
 
 class ColumnChunk(NamedTuple):
@@ -41,7 +41,7 @@ class ColumnChunk(NamedTuple):
 
 
 def chunks_of(file: BinaryIO, column: int) -> list[ColumnChunk] | None:
-    """Return where a column is in each row group; None if the metadata may say anything."""
+    """Return the place of a column in each row group; None if the metadata are unclear."""
     file.seek(-8, os.SEEK_END)
     size = int.from_bytes(file.read(4), "little")
     file.seek(-8 - size, os.SEEK_END)
@@ -69,7 +69,7 @@ class Pages:
         self._codec = self._arrow.Codec(codec) if codec else None
 
     def take_next(self, most: int) -> int | None:
-        """Have the engine take a page of so many rows at most; return how many it has, None if it is left."""
+        """Let the engine take a page of at most this many rows; return their number, None if it refuses."""
         header = self._header()
         if header is None:
             return None

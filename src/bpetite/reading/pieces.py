@@ -1,4 +1,4 @@
-"""A long document in blocks in, pieces of it out that are cut where that changes no pretoken."""
+"""A long document in blocks in, pieces out, cut where this changes no pretoken."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from bpetite.reading.options import Reading
 
 
 def cut_of(reading: Reading) -> Cut | None:
-    """Return what cuts long documents, if they may be cut: one that may yet be left out is held whole."""
+    """Return the function that cuts long documents, unless they must be whole, as they may be skipped."""
     return None if reading.invalid == "skip" else reading.cut
 
 
 def longest_held() -> int:
-    """Return how many bytes of a document are held before it is cut."""
+    """Return the number of bytes that are gathered before a document is cut."""
     return 2 * batches.BLOCK
 
 
 def pieces_of(blocks: Iterable[bytes], cut: Cut) -> Iterator[tuple[bytes, bool]]:
-    """Yield pieces, and whether the document goes on behind each; the last one may be empty.
+    """Yield pieces, and whether the document goes on after each; the last one may be empty.
 
-    Where there is no place to cut, twice as much is held before the next one is looked for.
+    If there is no place to cut, twice as much is gathered before the next search.
     """
     held, longest = bytearray(), longest_held()
     for block in blocks:

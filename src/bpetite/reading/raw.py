@@ -1,4 +1,4 @@
-"""An input in, its bytes out as they are, counted and hashed as they are read."""
+"""An input in, its bytes out, counted and hashed on the way."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Raw:
         self.size = 0
 
     def head(self) -> bytes:
-        """Return the first bytes without taking them."""
+        """Return the first bytes without consuming them."""
         while len(self._head) < 512 and (more := self._next(4096)):
             self._head += more
         return self._head
 
     def read(self, size: int) -> bytes:
-        """Return at least one byte unless the input is at its end, which must be where it was at first."""
+        """Return at least one byte, unless the input is at its end; its size must not have changed."""
         block, self._head = self._head or self._next(size), b""
         self.size += len(block)
         if self._digest is not None:
@@ -56,7 +56,7 @@ class Raw:
         return block
 
     def ends_with(self, mark: bytes) -> bool:
-        """Whether the last bytes are these, where that can be seen without reading all."""
+        """Whether the input ends with these bytes, where this can be seen without reading all of it."""
         if not self._file.seekable():
             return False
         here = self._file.tell()
@@ -67,17 +67,17 @@ class Raw:
 
     @property
     def digest(self) -> str:
-        """The hash of what was read, in hexadecimal."""
+        """The hash of the bytes that were read, in hexadecimal."""
         return "" if self._digest is None else self._digest.hexdigest()
 
     def file(self) -> BinaryIO:
-        """Return the file, for a reader that goes its own ways in it."""
+        """Return the file, for a reader that seeks in it."""
         self._head = b""
         self._file.seek(0)
         return self._file
 
     def file_for(self, arrow: Any) -> Any:
-        """Return the file as pyarrow reads it best: by itself, where it can open the very same file again."""
+        """Return the file as pyarrow reads it best: opened by itself, if it can open the same file again."""
         file = self.file()
         if not self._is_local:
             return file
@@ -86,11 +86,11 @@ class Raw:
 
     @property
     def expected(self) -> int:
-        """How many bytes there should be; 0 where nobody knows."""
+        """The expected number of bytes; 0 if unknown."""
         return self._expected or 0
 
     def hash_all(self) -> None:
-        """Read to the end for the sake of the hash, if there is to be one."""
+        """Read to the end for the hash, if there is to be one."""
         if self._digest is None:
             return
         self.file()
@@ -104,7 +104,7 @@ class Raw:
 
 
 def read_whole(path: str) -> bytes:
-    """Return what a small file holds, whose size must stay as it is."""
+    """Return the content of a small file, whose size must not have changed."""
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         size = os.fstat(file).st_size
@@ -120,14 +120,14 @@ def read_whole(path: str) -> bytes:
 
 
 def hash_of(content: bytes) -> str:
-    """Return the hash that inputs are recognised by."""
+    """Return the hash function for inputs."""
     digest = Xxh3128()
     digest.update(content)
     return digest.hexdigest()
 
 
 def hash_input(path: str) -> tuple[int, str]:
-    """Return the size of a file and the hash that inputs are recognised by."""
+    """Return the size of a file and its hash."""
     digest, size = Xxh3128(), 0
     with open(path, "rb", buffering=0) as file:
         while block := file.read(_HASHED):

@@ -42,7 +42,7 @@ _PARQUET = b"PAR1"
 
 
 def named_format(name: str, asked: Format) -> str | None:
-    """Return what a file is by its name, None if it is packed; content may contradict it (`is_marked`)."""
+    """Return a file's format by its name, None if compressed; its content may contradict (`is_marked`)."""
     suffix = os.path.splitext(name.lower())[1]
     if suffix in _COMPRESSED or suffix in _UNREADABLE:
         return None
@@ -50,12 +50,12 @@ def named_format(name: str, asked: Format) -> str | None:
 
 
 def is_marked(content: bytes) -> bool:
-    """Whether content begins as that of a format does that is not text."""
+    """Whether content begins like a format that is not text."""
     return content.startswith(_PARQUET) or any(magic.match(content) for _, magic in _MAGIC)
 
 
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
-    """Return an input's format and compression; a name that says other than the content is refused."""
+    """Return an input's format and compression; a name that contradicts the content is refused."""
     head = raw.head()
     stem, suffix = os.path.splitext(chain_of(name)[1].lower())
     named_compression = _COMPRESSED.get(suffix)
@@ -64,14 +64,16 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     held = next((kind for kind, magic in _MAGIC if magic.match(head)), None)
     unreadable = held if held in ("bzip2", "xz", "zip", "tar") else _UNREADABLE.get(suffix)
     if unreadable is not None:
-        raise ValueError(f"{name}: {unreadable} is not read; unpack it, or pack it with gzip or zstd")
+        raise ValueError(
+            f"{name}: {unreadable} is not supported; unpack it, or compress it with gzip or zstd"
+        )
     named = _FORMATS.get(suffix)
     if named_compression != held and (named_compression or named):
         claim = named_compression or suffix
         raise ValueError(f"{name}: named as {claim}, but it holds {held or f'no {named_compression}'}")
     if held is not None:
         if named == "parquet" or asked == "parquet":
-            raise ValueError(f"{name}: Parquet inside {held} is not read; unpack it")
+            raise ValueError(f"{name}: Parquet inside {held} is not supported; unpack it")
         return (named or "text" if asked == "auto" else asked), held
     is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
     form = named if asked == "auto" else asked

@@ -1,8 +1,8 @@
 """Arguments in, inputs out: files, folders, globs, URLs and stdin become a list of files in a fixed order.
 
-The arguments keep their order; within a folder or a glob, names are sorted by their bytes. A file or folder
-whose name begins with a dot is not part of a folder. An argument may end in a weight, as in `wiki.txt:2` or
-`web/*.jsonl:1.5`; a file whose whole name looks like that is found first.
+The arguments keep their order; within a folder or a glob, names are sorted by their bytes. Files and folders
+whose names begin with a dot are left out of folders. An argument may end in a weight, as in `wiki.txt:2` or
+`web/*.jsonl:1.5`; a file with exactly this name takes precedence.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from bpetite._internal.types import Path
 
 STDIN = "-"
 
-_SORTED_AT_ONCE = 1 << 17
-"""How many names are sorted in memory."""
+_SORTED_AT_ONCE = 1 << 16
+"""The maximum number of names that are sorted in memory."""
+
+_WAITING = 1 << 16
+"""How many packed bytes of sorted names may wait in memory: of many files there are many such lists."""
 
 _NAMED = 5
-"""How many entries that cannot be read an error names."""
+"""The maximum number of unreadable entries that an error names."""
 
 _WEIGHTED = re.compile(r"(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)", re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
@@ -39,38 +42,38 @@ _GLOB = re.compile(r"[*?[]")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file of a corpus, wherever it is."""
+    """One file of a corpus, local or not."""
 
     name: str
     """Its path or URL; `-` is stdin."""
 
     weight: Fraction = Fraction(1)
-    """How often its counts count."""
+    """The factor for its counts."""
 
     source: str = ""
     """The argument that named it."""
 
     span: tuple[int, int] | None = None
-    """The bytes of it that are meant, if not all: the records whose separators begin there."""
+    """The range of bytes, if not all: the records whose separators begin there."""
 
     whole: int = 0
-    """How many bytes the whole file had when it was divided."""
+    """The size of the whole file when it was divided."""
 
     form: tuple[str, str | None] | None = None
-    """Its format and compression, where they are known already."""
+    """Its format and compression, if known."""
 
     row_groups: tuple[int, int] | None = None
-    """The row groups of Parquet that are meant, if not all: the first, and the one after the last. The span
-    then only says how much of the file that is."""
+    """The row groups of Parquet, if not all: the first, and the one after the last. The span then only says
+    how much of the file they are."""
 
     @property
     def is_part(self) -> bool:
-        """Whether not all of it is meant."""
+        """Whether it is only a part of a file."""
         return self.span is not None
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a file of this machine, which can be opened by its name."""
+        """Whether it is a file on this machine."""
         return self.name != STDIN and not _URL.match(self.name)
 
     def open(self) -> BinaryIO:
@@ -81,23 +84,25 @@ class Input:
             return open(self.name, "rb", buffering=0)
         remote = _fsspec().open(self.name, "rb")
         opened: BinaryIO = remote.open()
-        weakref.finalize(opened, remote.close).atexit = False  # An archive must not go before what is in it.
+        weakref.finalize(
+            opened, remote.close
+        ).atexit = False  # An archive must stay open as long as the file in it.
         return opened
 
     def behind(self) -> Input:
-        """Return what stands behind a span."""
+        """Return the bytes after a span."""
         _, end = self.span or (0, 0)
         return replace(self, span=(end, max(end, self.whole)))
 
     def status(self) -> os.stat_result | None:
-        """Return what the system says of an ordinary file of this machine; None for other inputs."""
+        """Return the `stat` of an ordinary local file; None for other inputs."""
         if not self.is_local:
             return None
         status = os.stat(self.name)
         return status if stat.S_ISREG(status.st_mode) else None
 
     def size(self) -> int | None:
-        """Return its size in bytes (or that of the span), where it can be known without reading it."""
+        """Return its size in bytes (or that of the span), if known without reading it."""
         if self.span is not None:
             return self.span[1] - self.span[0]
         if self.is_local:
@@ -111,7 +116,7 @@ class Input:
 
 
 def find_inputs(arguments: Path | Iterable[Path]) -> Sequence[Input]:
-    """Return the inputs that arguments name; one that names nothing is a `FileNotFoundError`."""
+    """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`."""
     given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
     if sum(_weighted(os.fspath(argument))[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
@@ -123,12 +128,12 @@ def find_inputs(arguments: Path | Iterable[Path]) -> Sequence[Input]:
 
 
 def weight_of(found: Input) -> tuple[Fraction, str]:
-    """Return the weight of an input, and under which name it is recorded."""
+    """Return the weight of an input, and its name for records."""
     return found.weight, "" if found.weight == 1 else found.source
 
 
 def _weighted(argument: str) -> tuple[str, Fraction]:
-    """Take a weight off the end of an argument."""
+    """Split a weight off the end of an argument."""
     match = _WEIGHTED.fullmatch(argument)
     if match is None or os.path.lexists(argument):
         return argument, Fraction(1)
@@ -157,7 +162,7 @@ def _names(path: str) -> Iterable[str]:
 
 
 def _loops(path: str) -> bool:
-    """Whether a path goes through a link back into a folder that it is in."""
+    """Whether a path leads through a link back into a folder that contains it."""
     folders = []
     while (above := os.path.dirname(path)) not in ("", path):
         folders.append(os.path.realpath(above))
@@ -173,7 +178,7 @@ def _files_at(path: str) -> Iterator[str]:
 
 
 def _files_below(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
-    """Yield the files of a folder; links are followed, but not back into a folder they are in."""
+    """Yield the files of a folder; links are followed, except back into a folder that contains them."""
     status = os.stat(folder)
     here = (status.st_dev, status.st_ino)
     if here in above:
@@ -191,7 +196,7 @@ def _files_below(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[st
 def _readable(folder: str, names: Iterable[str], none: str) -> Iterator[str]:
     """Yield names in order, each once.
 
-    Refuse a folder with entries that hold no text: links that lead nowhere, pipes, sockets, devices.
+    A folder with entries that have no text is refused: broken links, pipes, sockets, devices.
     """
     wrong: list[str] = []
     number = refused = 0
@@ -237,7 +242,7 @@ def _remote_names(url: str) -> list[str]:
 
 
 def chain_of(url: str) -> tuple[list[str], str, list[str]]:
-    """Cut a URL that leads through others: what comes first, the one with the file's own name, and the rest.
+    """Split a chained URL: the part before the URL with the file's own name, that URL, and the rest.
 
     >>> chain_of("simplecache::zip://a.txt::s3://bucket/b.zip")
     (['simplecache'], 'zip://a.txt', ['s3://bucket/b.zip'])
@@ -254,10 +259,10 @@ def _sorted(names: Iterable[str]) -> list[str]:
 
 
 def _in_order(names: Iterable[str]) -> Iterator[str]:
-    """Yield names sorted by their bytes: of very many some at a time, which are then kept on disk."""
+    """Yield names sorted by their bytes; very many are sorted in portions, which are kept on disk."""
     left, runs = iter(names), []
     while run := _sorted(islice(left, _SORTED_AT_ONCE)):
-        runs.append(LongList(str, lambda name: (name,), run))
+        runs.append(LongList(str, lambda name: (name,), run, _WAITING))
     return merge(*runs, key=os.fsencode)
 
 

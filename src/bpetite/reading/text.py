@@ -1,4 +1,4 @@
-"""Text in, documents out: the whole of it, or what separators end."""
+"""Text in, documents out: the whole text, or the texts that separators end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bpetite.reading.raw import Raw
 
 
 def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
-    """Yield the whole, or what separators end; an empty rest is not one."""
+    """Yield the whole text, or the texts that separators end; an empty rest is not a document."""
     cut = cut_of(reading)
     gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)

@@ -1,4 +1,4 @@
-"""Packed bytes in, what they hold out: gzip by the engine, zstd by pyarrow."""
+"""Compressed bytes in, uncompressed bytes out: gzip by the engine, zstd by pyarrow."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bpetite._engine import Gunzip
 from bpetite.reading.raw import Raw
 
 _PACKED = 1 << 16
-"""How many bytes of gzip are unpacked at a time: they hold about as much as is looked at in one go."""
+"""The number of compressed bytes that are unpacked at a time, for about one block of content."""
 
 
 def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
-    """Return a function that reads the content; a compressed input that breaks off is an error."""
+    """Return a function that reads the content; a truncated compressed input is an error."""
     if compression is None:
         return raw.read
     if not raw.head():
@@ -54,7 +54,7 @@ def _decompressed(raw: Raw, compression: str) -> Callable[[int], bytes]:
 
 
 class _Readable:
-    """`Raw` as the file object that pyarrow wants."""
+    """`Raw` as a file object for pyarrow."""
 
     closed = False
 
@@ -62,11 +62,11 @@ class _Readable:
         self.read = raw.read
 
     def close(self) -> None:
-        """Leave closing to whoever opened."""
+        """Do nothing: the one who opened the input closes it."""
 
 
 def needed_pyarrow(purpose: str) -> Any:
-    """Return pyarrow, or say what needs it."""
+    """Return pyarrow; if it is not installed, the error says what needs it."""
     try:
         import pyarrow
     except ImportError as error:

@@ -20,11 +20,11 @@ from rich.progress import (
 from rich.text import Text
 
 Measure = Literal["steps", "bytes"]
-"""In what the work is measured: steps of several stages, or the bytes of documents."""
+"""The unit of the work: steps of several stages, or the bytes of documents."""
 
 
 class _RateColumn(ProgressColumn):
-    """How fast a stage goes: bytes of text when counting, else whatever it counts."""
+    """The speed of a stage: bytes of text a second when counting, otherwise steps."""
 
     def render(self, task: Task) -> Text:
         """Return the rate, once there is one."""
@@ -35,7 +35,7 @@ class _RateColumn(ProgressColumn):
 
 
 class _DocumentsColumn(ProgressColumn):
-    """How many documents are done."""
+    """The number of finished documents."""
 
     def render(self, task: Task) -> Text:
         """Return the number."""
@@ -43,7 +43,7 @@ class _DocumentsColumn(ProgressColumn):
 
 
 class Bars:
-    """Bars while a block runs; they are gone afterwards."""
+    """Bars that are visible while a `with` block runs."""
 
     def __init__(self, measure: Measure) -> None:
         columns: tuple[ProgressColumn, ...] = (
@@ -66,11 +66,11 @@ class Bars:
         self._progress.start()
 
     def stop(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self._progress.stop()
 
     def draw(self, stage: str, done: int, total: int, documents: int = 0) -> None:
-        """Show how far a stage has come."""
+        """Show the progress of a stage."""
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=total or None, documents=documents)
         self._progress.update(self._tasks[stage], completed=done, total=total or None, documents=documents)

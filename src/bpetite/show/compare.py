@@ -1,4 +1,4 @@
-"""A text and tokenizers in, the tokens of each out, one below the other, for a person to compare."""
+"""A text and tokenizers in, the tokens of each out, one below the other, to compare."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bpetite.show.display import ShownText, bytes_per_token, coloured, plain
 from bpetite.tokenizer import Tokenizer
 
 _MOST = 500
-"""So many tokens of a long text are shown as text; a notebook shows more."""
+"""The maximum number of tokens that are shown as text; a notebook shows more."""
 
 
 class Comparison:
@@ -33,7 +33,7 @@ class Comparison:
         return all(one == ids[0] for one in ids)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each tokenizer, as a table of pandas or polars takes them.
+        """Return a row for each tokenizer, for a table of pandas or polars.
 
         >>> compare(Tokenizer.train("ab ab ab", 258), text="ab ab").rows()
         [{'tokenizer': 'a', 'tokens': 2, 'bytes': 5, 'bytes_per_token': 2.5, 'ids': [256, 257]}]

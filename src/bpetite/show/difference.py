@@ -1,6 +1,6 @@
-"""A corpus and somebody's merges in; the first merge that differs from a dialect's training out, and why.
+"""A corpus and a list of merges in; the first merge that differs from a dialect's training out, and why.
 
-The engine trains on the corpus; at the first difference, all pairs are counted afresh.
+The engine trains on the corpus; at the first difference, all pairs are counted again.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Difference:
     """
 
     rank: int
-    """Which merge it is, from 0."""
+    """The rank of the merge, from 0."""
     yours: BytesPair | None
     """The pair in the list, or None if it has ended."""
     expected: BytesPair | None
     """The pair that training merges, or None if it has ended."""
     your_count: int
-    """How often a fresh recount finds your pair."""
+    """The count of your pair, counted again."""
     expected_count: int
-    """How often it finds the other."""
+    """The count of the expected pair."""
     reason: str
-    """What decided."""
+    """The reason for the expected pair."""
     explanations: list[str] = field(default_factory=list)
     """Mistakes (or other rules) by which your pair would have been the best one."""
 
@@ -73,7 +73,7 @@ class Difference:
 
 
 def merges_in(content: str) -> list[Merge]:
-    """Read a list of merges as JSON or as Python prints it, or lines of which the first may tell a version.
+    """Read a list of merges as JSON or as Python prints it, or lines, the first of which may be a version.
 
     >>> merges_in('[["t", "h"]]'), merges_in("[(b't', b'h')]"), merges_in("#version: 0.2\\nt h")
     ([['t', 'h']], [(b't', b'h')], ['t h'])
@@ -104,7 +104,7 @@ def explain_difference(
     pattern: str = "gpt2",
     special_tokens: Sequence[str] | None = None,
 ) -> Difference | None:
-    """Tell where and why your merges differ from those of a dialect; None where they are the same.
+    """Find where and why your merges differ from those of a dialect; None if they are the same.
 
     A merge is a pair of bytes, of strings (plain, or in GPT-2's printable form), of ids, or a line of a
     `merges.txt`. `corpus` is a text, documents, or counts.
@@ -136,14 +136,14 @@ def explain_difference(
         (rank for rank, (ours, theirs) in enumerate(zip(expected, yours, strict=False)) if ours != theirs),
         min(len(expected), len(yours)),
     )
-    if rank == len(yours):  # what follows was not asked for
+    if rank == len(yours):  # later merges were not given
         return None
     first_met = corpus if isinstance(corpus, str) else None
     return _explained(rank, yours[rank], vocabulary, counts, first_met)
 
 
 def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
-    """Bring merges of any form into pairs of bytes."""
+    """Convert merges of any form to pairs of bytes."""
     lines = [merge for merge in merges if isinstance(merge, str)]
     if lines:
         words = [line.split(" ") for line in lines if not line.startswith("#version")]
@@ -166,14 +166,14 @@ def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair
 
 
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:
-    """Whether strings spell bytes by GPT-2's stand-ins: some of these are outside of Latin-1."""
+    """Whether strings are in GPT-2's printable form: it has characters outside of Latin-1."""
     characters = {character for pair in pairs for part in pair for character in part}
     stand_ins = {to_printable(bytes([byte])) for byte in range(256)}
     return characters <= stand_ins and any(ord(character) > 0xFF for character in characters)
 
 
 def _of_ids(pairs: Sequence[Pair], vocabulary: Vocabulary) -> list[BytesPair]:
-    """Spell pairs of ids, where each merge makes the next id."""
+    """Convert pairs of ids to pairs of bytes; each merge makes the next id."""
     tokens = {token_id: vocabulary.tokens[token_id] for token_id in vocabulary.base_ids}
     next_id = vocabulary.dialect.first_merge_id(len(vocabulary.special_tokens))
     spelled = []
@@ -214,7 +214,7 @@ def _explained(
 def _words_after(
     rank: int, vocabulary: Vocabulary, counts: Counts, first_met: str | None
 ) -> list[tuple[Word, int]]:
-    """Return the pretokens as ids after so many merges, with their counts; in the order of the corpus."""
+    """Return the pretokens as ids after the given merges, with their counts, in the order of the corpus."""
     merge_ids = vocabulary.merge_ids[:rank]
     kept = {*vocabulary.base_ids, *merge_ids}
     prefix = Vocabulary(
@@ -257,7 +257,7 @@ def _choices(
     tie_break: str,
     in_order: bool,
 ) -> dict[str, Pair]:
-    """Return what other rules, and common mistakes, choose."""
+    """Return the pairs that other rules, and common mistakes, would choose."""
     rules: dict[str, Callable[[Iterable[Pair]], Pair]] = {
         "smallest_ids": min,
         "largest_bytes": lambda pairs: max(pairs, key=spelled.__getitem__),
@@ -282,6 +282,6 @@ def _choices(
 
 
 def _most_frequent(pair_counts: Counter[Pair]) -> list[Pair]:
-    """Return the pairs with the highest count, in the order in which they were met."""
+    """Return the pairs with the highest count, in the order in which the corpus has them."""
     highest = max(pair_counts.values())
     return [pair for pair, count in pair_counts.items() if count == highest]

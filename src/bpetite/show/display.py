@@ -1,7 +1,7 @@
-"""Tokens in, text out in which one sees where each begins: for terminals, for notebooks, and plain.
+"""Tokens in, text out that shows where each begins: for terminals, for notebooks, and plain.
 
-Nothing in a token can act on what shows it: control characters, bidirectional controls and bytes that are
-part of a character are spelled out, and HTML is escaped.
+Nothing in a token can affect the display: control characters, bidirectional controls and incomplete
+characters are written as codes, and HTML is escaped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ShownToken:
 
 
 def visible(token: bytes) -> str:
-    """Return a token's text with whatever cannot be seen spelled out; a piece of a character as its bytes.
+    """Return a token's text with codes for invisible characters, and bytes for an incomplete character.
 
     >>> visible(b"tab\\tnul\\x00"), visible("a日".encode()[:3]), visible("\\u202e".encode())
     ('tab\\tnul<00>', 'a<e6><97>', '<U+202E>')
@@ -43,13 +43,13 @@ def _visible_character(character: str) -> str:
     if unicodedata.category(character) == "Zs":
         return " "
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that no character has
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of an incomplete character
         return f"<{code - 0xDC00:02x}>"
     return f"<{code:02x}>" if code < 0x80 else f"<U+{code:04X}>"
 
 
 def plain(tokens: Iterable[ShownToken]) -> str:
-    """Return the tokens with a bar between each two.
+    """Return the tokens with bars between them.
 
     >>> plain([ShownToken(1, b"low"), ShownToken(2, b"er")])
     'low|er'
@@ -58,7 +58,7 @@ def plain(tokens: Iterable[ShownToken]) -> str:
 
 
 def coloured(tokens: Iterable[ShownToken]) -> str:
-    """Return the tokens on changing backgrounds, in the escape sequences of terminals."""
+    """Return the tokens on alternating backgrounds, by escape sequences of terminals."""
     painted = []
     for place, shown in enumerate(tokens):
         background = _TERMINAL_BACKGROUNDS[place % len(_TERMINAL_BACKGROUNDS)]
@@ -70,7 +70,7 @@ def coloured(tokens: Iterable[ShownToken]) -> str:
 
 
 def bytes_per_token(size: int, tokens: int) -> float:
-    """Return how much text a token stands for; 0 where there is none."""
+    """Return the mean size of a token; 0 if there is none."""
     return size / tokens if tokens else 0.0
 
 
@@ -83,14 +83,14 @@ class ShownText:
     """
 
     MOST_TOKENS = 5000
-    """A notebook shows this many; the rest is counted, not drawn."""
+    """The maximum number of tokens that a notebook shows."""
 
     def __init__(self, tokens: Sequence[ShownToken]) -> None:
         self.tokens = tuple(tokens)
 
     @property
     def summary(self) -> str:
-        """How many tokens and bytes there are."""
+        """The numbers of tokens and bytes."""
         size = sum(len(shown.token) for shown in self.tokens)
         each = bytes_per_token(size, len(self.tokens))
         return f"{len(self.tokens):,} tokens, {size:,} bytes{f', {each:.2f} bytes per token' if each else ''}"

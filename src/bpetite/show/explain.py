@@ -1,7 +1,7 @@
-"""A vocabulary in, reasons out: how a token is built, and how a pretoken is merged, step by step.
+"""A vocabulary in, explanations out: how a token is built, and how a pretoken is merged, step by step.
 
-This is what `inspect`, the viewer and the report show. It replays merges one at a time, for looking at; text
-is encoded by the engine.
+`inspect`, the viewer and the report show them. Merges are replayed one at a time; the engine encodes the
+text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Explainer:
         return token_id in self._text_of
 
     def start(self, pretoken: bytes) -> tuple[int, ...]:
-        """Return the base ids that a pretoken consists of before any merge."""
+        """Return the base ids of a pretoken, before any merge."""
         id_of_byte = self.vocabulary.id_of_byte
         lacking = next((byte for byte in pretoken if byte not in id_of_byte), None)
         if lacking is not None:
@@ -74,11 +74,11 @@ class Explainer:
         return tuple(id_of_byte[byte] for byte in pretoken)
 
     def rank_of(self, pair: Pair) -> int | None:
-        """Return the rank of a pair's merge, if there is one."""
+        """Return the rank of a pair's merge, if it has one."""
         return self._rank_of.get(pair)
 
     def steps(self, pretoken: bytes) -> list[Step]:
-        """Replay the merges of a pretoken: always the lowest rank present, of equal ones the leftmost.
+        """Replay the merges of a pretoken: always the lowest rank, and of equal ones the leftmost.
 
         Merges of one rank that follow one another are one step. (A vocabulary whose `whole_pretoken_first`
         is set may give a pretoken one id without any of them.)
@@ -96,10 +96,10 @@ class Explainer:
 
     @cached_property
     def rank_of_token(self) -> dict[int, int]:
-        """The rank of the merge that makes a token.
+        """Return the rank of the merge that makes a token.
 
-        Where several merges make the same token, encoding always takes the same one of them: what lies
-        between two token boundaries has been merged as if it stood alone. So its own bytes tell which one.
+        If several merges make the same token, encoding always uses the same one of them: the bytes of a token
+        are merged as if they were a text of their own, so they alone decide which one.
         """
         ranks: defaultdict[int, list[int]] = defaultdict(list)
         for rank, made in enumerate(self.vocabulary.merge_ids):
@@ -120,7 +120,7 @@ class Explainer:
         return Part(token_id, self.token(token_id), rank, pair)
 
     def parts(self, token_id: int) -> list[Part]:
-        """Return a token and everything that it is made of, each once, the whole before its parts."""
+        """Return a token and all of its parts, each once, the whole before its parts."""
         found: dict[int, Part] = {}
         waiting = [token_id]
         while waiting:

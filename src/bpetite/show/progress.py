@@ -1,4 +1,4 @@
-"""How far long work is, on stderr: a live bar on a terminal or in a notebook, plain lines elsewhere."""
+"""Progress of long work on stderr: live bars on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _are_shown() -> bool:
 
 
 class _Shown:
-    """Bars on a terminal, one for each stage, while a block runs; and lines, unless they are unwanted."""
+    """Bars on a terminal, one for each stage, while a `with` block runs; elsewhere lines, if wanted."""
 
     def __init__(self, measure: Measure, *, quiet: bool) -> None:
         self._quiet = quiet
         self._live = not quiet and _are_shown()
         if self._live:
-            from bpetite.show.bars import Bars  # It brings rich, which takes longer to import than all else.
+            from bpetite.show.bars import Bars  # It imports rich, which takes longer than everything else.
 
             self._bars = Bars(measure)
 
@@ -89,7 +89,7 @@ class TrainingProgress(_Shown):
             self._tell_merges(done)
 
     def complete(self, merges: int, elapsed_ms: float) -> None:
-        """Tell that training is over."""
+        """Say that training is finished."""
         self._tell_merges(merges, last=True)
         self._stop()
         early = f" (of {self._planned} planned; no pair is left)" if merges < self._planned else ""
@@ -112,7 +112,7 @@ class TrainingProgress(_Shown):
 class BytesProgress(_Shown):
     """Called with `(stage, done, total)` while a corpus is read; a context manager around it.
 
-    The stage `documents` tells how many are done, any other counts bytes. A terminal gets a bar with bytes,
+    The stage `documents` counts documents, any other one bytes. A terminal gets a bar with bytes,
     documents, speed and time left; a file gets a line every ten seconds.
     """
 
@@ -137,7 +137,7 @@ class BytesProgress(_Shown):
             self._say(f"{self._verb}: {size}, {speed / 1e6:,.0f} MB/s{left}")
 
     def complete(self, what: str, size: int) -> None:
-        """Tell what came of it."""
+        """Say what was read."""
         self._stop()
         elapsed = time.monotonic() - self._started
         self._say(

@@ -9,12 +9,11 @@ import tempfile
 
 from bpetite.cli.formats import (
     ANY_FORMAT,
-    FORMATS,
     READ,
     Opened,
     add_what_files_lack,
     check_given,
-    gpt2_paths,
+    is_folder,
     open_tokenizer,
     peer_encode,
     write_tokenizer,
@@ -47,10 +46,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "target",
         metavar="OUT",
-        help="by its name: tokenizer.json, NAME.tiktoken, a folder (GPT-2's files), or else an artifact",
+        help="by its name: tokenizer.json, NAME.tiktoken, a folder (as IN, or else GPT-2's files), or else "
+        "an artifact",
     )
     add("--from", dest="source_format", choices=READ, help="the format of IN (default: detected)")
-    add("--to", dest="target_format", choices=FORMATS, help="the format of OUT (default: by its name)")
+    add("--to", dest="target_format", choices=READ, help="the format of OUT (default: by its name)")
     add("--force", action="store_true", help="overwrite the output if it exists")
     add(
         "--tokenizer-config",
@@ -65,27 +65,29 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Convert, and return the line of JSON."""
-    target_format = options.target_format or _target_format(options.target, quiet=options.quiet)
-    if options.tokenizer_config and target_format != "huggingface":
-        raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {options.target}")
-    if target_format != "gpt2":
+    if os.path.isfile(options.target):
         check_output(options.target, force=options.force)
     opened = open_tokenizer(options.source, options.source_format, options)
     tokenizer = opened.tokenizer
+    target_format = options.target_format or _target_format(opened, options.target, quiet=options.quiet)
+    if options.tokenizer_config and target_format != "huggingface":
+        raise ValueError(f"--tokenizer-config requires a tokenizer.json as output, not {options.target}")
+    to_folder = is_folder(opened, options.target, target_format)
+    if not to_folder:
+        check_output(options.target, force=options.force)
     check_given(tokenizer, options.source, options)
     checked = []
     if options.check:
         checked += _check(opened)
         with tempfile.TemporaryDirectory() as folder:
             attempt = os.path.join(folder, os.path.basename(options.target.rstrip("/")))
-            write_tokenizer(tokenizer, attempt, target_format, overwrite=False)
-            files = tuple(map(str, gpt2_paths(attempt))) if target_format == "gpt2" else (attempt,)
+            files = write_tokenizer(opened, attempt, target_format, overwrite=False)
             checked += _check(Opened(tokenizer, target_format, files))
     write_tokenizer(
-        tokenizer, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
+        opened, options.target, target_format, overwrite=options.force, config=options.tokenizer_config
     )
     if not options.quiet:
-        for loss in losses(tokenizer.vocabulary, tokenizer._tokenizer_json, target_format):
+        for loss in losses(tokenizer.vocabulary, tokenizer._original, target_format, to_folder=to_folder):
             print(f"{options.target}: {loss}", file=sys.stderr)
     summary = {
         "from": opened.kind,
@@ -105,19 +107,31 @@ _WRITTEN_AS = {
 }
 
 
-def _target_format(path: str, *, quiet: bool) -> str:
+def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
     name = path.rstrip("/").rpartition("/")[2]
-    if name == "tekken.json" or name.endswith((".gguf", ".model")):
-        raise ValueError(f"{path}: this format can be read, but not written; choose another one with --to")
+    original = opened.tokenizer._original
+    if name == "tekken.json" or name.endswith((".gguf", ".model", ".gz")):
+        if original and original.files and _ending(name) == _ending(next(iter(original.files))):
+            return original.kind
+        unless = "" if name.endswith(".gguf") else " unless IN is such a file"
+        raise ValueError(
+            f"{path}: this format can be read, but not written{unless}; choose another one with --to"
+        )
     if name.endswith(".tiktoken"):
         return "tiktoken"
     if name == "tokenizer.json":
         return "huggingface"
     kind = "gpt2" if path.endswith("/") or "." not in name else "bpetite"
+    if kind == "gpt2" and original and original.is_folder:
+        return original.kind
     if not quiet and not path.endswith("/"):
         print(f"{path} will be {_WRITTEN_AS[kind]}; choose another format with --to", file=sys.stderr)
     return kind
+
+
+def _ending(name: str) -> str:
+    return name if name == "tekken.json" else os.path.splitext(name)[1]
 
 
 def _check(opened: Opened) -> list[str]:

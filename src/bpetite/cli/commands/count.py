@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -59,52 +58,45 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
-    if options.cluster is not None and options.output.endswith(("/", os.sep)):
-        return _count_to_folder(options)
-    check_output(options.output, force=options.force)
-    check_available()
+    to_folder = options.cluster is not None and options.output.endswith(("/", os.sep))
+    if not to_folder:
+        check_output(options.output, force=options.force)
+        check_available()
     with BytesProgress("counting", quiet=options.quiet) as progress:
-        counts = _count_with(options)(
+        if options.cluster is not None:
+            return _count_on_cluster(options, progress, to_folder=to_folder)
+        counts = Counts.from_files(
             options.input,
-            **_rules(options),
-            memory_limit=options.memory_limit,
-            progress=progress,
+            num_threads=options.num_threads,
+            **reading_of(options).to_dict(),
+            **_options(options, progress),
         )
         counts.save(options.output, overwrite=options.force)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
 
 
-def _count_to_folder(options: argparse.Namespace) -> bytes:
-    """Count on a cluster, to a folder of files."""
+def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, to_folder: bool) -> bytes:
+    """Count on a cluster, to a file or to a folder of files."""
     from bpetite.corpus import cluster
 
-    with BytesProgress("counting", quiet=options.quiet) as progress:
-        made = cluster.count_to_folder(
-            options.input,
-            options.output,
-            address=options.cluster,
-            reading=reading_of(options),
-            **_rules(options),
-            memory_limit=options.memory_limit,
-            progress=progress,
-        )
-        progress.complete(f"{made.read.documents:,} documents", made.read.bytes)
-    return summary_line(made.distinct, made.total, made.read, 1)
+    count = cluster.count_to_folder if to_folder else partial(cluster.count_to_file, overwrite=options.force)
+    made = count(
+        options.input,
+        options.output,
+        address=options.cluster,
+        reading=reading_of(options),
+        **_options(options, progress),
+    )
+    progress.complete(f"{made.read.documents:,} documents", made.read.bytes)
+    return summary_line(made.distinct, made.total, made.read, made.scale)
 
 
-def _rules(options: argparse.Namespace) -> dict[str, Any]:
+def _options(options: argparse.Namespace, progress: BytesProgress) -> dict[str, Any]:
     return {
         "pattern": options.pattern or "gpt2",
         "dialect": options.dialect,
         "special_tokens": options.special_token,
+        "memory_limit": options.memory_limit,
+        "progress": progress,
     }
-
-
-def _count_with(options: argparse.Namespace) -> Callable[..., Counts]:
-    """Return the function for counting: on this machine, or on a cluster."""
-    if options.cluster is None:
-        return partial(Counts.from_files, num_threads=options.num_threads, **reading_of(options).to_dict())
-    from bpetite.corpus import cluster
-
-    return partial(cluster.count, address=options.cluster, reading=reading_of(options))

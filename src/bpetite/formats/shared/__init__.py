@@ -1,1 +1,1 @@
-"""What several formats have in common, and what only one of them needs to be read or checked."""
+"""Code that several formats share, and helpers for reading and checking single ones."""

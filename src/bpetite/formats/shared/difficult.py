@@ -1,4 +1,4 @@
-"""Two encoders in, nothing or an error out: the texts on which every export must agree with its
+"""Two encoders in, an error out unless they agree: the texts on which every export is compared with its
 vocabulary."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bpetite.vocabulary import Vocabulary
 
 
 class Encodes(Protocol):
-    """Whatever turns text into ids."""
+    """An object that encodes texts."""
 
     def __call__(self, text: str, /) -> Sequence[int]:
         """Encode a text, special tokens included."""
@@ -52,7 +52,7 @@ DIFFICULT_TEXTS: tuple[str, ...] = (
     "ſ 'ſ 'ſ's \u212a \u1e9e",
     "combining \u0338\u0301\u0323 marks a\u0323\u0301 \u1100\u1161\u11a8",
 )
-"""Texts that tokenizers have been found to disagree about."""
+"""Texts on which tokenizers are known to differ."""
 
 
 def difficult_texts(vocabulary: Vocabulary) -> Iterator[str]:

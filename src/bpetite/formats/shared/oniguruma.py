@@ -1,5 +1,5 @@
-"""Patterns as the `tokenizers` library reads them, with Oniguruma in Ruby's syntax: a pattern in, its
-spelling there out, and back; a pattern that cannot be said on the other side is an error.
+"""A pattern in, the same in the syntax of `tokenizers` (Oniguruma with Ruby's syntax) out, and back; a
+pattern without an equivalent is an error.
 
 The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` are about lines there;
 `(?s:` does not exist there and `(?m:` means it; `\\w` and `\\b` know other characters; `[a[b]]` and `&&` are
@@ -41,7 +41,7 @@ _CONTEXT = regex.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!
 
 
 def to_oniguruma(pattern: str) -> str:
-    """Return how to write a pattern for `tokenizers`; one that would be read differently is refused.
+    """Translate a pattern to the syntax of `tokenizers`; one that it would read differently is refused.
 
     >>> to_oniguruma(r"\\p{N}{1,3}|\\s+")
     '\\\\p{N}{1,3}|\\\\s+'
@@ -58,7 +58,7 @@ def to_oniguruma(pattern: str) -> str:
 
 
 def from_oniguruma(written: str) -> str:
-    """Return the pattern that something written for `tokenizers` is; what has no equal here is refused.
+    """Translate a pattern from the syntax of `tokenizers`; one without an equivalent is refused.
 
     >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
     '(?:(?!\\\\p{Han})\\\\p{L})+'
@@ -67,7 +67,7 @@ def from_oniguruma(written: str) -> str:
 
 
 def covers_all_text(pattern: str) -> bool:
-    """Whether there is no text of which the pattern leaves a part unmatched (False also if that is not sure).
+    """Whether a pattern certainly matches all of every text.
 
     >>> covers_all_text(CL100K), covers_all_text(r"\\p{L}+")
     (True, False)
@@ -77,9 +77,9 @@ def covers_all_text(pattern: str) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def matches_every_character(pattern: str) -> bool:
-    """Whether each character alone is matched by an alternative that looks at nothing around it.
+    """Whether alternatives without look-around or possessive repetition match every single character.
 
-    If also no such alternative holds on to what it took, no character of any text is left unmatched.
+    Then the pattern leaves no character of any text unmatched.
     """
     alternatives = [part for part in _alternatives(pattern) if not _CONTEXT.search(part)]
     if not alternatives:
@@ -90,7 +90,7 @@ def matches_every_character(pattern: str) -> bool:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Cut a pattern at the bars outside of groups and classes."""
+    """Split a pattern at the bars outside of groups and classes."""
     parts, depth, start, place = [], 0, 0, 0
     while atom := _ATOM.match(pattern, place):
         depth += {"(": 1, ")": -1}.get(atom.group()[0], 0)

@@ -1,7 +1,7 @@
-"""Tokens with ids, and merges as pairs, both spelled by printable characters, in; a vocabulary out: what
-GPT-2's and Hugging Face's files and GGUF hold.
+"""Tokens with ids and merges as pairs in, both in printable form; a vocabulary out. GPT-2's and Hugging
+Face's files and GGUF have them.
 
-All of it is done on arrays: some files list every way in which a token can be cut in two, half a million.
+Everything is computed on arrays: some files list every way to cut each token in two, half a million in all.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bpetite.formats.shared.printable import bytes_of_codes, from_printable
 from bpetite.vocabulary import Arrays, Normalization, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
-"""Which rank a pair has that is listed more than once."""
+"""The rank of a pair that is listed more than once: that of its first or last place, or an error."""
 
 _UNKNOWN = 2**32 - 1
 IN_TEXTS = (*range(0xC0), *range(0xC2, 0xF5))
-"""The bytes that texts in UTF-8 may have."""
+"""The bytes that can occur in UTF-8."""
 
 
 def vocabulary_of_pairs(
@@ -84,7 +84,7 @@ def vocabulary_of_pairs(
 
 
 def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
-    """Say which bytes of texts have no token, for the assumptions."""
+    """Return an assumption about the bytes without a token, if there are any."""
     lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
     if not lacking:
         return []
@@ -103,7 +103,7 @@ class _Spelled:
     ends: NDArray[np.uint64]
     lengths: NDArray[np.uint64]
     spellings: bytes
-    """The same tokens as they are spelled, in UTF-8."""
+    """The same tokens in printable form, in UTF-8."""
     ends_of_spellings: NDArray[np.uint64]
     decode_only: Mapping[int, bytes]
     """Empty tokens, and those with characters that stand for no byte."""
@@ -121,7 +121,7 @@ class _Spelled:
         others = np.nonzero(~spelled)[0].tolist()
         kept = spelled[of_token]
         ends = np.cumsum(lengths[spelled], dtype=np.uint64)
-        # A stand-in takes one byte or two.
+        # A printable character takes one byte or two.
         sizes = np.cumsum(1 + (codes[kept] >= 0x80), dtype=np.uint64)
         return _Spelled(
             ids[spelled],
@@ -160,7 +160,7 @@ def _resolved(
 
 
 def distinct_pairs(rows: NDArray[np.uint32], *, keep_last: bool) -> NDArray[np.uint32]:
-    """Leave out the rows whose pair a later row (or an earlier one) has, too.
+    """Leave out the rows whose pair also occurs in a later row (or in an earlier one).
 
     >>> rows = np.array([[1, 2, 3], [2, 1, 4], [1, 2, 3]], np.uint32)
     >>> distinct_pairs(rows, keep_last=True).tolist()

@@ -1,4 +1,4 @@
-"""Files in, the libraries they are for as encoders out: what `bpetite convert --check` compares with."""
+"""Files in, encoders of their own libraries out, for the comparison of `bpetite convert --check`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bpetite.vocabulary import Vocabulary
 
 
 def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Give a file's ranks to tiktoken itself; pattern and special tokens are the vocabulary's.
+    """Load a file's ranks into tiktoken itself, with the pattern and special tokens of the vocabulary.
 
-    tiktoken's own reader of files is not used, as it keeps copies of them by their names.
+    tiktoken's own reader of files is not used, as it caches them by name.
     """
     import tiktoken
 
@@ -42,8 +42,7 @@ def huggingface_encode(path: Path) -> Encodes:
 
 
 def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
-    """Load a `vocab.json` and a `merges.txt` with tokenizers itself; the special tokens are the
-    vocabulary's."""
+    """Load a `vocab.json` and a `merges.txt` with tokenizers itself, with the vocabulary's special tokens."""
     import tokenizers
     from tokenizers.models import BPE
     from tokenizers.pre_tokenizers import ByteLevel

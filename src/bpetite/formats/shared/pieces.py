@@ -9,8 +9,9 @@ character is provisional: where it is left over, the tokens of its bytes stand i
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -42,18 +43,28 @@ class Pieces:
     """Whether spaces are spelled U+2581."""
     special_tokens: Mapping[str, int]
 
-    def text_of(self, spelled: str) -> str:
-        """What a token is in a text."""
-        return spelled.replace(MARK, " ") if self.has_marks else spelled
+    @cached_property
+    def texts(self) -> dict[str, int]:
+        """The ids of tokens that texts become, by what they are in a text.
 
-    def characters_of_one_byte(self) -> Iterator[int]:
-        """The bytes of tokens that are one character of ASCII."""
-        texts = (self.text_of(spelled) for spelled in self.ids if self.is_in_texts(spelled))
-        return (ord(text) for text in texts if len(text) == 1 and text < "\x80")
+        Where spaces are spelled by marks, no text has a space any more.
+        """
+        if not self.has_marks:
+            return {text: token_id for text, token_id in self.ids.items() if text}
+        return {
+            spelled.replace(MARK, " "): token_id
+            for spelled, token_id in self.ids.items()
+            if spelled and " " not in spelled
+        }
 
-    def is_in_texts(self, spelled: str) -> bool:
-        """Whether any text has a token; where spaces are spelled by marks, none has a space any more."""
-        return spelled != "" and not (self.has_marks and " " in spelled)
+    def others(self) -> dict[int, bytes]:
+        """Return the tokens that no text becomes."""
+        in_texts = set(self.texts.values())
+        return {
+            token_id: spelled.encode("utf-8")
+            for spelled, token_id in self.ids.items()
+            if token_id not in in_texts
+        }
 
 
 def pattern_of_pieces(texts: Collection[str]) -> str:
@@ -93,14 +104,18 @@ def vocabulary_of_pieces(
     token_flags: Mapping[str, Collection[str]] | None = None,
     added_tokens: Collection[str] = (),
     drops_space: bool = False,
+    place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
     """Make the vocabulary, of merges as pairs of spellings or of tokens `in_order` of their ranks.
+
+    Errors name the `place` of a merge in its file.
 
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
     between special tokens that begins with none.
     """
     path = pieces.path
-    lacking = set(IN_TEXTS).difference(pieces.byte_ids, pieces.characters_of_one_byte())
+    lacking = {byte for byte in IN_TEXTS if byte not in pieces.byte_ids}
+    lacking -= {byte for byte in lacking if byte < 0x80 and chr(byte) in pieces.texts}
     if lacking:
         refuse(
             path,
@@ -110,8 +125,8 @@ def vocabulary_of_pieces(
     if merges is None:
         rows = _rows_of_ranks(table, in_order)
     else:
-        rows = _rows_of_pairs(table, merges)
-    cut = pattern or pattern_of_pieces([text for text in table.texts if len(text) > 1])
+        rows = _rows_of_pairs(table, merges, place)
+    cut = pattern or pattern_of_pieces([text for text in pieces.texts if len(text) > 1])
     try:
         return Vocabulary(
             {token_id: token for token_id, token in table.tokens.items() if len(token) == 1},
@@ -135,8 +150,6 @@ class _Table:
     """All tokens, those of bytes and provisional ones included."""
 
     pieces: Pieces
-    texts: Mapping[str, int]
-    """The ids of tokens that texts become, by what they are in a text."""
     tokens: Mapping[int, bytes]
     """In the order of ids."""
     decode_only: Mapping[int, bytes]
@@ -149,14 +162,12 @@ class _Table:
 
     @staticmethod
     def of(pieces: Pieces) -> _Table:
-        texts: dict[str, int] = {}
-        decode_only: dict[int, bytes] = {}
-        for spelled, token_id in pieces.ids.items():
-            if pieces.is_in_texts(spelled):
-                texts[pieces.text_of(spelled)] = token_id
-            else:
-                decode_only[token_id] = spelled.encode("utf-8")
-        tokens = {token_id: _bytes_of(pieces.path, text) for text, token_id in texts.items()}
+        texts = pieces.texts
+        try:
+            decode_only = pieces.others()
+            tokens = {token_id: text.encode("utf-8") for text, token_id in texts.items()}
+        except UnicodeEncodeError as lone:
+            refuse(pieces.path, f"token {lone.object!r:.80} is not text: {lone.reason}")
         base: dict[int, int] = {}
         for byte in range(256):
             spare = pieces.byte_ids.get(byte)
@@ -182,7 +193,6 @@ class _Table:
         lengths = np.fromiter(map(len, in_order.values()), np.uint64, len(in_order))
         return _Table(
             pieces,
-            texts,
             in_order,
             decode_only,
             frozenset(token_id for _, _, token_id in rows) - set(texts.values()),
@@ -195,13 +205,6 @@ class _Table:
     def places(self, ids: object) -> NDArray[np.uint32]:
         """Where the tokens of ids are in the arrays."""
         return np.searchsorted(self.ids, np.array(ids, np.uint32)).astype(np.uint32)
-
-
-def _bytes_of(path: Path, text: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as lone:
-        refuse(path, f"token {text!r:.80} is not text: {lone.reason}")
 
 
 def _character(token: bytes) -> str:
@@ -233,10 +236,12 @@ def _rows_of_ranks(table: _Table, in_order: Sequence[str]) -> NDArray[np.uint32]
     return table.places(np.column_stack([every[parents[merged]], every[merged]]))
 
 
-def _rows_of_pairs(table: _Table, merges: Sequence[object]) -> NDArray[np.uint32]:
+def _rows_of_pairs(
+    table: _Table, merges: Sequence[object], place: Callable[[int], str]
+) -> NDArray[np.uint32]:
     """The merges of a list of pairs."""
     path, ids = table.pieces.path, table.pieces.ids
-    pairs = _as_texts(path, merges)
+    pairs = _as_texts(path, merges, place)
     used = set(pairs).union(*ids)
     # What separates the parts of merges, where it is a part of tokens itself, is written as something else.
     free = [chr(code) for code in range(0xE000, 0xF900) if chr(code) not in used][:2]
@@ -249,12 +254,12 @@ def _rows_of_pairs(table: _Table, merges: Sequence[object]) -> NDArray[np.uint32
     ends = np.cumsum(np.fromiter(map(len, written), np.uint64, len(written)), dtype=np.uint64)
     found, wrong = resolve_pairs(b"".join(written), ends, pairs.encode("utf-8"))
     if wrong is not None:
-        refuse(path, f"model.merges[{wrong}] is not a pair of tokens")
+        refuse(path, f"{place(wrong)} is not a pair of tokens")
     unknown = np.nonzero((found == _UNKNOWN).any(axis=1))[0]
     of_text = np.array([ids[text] for text in spelled], np.int64)
     if len(unknown):
         parts = pairs.split("\n")[int(unknown[0])].replace(space, " ").replace(line, "\n")
-        refuse(path, f"model.merges[{unknown[0]}], {parts!r:.80}, is of what no token is, or makes none")
+        refuse(path, f"{place(int(unknown[0]))}, {parts!r:.80}, is of what no token is, or makes none")
     if len(found):
         kept = np.isin(of_text[found], table.ids).all(axis=1)  # no text has those that are only decoded
         found = distinct_pairs(found[kept], keep_last=True)
@@ -265,19 +270,19 @@ def _rows_of_pairs(table: _Table, merges: Sequence[object]) -> NDArray[np.uint32
     return rows
 
 
-def _as_texts(path: Path, merges: Sequence[object]) -> str:
+def _as_texts(path: Path, merges: Sequence[object], place: Callable[[int], str]) -> str:
     """Join merges, each a text `left right` or a list of two texts."""
     kinds = set(map(type, merges))
     if kinds <= {str}:
         lines = cast("Sequence[str]", merges)
         if not all(line.count(" ") == 1 for line in lines):
             rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1)
-            refuse(path, f"model.merges[{rank}]: {lines[rank]!r:.80} is not a pair of tokens")
+            refuse(path, f"{place(rank)}: {lines[rank]!r:.80} is not a pair of tokens")
         joined = _BETWEEN.join(lines).replace(" ", _WITHIN)
     else:
         for rank, merge in enumerate(merges):
             if not isinstance(merge, list) or list(map(type, merge)) != [str, str]:
-                refuse(path, f"model.merges[{rank}]: {merge!r:.80} is not a pair of tokens")
+                refuse(path, f"{place(rank)}: {merge!r:.80} is not a pair of tokens")
         joined = _BETWEEN.join(map(_WITHIN.join, cast("Sequence[list[str]]", merges)))
     try:
         joined.replace(_BETWEEN, "").replace(_WITHIN, "").encode("utf-8")

@@ -1,7 +1,7 @@
-"""Bytes spelled by printable characters, as in GPT-2's files and those made after them: bytes in, text out,
-and back.
+"""Bytes in, their printable form out, and back: one character for each byte, as in GPT-2's files.
 
-`!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves, `Ā` (U+0100) and what follows for the other 68.
+`!` to `~`, `¡` to `¬` and `®` to `ÿ` stand for themselves; the characters from `Ā` (U+0100) on stand for the
+other 68.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BYTES[[*map(ord, _BYTE)]] = [*_BYTE.values()]
 
 
 def to_printable(token: bytes) -> str:
-    """Spell bytes by their stand-ins.
+    """Return the printable form of bytes.
 
     >>> to_printable(b" the")
     'Ġthe'
@@ -30,7 +30,7 @@ def to_printable(token: bytes) -> str:
 
 
 def from_printable(spelled: str) -> bytes:
-    """Return the bytes that stand-ins spell; a character that is none is a `KeyError`.
+    """Return the bytes of a printable form; any other character is a `KeyError`.
 
     >>> from_printable("Ġthe")
     b' the'
@@ -39,7 +39,7 @@ def from_printable(spelled: str) -> bytes:
 
 
 def bytes_of_codes(codes: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """Return the byte that each character, given by its code point, stands for; -1 where it stands for none.
+    """Return the byte that each character, given by its code point, stands for, or -1.
 
     >>> bytes_of_codes(np.array([ord("Ġ"), ord("t"), 0x4E00], np.uint32)).tolist()
     [32, 116, -1]

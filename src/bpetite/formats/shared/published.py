@@ -1,4 +1,4 @@
-"""The SHA-256 of a published file of ranks in, its pattern and special tokens out, which it does not hold.
+"""The SHA-256 of a published file of ranks in, its pattern and special tokens, which the file lacks, out.
 
 The hashes of OpenAI's files are those that tiktoken itself expects.
 """
@@ -15,7 +15,7 @@ _END = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Published:
-    """What is known of a published file."""
+    """The known properties of a published file."""
 
     name: str
     pattern: str
@@ -55,13 +55,13 @@ PUBLISHED: Mapping[str, Published] = {
             "<|eot_id|>": 128009,
         },
     ),
-    # Its special tokens stand in the tokenizer_config.json of its folder.
+    # Its special tokens are in the tokenizer_config.json of its folder.
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": Published(
         "Kimi K2", PATTERNS["kimi-k2"]
     ),
-    # What follows depends on how many languages a model knows.
+    # The following ids depend on the number of languages of a model.
     "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": Published(
         "Whisper (multilingual)", PATTERNS["gpt2"], {_END: 50257, "<|startoftranscript|>": 50258}
     ),
 }
-"""By the SHA-256 of the file, in hexadecimal."""
+"""The published files, by SHA-256 in hexadecimal."""

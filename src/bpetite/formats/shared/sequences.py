@@ -1,7 +1,8 @@
-"""Sequences of patterns in, the one pattern that cuts text in the same way out, and back: where one is known.
+"""Known sequences of patterns in, an equivalent single pattern out, and back.
 
-In a sequence each pattern is applied to the pieces that the earlier ones left, each as if it were a whole
-text. Written as one pattern, every alternative must stop where a piece would end, and see an end there.
+In a sequence, each pattern is applied to the pieces of the one before, each as if it were a whole text. In
+the single pattern, every alternative stops where such a piece would end, and treats this place as the end of
+a text.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _DEEPSEEK = (
 """DeepSeek V3 and R1: digits, then Chinese and Japanese, then the rest."""
 
 _GPT2_BETWEEN_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|%s| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
-"""GPT-2's pattern on what lies between digits: there its own digits match nothing, and a digit is an end."""
+"""GPT-2's pattern on the text between digits: its own alternative for digits is unused."""
 
 _SINGLE: dict[tuple[str, ...], str] = {
     _DEEPSEEK: DEEPSEEK_V3,
@@ -32,12 +33,12 @@ _SEQUENCE = {single: sequence for sequence, single in _SINGLE.items()}
 
 
 def single_pattern(patterns: Sequence[str]) -> str | None:
-    """Return the one pattern that does what the sequence does, or None where it is not known."""
+    """Return the single pattern that is equivalent to a sequence, or None if it is not known."""
     return _SINGLE.get(tuple(patterns))
 
 
 def sequence_of(pattern: str) -> tuple[str, ...]:
-    """Return the sequence that a pattern stands for; most stand for themselves.
+    """Return the sequence that a single pattern is equivalent to; most patterns are their own.
 
     >>> sequence_of("a+")
     ('a+',)

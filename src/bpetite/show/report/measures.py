@@ -1,8 +1,8 @@
 """A tokenizer and sources in, the report's numbers out.
 
-Every text is encoded once. How many tokens a smaller vocabulary would have given follows from that: what lies
-between two token boundaries has been merged as if it stood alone, so a token that is used n times stands for
-n uses of each merge in its tree, and taking a merge away gives back as many tokens as it was used.
+Every text is encoded once. This also gives the number of tokens with a smaller vocabulary: the bytes of a
+token are merged as if they were a text of their own, so a token that is used n times stands for n uses of
+each merge in its tree, and without a merge there are as many more tokens as it was used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bpetite.tokenizer import Tokenizer
 
 @dataclass
 class SourceMeasure:
-    """What one source (a file, a language) comes to."""
+    """The totals of one source (a file, a language)."""
 
     name: str
     bytes: int = 0
@@ -31,7 +31,7 @@ class SourceMeasure:
 
     @property
     def bytes_per_token(self) -> float:
-        """How much text a token stands for, on average."""
+        """The mean size of a token."""
         return bytes_per_token(self.bytes, self.tokens)
 
 
@@ -42,7 +42,7 @@ class Measures:
     tokenizer: Tokenizer
     sources: list[SourceMeasure] = field(default_factory=list)
     uses: Counter[int] = field(default_factory=Counter)
-    """How often each id was used."""
+    """The number of uses of each id."""
 
     @property
     def total(self) -> SourceMeasure:
@@ -56,7 +56,7 @@ class Measures:
 
     @cached_property
     def explainer(self) -> Explainer:
-        """Tells how tokens are built."""
+        """Explains how tokens are built."""
         return Explainer(self.tokenizer.vocabulary)
 
     @cached_property
@@ -67,7 +67,7 @@ class Measures:
         return sorted(token_id for token_id in ids if not self.uses[token_id])
 
     def lengths(self) -> list[tuple[int, int, int]]:
-        """Rows of token length in bytes, how many tokens have it, and how often they were used."""
+        """Rows of: token length in bytes, number of tokens with this length, number of their uses."""
         there: Counter[int] = Counter()
         used: Counter[int] = Counter()
         for token_id, token in self.tokenizer.vocabulary.tokens.items():
@@ -76,11 +76,11 @@ class Measures:
         return [(length, there[length], used[length]) for length in sorted(there)]
 
     def frequencies(self) -> list[int]:
-        """How often tokens were used, the most used first; unused ones left out."""
+        """The numbers of uses of tokens, in descending order, without unused ones."""
         return sorted((uses for uses in self.uses.values() if uses), reverse=True)
 
     def tokens_by_size(self) -> list[tuple[int, int]]:
-        """For every prefix of the merges: how large the vocabulary is, and how many tokens it gives."""
+        """For every prefix of the merges: the size of the vocabulary, and the number of tokens with it."""
         vocabulary = self.tokenizer.vocabulary
         saved = self._saved_by_rank()
         size = 256 + len(vocabulary.special_tokens)
@@ -101,9 +101,9 @@ class Measures:
         return sum(uses * (len(tokens[i]) if i in tokens else 1) for i, uses in self.uses.items())
 
     def _saved_by_rank(self) -> Counter[int]:
-        """How many tokens each merge saves, given that all merges before it are there too.
+        """The number of tokens that each merge saves, together with all merges before it.
 
-        A merge inside a token helps only once everything below it in the token's tree is there, hence the
+        A merge within a token is only possible after all merges below it in the token's tree, hence the
         highest rank of the tree.
         """
         vocabulary, ranks = self.tokenizer.vocabulary, self.explainer.rank_of_token
@@ -121,7 +121,7 @@ class Measures:
         return saved
 
     def _uses_of_merged_tokens(self) -> Counter[int]:
-        """The uses, where a token that no merge makes counts as what merges make of its bytes."""
+        """The uses; a token that no merge makes counts as the tokens that merges make of its bytes."""
         vocabulary, ranks = self.tokenizer.vocabulary, self.explainer.rank_of_token
         uses: Counter[int] = Counter()
         for token_id, count in self.uses.items():
@@ -135,7 +135,7 @@ class Measures:
         return uses
 
     def growth(self, bins: int = 40) -> list[tuple[int, float, int]]:
-        """Rows of rank, the mean length of the tokens made since the row before, the longest so far."""
+        """Rows of: rank, mean length of the tokens made since the previous row, longest token so far."""
         vocabulary = self.tokenizer.vocabulary
         lengths = [len(vocabulary.tokens[made]) for made in vocabulary.merge_ids]
         rows = []

@@ -1,4 +1,4 @@
-"""Measures in, the report's HTML out: one file, with nothing to fetch and no script."""
+"""Measures in, the report's HTML out: one file that loads nothing and has no script."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _highest(values: Iterable[float]) -> float:
 
 
 def _thinned(rows: Sequence[Row], most: int) -> list[Row]:
-    """Keep at most that many rows, evenly spaced on a logarithmic scale, first and last among them."""
+    """Keep at most `most` rows, evenly spaced on a logarithmic scale, including the first and the last."""
     if len(rows) <= most:
         return list(rows)
     places = {round(math.exp(math.log(len(rows)) * place / (most - 1))) - 1 for place in range(most)}

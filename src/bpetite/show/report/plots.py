@@ -15,7 +15,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Axis:
-    """A range of values that is laid out along a length."""
+    """A scale that maps a range of values to a length."""
 
     label: str
     low: float
@@ -23,7 +23,7 @@ class Axis:
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """Where a value lies between 0 and 1."""
+        """Map a value to a number between 0 and 1."""
         low, high = self._scaled(self.low), self._scaled(self.high)
         return (self._scaled(value) - low) / (high - low) if high > low else 0.5
 

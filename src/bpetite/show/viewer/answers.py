@@ -1,4 +1,4 @@
-"""Questions of the page in, values that JSON can carry out.
+"""Questions of the page in, JSON values out.
 
 Bytes travel as hexadecimal strings: two digits for each byte, so that comparing strings compares bytes.
 """
@@ -28,11 +28,11 @@ LONGEST_CORPUS = 100_000
 """The page trains on at most this many bytes."""
 
 ROWS = 100
-"""How many tokens the vocabulary browser gets at a time."""
+"""The number of tokens that the vocabulary browser gets at a time."""
 
 
 class Model:
-    """A tokenizer with its name and all that the page may ask about it."""
+    """A tokenizer with its name, and the answers to all questions of the page about it."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.name = name
@@ -56,8 +56,8 @@ class Model:
     def encode(self, text: str) -> Answer:
         """Encode a text; `ends` are the byte offsets at which the tokens end.
 
-        Where the vocabulary makes another text of it, `text` is that, `ends` are the offsets in it,
-        and `source_ends` those in the text as it was given, or null for what has no place there.
+        If the vocabulary normalizes the text, `text` is the normalized one, `ends` are offsets in it, and
+        `source_ends` those in the original text, or null where there is no such place.
         """
         ids = self.tokenizer.encode(text)
         lengths = self._lengths
@@ -81,7 +81,7 @@ class Model:
         return sorted({**vocabulary.tokens, **specials}.items())
 
     def token(self, token_id: int) -> Answer:
-        """Tell how a token is built: itself and all of its parts."""
+        """Explain how a token is built: the token and all of its parts."""
         return {"parts": [self._described(part) for part in self.explainer.parts(token_id)]}
 
     def _described(self, part: Part) -> Answer:
@@ -130,7 +130,7 @@ class Model:
 
 
 def _source_ends(parts: Iterable[tuple[str, str]], ends: Iterable[int]) -> list[int | None]:
-    """Find offsets of the normalized text, which ascend, in its source."""
+    """Find ascending offsets of the normalized text in the original text."""
     found: list[int | None] = []
     left = iter(parts)
     source = spelled = b""
@@ -146,7 +146,7 @@ def _source_ends(parts: Iterable[tuple[str, str]], ends: Iterable[int]) -> list[
 
 
 def _at(pretokens: Sequence[bytes], offset: int) -> bytes:
-    """Return the pretoken that holds the byte at an offset of the text."""
+    """Return the pretoken that contains the byte at an offset."""
     for pretoken, end in zip(pretokens, accumulate(map(len, pretokens)), strict=True):
         if offset < end:
             return pretoken
@@ -176,7 +176,7 @@ def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
 
 @dataclass(frozen=True)
 class _Lesson:
-    """What the page needs to train by one set of rules."""
+    """The data with which the page trains by one set of rules."""
 
     name: str
     tie_break: str
@@ -188,7 +188,7 @@ class _Lesson:
 
 
 def lessons(corpus: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
-    """Count a corpus as each dialect does, and tell the rules by which the page then trains.
+    """Count a corpus as each dialect does, and return the rules by which the page then trains.
 
     A word is its base tokens, in hexadecimal, with spaces between them.
     """
@@ -204,7 +204,7 @@ def _check_size(corpus: str) -> None:
 
 
 def difference(corpus: str, merges: str, dialect: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
-    """Tell where somebody's merges first differ from those of a dialect, and why; `rank` is null nowhere."""
+    """Find where the merges first differ from those of a dialect, and why; `rank` is null if they do not."""
     _check_size(corpus)
     listed = merges_in(merges)
     found = explain_difference(

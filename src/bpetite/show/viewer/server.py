@@ -1,8 +1,8 @@
 """Tokenizers in, HTTP on 127.0.0.1 out.
 
 Only this machine is served: the socket is bound to 127.0.0.1, a request must name it as its `Host` (so that
-no foreign name can be pointed at it), and a request that another site's page sends is refused. The page's own
-policy forbids it to load or send anything elsewhere.
+no other host name can be redirected to it), and requests from pages of other sites are refused. The page's
+own content security policy forbids it to load or send anything elsewhere.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Viewer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget a client that hung up or fell silent; a fault of our own is reported."""
+        """Ignore a client that disconnected or timed out; report any other error."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -72,7 +72,7 @@ class Viewer(ThreadingHTTPServer):
 
 
 def _page_files() -> dict[str, tuple[str, bytes]]:
-    """Read the page's files once; nothing else can be asked for, so no path is ever made from a request."""
+    """Read the page's files once; nothing else is served, so no path is ever built from a request."""
     found = {}
     for file in files("bpetite.show.viewer").joinpath("page").iterdir():
         ending = file.name[file.name.rfind(".") :]
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        """Serve the page's files and the questions that carry no text."""
+        """Serve the page's files, and answer the questions without a text."""
         self._respond(self._get)
 
     def do_POST(self) -> None:
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             content_type, body = find(address.path, {name: values[0] for name, values in query.items()})
             self._send(HTTPStatus.OK, content_type, body)
         except _Refused as refused:
-            self.close_connection = True  # a body that was not read must not become the next request
+            self.close_connection = True  # an unread body must not be taken for the next request
             self._send(refused.status, "text/plain; charset=utf-8", str(refused).encode("utf-8"))
 
     def _check_origin(self) -> None:

@@ -1,0 +1,177 @@
+"""What was read from a file or a folder is written again byte for byte; what is left behind is told."""
+
+import gzip
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bpetite import Tokenizer
+from test_broken_files import PATTERN, WHOLE, as_json
+
+CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}", "é": [1.0, None]}
+COMPANIONS = {
+    "tokenizer_config.json": json.dumps(CONFIG, indent=2).encode("utf-8"),
+    "special_tokens_map.json": b'{"eos_token":  "<|x|>"}\n',
+    "added_tokens.json": b"{}",
+    "chat_template.jinja": b"{{ messages }}\r\n",
+    "tokenization_mine.py": b"raise SystemExit\n",
+    "additional_chat_templates/tools.jinja": b"{{ tools }}",
+}
+OF_THE_MODEL = {"config.json": b"{}", "model.safetensors": b"\0" * 9, "sub/tokenizer.json": b"{}"}
+FORMATS = {
+    "tokenizer.json": ("huggingface", ["tokenizer.json"]),
+    "tekken.json": ("tekken", ["tekken.json"]),
+    "js-tiktoken": ("js-tiktoken", ["a.json"]),
+    "ranks": ("tiktoken", ["tokenizer.model"]),
+    "packed ranks": ("tiktoken", ["a.tiktoken.gz"]),
+    "SentencePiece": ("sentencepiece", ["tokenizer.model"]),
+    "vocab.json": ("gpt2", ["vocab.json", "merges.txt"]),
+    "vocab.bpe": ("gpt2", ["encoder.json", "vocab.bpe"]),
+}
+IN_FOLDERS = [kind for kind in FORMATS if kind not in ("js-tiktoken", "packed ranks")]
+
+
+def bpetite(*arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], capture_output=True, check=False
+    )
+
+
+def put(folder: Path, files: dict[str, bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def files_of(kind: str) -> dict[str, bytes]:
+    """The files of a tokenizer, spelled as no writer of ours would spell them."""
+    files = dict(zip(FORMATS[kind][1], WHOLE[kind][1]().values(), strict=True))
+    for name, content in files.items():
+        if name.endswith(".json"):
+            files[name] = json.dumps(json.loads(content), indent=1).encode("utf-8") + b"\r\n"
+        elif kind in ("ranks", "merges.txt", "vocab.bpe"):
+            files[name] = content.replace(b"\n", b"\r\n")
+    return files
+
+
+def pattern_of(kind: str) -> str | None:
+    return PATTERN if FORMATS[kind][0] == "tiktoken" else None
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_is_written_as_it_was_read(kind: str, tmp_path: Path) -> None:
+    files = files_of(kind)
+    put(tmp_path, files)
+    name, *others = files
+    tok = Tokenizer.load(tmp_path / name, pattern=pattern_of(kind))
+    target = tmp_path / "again" / name if not others else tmp_path / "again"
+    (tmp_path / "again").mkdir()
+    tok.save_original(target)
+    assert content_of(tmp_path / "again") == files
+    with pytest.raises(FileExistsError):
+        tok.save_original(target)
+    pickle.loads(pickle.dumps(tok)).save_original(target, overwrite=True)
+    assert content_of(tmp_path / "again") == files
+
+
+@pytest.mark.parametrize("kind", IN_FOLDERS)
+def test_a_folder_is_written_with_all_that_is_its_tokenizers(kind: str, tmp_path: Path) -> None:
+    files = {**files_of(kind), **COMPANIONS}
+    if kind in ("vocab.json", "vocab.bpe"):
+        files["tokenizer_config.json"] = b'{"tokenizer_class": "GPT2Tokenizer"}'
+    put(tmp_path / "model", {**files, **OF_THE_MODEL})
+    tok = Tokenizer.load(tmp_path / "model", pattern=pattern_of(kind))
+    tok.save_original(tmp_path / "copy")
+    assert content_of(tmp_path / "copy") == files
+    given = [] if pattern_of(kind) is None else ["--pattern", PATTERN]
+    done = bpetite("convert", tmp_path / "model", tmp_path / "v1.5", "--to", FORMATS[kind][0], *given)
+    assert done.returncode == 0, done.stderr.decode()
+    assert content_of(tmp_path / "v1.5") == files
+    told = done.stderr.decode().splitlines()[-1]
+    assert told.endswith("left behind, as they are not the tokenizer's: 'config.json', 'model.safetensors'")
+    done = bpetite("convert", tmp_path / "model", f"{tmp_path}/by-name/", *given)
+    assert done.returncode == 0, done.stderr.decode()
+    assert content_of(tmp_path / "by-name") == files
+    assert bpetite("convert", tmp_path / "model", f"{tmp_path}/by-name/", *given).returncode == 1
+
+
+@pytest.mark.parametrize("kind", ["tokenizer.json", "tekken.json", "SentencePiece"])
+def test_of_a_folder_one_file_is_written_where_it_is_named(kind: str, tmp_path: Path) -> None:
+    files = files_of(kind)
+    [(name, content)] = files.items()
+    put(tmp_path / "model", {**files, **COMPANIONS})
+    done = bpetite("convert", tmp_path / "model", tmp_path / name)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / name).read_bytes() == content
+    assert "left behind: the other files of the tokenizer's folder, 'added_tokens.json', " in str(done.stderr)
+
+
+def test_a_tokenizer_json_brings_its_own_config(tmp_path: Path) -> None:
+    put(tmp_path / "model", {**files_of("tokenizer.json"), **COMPANIONS})
+    tok = Tokenizer.load(tmp_path / "model")
+    tok.to_huggingface(tmp_path / "tokenizer.json", config=True)
+    config = (tmp_path / "tokenizer_config.json").read_bytes()
+    assert config == COMPANIONS["tokenizer_config.json"]
+    (tmp_path / "there").mkdir()
+    tok.to_huggingface(tmp_path / "there")
+    assert content_of(tmp_path / "there") == content_of(tmp_path / "model")
+
+
+def test_a_trained_tokenizer_is_written_to_a_folder_with_its_config(tmp_path: Path) -> None:
+    tok = Tokenizer.train("ab ab", 257)
+    tok.to_huggingface(f"{tmp_path}/new/")
+    assert sorted(content_of(tmp_path / "new")) == ["tokenizer.json", "tokenizer_config.json"]
+    with pytest.raises(ValueError, match=r"comes from no file of another library; it cannot be written back"):
+        tok.save_original(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_ranks_are_packed_as_the_name_says(tmp_path: Path) -> None:
+    plain = files_of("ranks")["tokenizer.model"]
+    put(tmp_path, {"a.tiktoken": plain, "b.tiktoken.gz": gzip.compress(plain, mtime=0)})
+    for source, target in (("a.tiktoken", "c.tiktoken.gz"), ("b.tiktoken.gz", "c.tiktoken")):
+        Tokenizer.load(tmp_path / source, pattern=PATTERN).to_tiktoken(tmp_path / target)
+    assert (tmp_path / "c.tiktoken").read_bytes() == plain
+    assert (tmp_path / "c.tiktoken.gz").read_bytes() == (tmp_path / "b.tiktoken.gz").read_bytes()
+
+
+def test_nothing_is_left_of_a_folder_that_could_not_be_written(tmp_path: Path) -> None:
+    put(tmp_path / "model", {**files_of("tokenizer.json"), **COMPANIONS})
+    put(tmp_path / "there", {"chat_template.jinja": b"theirs"})
+    tok = Tokenizer.load(tmp_path / "model")
+    with pytest.raises(FileExistsError, match=r"chat_template\.jinja exists already"):
+        tok.save_original(tmp_path / "there")
+    assert content_of(tmp_path / "there") == {"chat_template.jinja": b"theirs"}
+    assert not (tmp_path / "there" / "additional_chat_templates").exists()
+
+
+def test_what_other_formats_do_not_hold_is_told(tmp_path: Path) -> None:
+    document = json.loads(files_of("tekken.json")["tekken.json"])
+    unused = {"rank": len(document["vocab"]), "token_bytes": "enp6", "token_str": "zzz"}
+    document["vocab"].append(unused)
+    put(tmp_path, {"tekken.json": as_json({**document, "image": {"max_image_size": 1024}})})
+    done = bpetite("convert", tmp_path / "tekken.json", tmp_path / "a.json", "--to", "bpetite")
+    told = [line.partition(": ")[2] for line in done.stderr.decode().splitlines()]
+    assert told[-2:] == [
+        "lost: ranks beyond the size of the vocabulary: 2",
+        "lost: the settings called 'image'",
+    ]
+
+
+def test_a_format_that_is_only_written_back_is_refused_for_others(tmp_path: Path) -> None:
+    Tokenizer.train("ab ab", 257).save(tmp_path / "tok.json")
+    for kind in ("tekken", "sentencepiece", "js-tiktoken", "gguf"):
+        done = bpetite("convert", tmp_path / "tok.json", tmp_path / "out", "--to", kind)
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert f"{kind} files are written only as they were read" in done.stderr.decode()
+        assert not (tmp_path / "out").exists()
