@@ -104,7 +104,7 @@ def test_counts_are_those_of_one_machine(
         spread = cluster.count(
             paths,
             reading=READING,
-            dialect="tiktoken",
+            rules=Counts(dialect="tiktoken"),
             task_bytes=task_bytes,
             progress=progress,
         )
@@ -118,7 +118,7 @@ def test_counts_are_those_of_one_machine(
             tmp_path / "file",
             overwrite=True,
             reading=READING,
-            dialect="tiktoken",
+            rules=Counts(dialect="tiktoken"),
             task_bytes=task_bytes,
             memory_limit=1,
         )
@@ -132,7 +132,7 @@ def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
     local = Counts.from_files(f"{folder}/in:1.5", separator="\x00", dialect="tiktoken")
     output = tmp_path / "counts"
     made = cluster.count_to_folder(
-        f"{folder}/in:1.5", output, reading=READING, dialect="tiktoken", task_bytes=5000
+        f"{folder}/in:1.5", output, reading=READING, rules=Counts(dialect="tiktoken"), task_bytes=5000
     )
     files = sorted(output.iterdir())
     assert len(files) > 1

@@ -23,11 +23,7 @@ from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.formats.shared.oniguruma import (
-    covers_all_text,
-    from_oniguruma,
-    matches_every_character,
-)
+from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, matches_every_character
 from bpetite.formats.shared.printable import to_printable
 from bpetite.formats.shared.sequences import _DEEPSEEK
 from bpetite.patterns import LLAMA3, PATTERNS

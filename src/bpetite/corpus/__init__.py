@@ -1,4 +1,4 @@
-"""Whole corpora: into shards of ids, in bounded memory, resumable, on one machine or a cluster."""
+"""Encoding whole corpora into shards of ids: in bounded memory, resumable, on one machine or a cluster."""
 
 from bpetite.corpus.job import Documents, Options
 from bpetite.corpus.run import encode

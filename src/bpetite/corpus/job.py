@@ -1,4 +1,4 @@
-"""A tokenizer, inputs and options in; out comes a job: everything that decides the bytes of the shards."""
+"""A tokenizer, inputs and options → a job: everything that decides the bytes of the shards."""
 
 from __future__ import annotations
 
@@ -15,22 +15,10 @@ from numpy.typing import NDArray
 
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
-from bpetite._internal.types import Progress as Told
-from bpetite._internal.types import Special
+from bpetite._internal.types import Progress, Special
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.manifest import (
-    TOKENIZER,
-    Json,
-    Manifest,
-    Progress,
-    new_stamps,
-)
-from bpetite.corpus.shards import (
-    FORMATS,
-    Ids,
-    ShardFormat,
-    choose_dtype,
-)
+from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
+from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.reading.batches import Batch, batches_of, refusing_invalid
 from bpetite.reading.cuts import cutter
 from bpetite.reading.hold_out import one_side
@@ -47,7 +35,7 @@ SHARD_SIZE = 100_000_000
 
 @dataclass(frozen=True)
 class Options:
-    """How ids are to be laid out.
+    """How ids are written: file format, type, size of a shard; and how the inputs are read.
 
     >>> Options(format="bin", append_special="<|endoftext|>").shard_size
     100000000
@@ -67,7 +55,7 @@ class Options:
         object.__setattr__(self, "shard_size", shard_size)
 
     def to_dict(self, dtype: str) -> Json:
-        """Return the choices, as manifests record them."""
+        """Return the options as manifests record them."""
         return {
             "format": self.format,
             "dtype": dtype,
@@ -79,7 +67,7 @@ class Options:
 
 
 class Documents:
-    """Documents from any iterable of `str` or UTF-8 `bytes`, where files are expected otherwise.
+    """Documents from any iterable of `str` or UTF-8 `bytes`, given in place of files.
 
     >>> from bpetite.corpus import stats
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab", "ab ab"], "mine"))
@@ -95,7 +83,7 @@ class Documents:
     is_local = False
 
     def size(self) -> int | None:
-        """Return None: nobody knows."""
+        """Return None: the size is not known before everything was read."""
         return None
 
     def status(self) -> None:
@@ -118,7 +106,7 @@ class Job:
 
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
-        """Check that everything fits together."""
+        """Return the job, or refuse inputs and options that do not fit the tokenizer."""
         found: Sequence[Input | Documents] = [corpus]
         if not isinstance(corpus, Documents):
             found = find_inputs(corpus)
@@ -151,19 +139,19 @@ class Job:
             file.write(self.artifact)
 
     def stamps(self) -> Sequence[list[Any]]:
-        """Return what inputs are told from changed ones by before they are read."""
+        """Return name, size and times of each input, which show whether it changed since."""
         return new_stamps(map(named_stamp, self.inputs))
 
     def identity(self, stamps: Sequence[list[Any]] | None = None) -> Json:
-        """Return what a run that goes on must have in common with the one that was stopped."""
+        """Return what must be the same when a stopped run is resumed."""
         return {
             "fingerprint": self.tokenizer.fingerprint,
             "options": self.options.to_dict(self.dtype),
             "inputs": self.stamps() if stamps is None else stamps,
         }
 
-    def manifest(self, progress: Progress) -> Manifest:
-        """Return the manifest of what was made."""
+    def manifest(self, progress: RunState) -> Manifest:
+        """Return the manifest of the finished folder."""
         return Manifest(
             tokenizer={
                 "fingerprint": self.tokenizer.fingerprint,
@@ -177,9 +165,9 @@ class Job:
         )
 
     def ids_of(
-        self, name: str, batch: Batch, row: Ids | None = None, progress: Told | None = None
+        self, name: str, batch: Batch, row: Ids | None = None, progress: Progress | None = None
     ) -> Encoded:
-        """Encode a batch on this thread; the ids are the first of `row` if they have room there."""
+        """Encode a batch on this thread, into the array `row` if the ids fit, or else into a new one."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
         with refusing_invalid(name, batch):
             row, offsets = self.tokenizer._encoder.encode_into(
@@ -192,13 +180,13 @@ class Job:
 
 
 def stamp_of(source: Input | Documents) -> list[int] | None:
-    """Return what changes when a local file is written to; None for other inputs."""
+    """Return the times of a local file, which change when it is written to; None for other inputs."""
     status = source.status()
     return None if status is None else _stamp(status)
 
 
 def named_stamp(source: Input | Documents) -> list[Any]:
-    """Return an input's name and size, and what else changes when it is written to."""
+    """Return an input's name, size and times."""
     status = source.status()
     if status is None:
         return [source.name, source.size(), None]

@@ -1,7 +1,7 @@
-"""What a folder of shards was made from and by, as one JSON file; and the journal while it is being made.
+"""The manifest of a folder of shards, which says what it was made from; and the journal of an unfinished run.
 
-The manifest appears when everything is done. Until then the journal has a line for what is being made, and
-one more for each whole shard: it is all that a stopped run needs to go on.
+The manifest is written when everything is done. Until then, the first line of the journal says what is being
+made, and each complete shard adds a line. A stopped run is resumed from the journal alone.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
 INPUTS = "inputs.parquet"
 MOST_IN_JSON = 10_000
-"""With more inputs than this, the manifest names a file that lists them."""
+"""More inputs than this are listed in a file of their own, which the manifest names."""
 TOKENIZER = "bpetite.json"
 FORMER_TOKENIZER = "tokenizer.json"
-"""As the artifact was called before; other libraries, and ours, take this name for Hugging Face's file."""
+"""The name of the artifact in older folders; it now stands for Hugging Face's format only."""
 
 Json = dict[str, Any]
 
@@ -44,16 +44,16 @@ class ReadInput:
     xxh3_128: str
     documents: int
     affected: int = 0
-    """Documents that were not text and were replaced or skipped, as the options say."""
+    """How many documents were not UTF-8, and were repaired or skipped as the options say."""
 
 
 def new_read_inputs() -> LongList[ReadInput]:
-    """Return a list for any number of inputs that were read."""
+    """Return an empty list for any number of inputs."""
     return LongList(ReadInput, attrgetter(*ReadInput.__slots__))
 
 
 def new_stamps(stamps: Iterable[list[Any]]) -> LongList[list[Any]]:
-    """Return a list of any number of inputs: the name, the size, and what else changes with each."""
+    """Return a list of the name, size and times of any number of inputs."""
     return LongList(lambda *stamp: [*stamp], tuple, stamps)
 
 
@@ -65,35 +65,35 @@ class Position:
     documents: int = 0
     """How many documents of the input lie before it."""
     prefix: str = ""
-    """The hash of those documents, where the input is not a file that can be recognised."""
+    """The hash of those documents, if the input is not a file whose times show a change."""
 
 
 @dataclass
-class Progress:
-    """How far a run is: what the journal tells."""
+class RunState:
+    """How far a run came, as the journal records it."""
 
     shards: list[Shard] = field(default_factory=list)
     inputs: LongList[ReadInput] = field(default_factory=new_read_inputs)
     position: Position = field(default_factory=Position)
     task_bytes: int | None = None
-    """On a cluster, about how much a task reads. There, inputs are parts of them, and a position begins with
-    the number of a task."""
+    """On a cluster, roughly how much a task reads. There, `inputs` are parts of inputs, and the first number
+    of a position is that of a task."""
 
 
 _STEP = ("shard", "position")
-"""What a line of the journal has when a shard is whole; lines before it list the inputs that ended."""
+"""The fields of a line for a complete shard; the lines before it list the inputs that ended in it."""
 
 
 class Journal:
-    """The journal of a folder; while it is open no other process can open it."""
+    """The journal of a folder, locked against other processes while it is open."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / JOURNAL
         self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
 
-    def read(self) -> tuple[Json | None, Progress]:
-        """Return what is being made and how far it is; a line that was cut off is removed."""
+    def read(self) -> tuple[Json | None, RunState]:
+        """Return what is being made and how far the run came; an incomplete last line is removed."""
         try:
             run, progress, whole = self._read()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -103,10 +103,10 @@ class Journal:
         self._file.seek(whole)
         return run, progress
 
-    def _read(self) -> tuple[Json | None, Progress, int]:
-        """Return also how many bytes that is: up to the last shard, or to the last of the first lines."""
+    def _read(self) -> tuple[Json | None, RunState, int]:
+        """Return the same, and the size of the valid part: up to the last shard, or the end of the head."""
         run: Json | None = None
-        progress, read, place, whole, missing = Progress(), new_read_inputs(), 0, 0, 0
+        progress, read, place, whole, missing = RunState(), new_read_inputs(), 0, 0, 0
         with open(self._path, "rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -132,7 +132,7 @@ class Journal:
         return (None, progress, 0) if missing > 0 else (run, progress, whole)
 
     def begin(self, run: Json) -> None:
-        """Write down what is being made; of millions of inputs, some in each line."""
+        """Write what is being made; a long list of inputs takes several lines."""
         inputs = run["inputs"]
         line = {**run, "inputs": inputs[:_ROWS]}
         if len(inputs) > _ROWS:
@@ -142,7 +142,7 @@ class Journal:
             self._append({"inputs": inputs[first : first + _ROWS]}, is_synced=first + _ROWS >= len(inputs))
 
     def step(self, shard: Shard, inputs: Sequence[ReadInput], ended: range, position: Position) -> None:
-        """Write down that a shard is whole, and which inputs `ended` since the one before it."""
+        """Write that a shard is complete, and the inputs of the range `ended`."""
         for first in range(ended.start, ended.stop, _ROWS):
             read = inputs[first : min(first + _ROWS, ended.stop)]
             self._append({"inputs": list(map(asdict, read))}, is_synced=False)
@@ -154,11 +154,11 @@ class Journal:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Close the file, which unlocks it."""
         self._file.close()
 
     def remove(self) -> None:
-        """Remove the journal: everything is done."""
+        """Remove the journal of a finished run."""
         self._path.unlink()
         self._file.close()
 
@@ -166,7 +166,7 @@ class Journal:
 def _lock(file: BinaryIO, folder: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # Windows: there, nothing guards against two runs at once
+    except ImportError:  # Windows: two runs at once are not prevented there
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -176,7 +176,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
 
 
 def _checked_run(run: Json) -> Json:
-    """Return what is being made if everything that will be looked at is there."""
+    """Return the first line of the journal if it has all fields that are used."""
     for name, kind in (("fingerprint", str), ("options", dict), ("inputs", list)):
         if type(run[name]) is not kind:
             raise TypeError(f"{name} is {run[name]!r:.80}")
@@ -196,7 +196,7 @@ def _shard(stored: Json) -> Shard:
 
 
 def _stored(kind: type[T], stored: Json) -> T:
-    """Return a value of ours with the fields that a file tells, each of its own type."""
+    """Return a value made from the fields in a file, each of which must have the right type."""
     hints = get_type_hints(kind)
     if sorted(stored) != sorted(hints):
         raise TypeError(f"{kind.__name__} has {sorted(stored)!s:.80}")
@@ -209,10 +209,10 @@ def _stored(kind: type[T], stored: Json) -> T:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder of shards holds and where it came from."""
+    """What a folder of shards holds and what it was made from."""
 
     tokenizer: Mapping[str, Any]
-    """Fingerprint, size, and the file beside the shards."""
+    """Fingerprint, size, and name and hash of its file in the folder."""
     options: Mapping[str, Any]
     inputs: Sequence[ReadInput]
     shards: tuple[Shard, ...]
@@ -228,9 +228,9 @@ class Manifest:
         return sum(shard.documents for shard in self.shards)
 
     def to_json(self, listed: Json | None = None) -> bytes:
-        """Return the file's content, with its own hash at the end: the same manifest is the same bytes.
+        """Return the content of the file, with its own hash at the end; equal manifests give equal bytes.
 
-        `listed` is what it tells of the file that lists the inputs, if there is one.
+        `listed` describes the file that lists the inputs, if there is one.
         """
         content: Json = {
             "format_version": FORMAT_VERSION,
@@ -245,7 +245,7 @@ class Manifest:
         return _dumped(content)
 
     def save(self, folder: Path) -> None:
-        """Write the file, and before it the one that lists many inputs."""
+        """Write the list of inputs, if there are many, then the manifest."""
         listed = None
         if len(self.inputs) > MOST_IN_JSON:
             listed = _write_inputs(folder / INPUTS, self.inputs)
@@ -254,7 +254,7 @@ class Manifest:
 
     @staticmethod
     def load(folder: Path) -> Manifest:
-        """Read the file; whatever is wrong with it is a `ValueError`."""
+        """Read the file; anything wrong with it is a `ValueError`."""
         path = folder / MANIFEST
         try:
             content = path.read_bytes()
@@ -282,7 +282,7 @@ class Manifest:
 
 
 def _write_inputs(path: Path, inputs: Sequence[ReadInput]) -> Json:
-    """List inputs in a Parquet file; return what the manifest tells of it."""
+    """Write the inputs to a Parquet file; return its description for the manifest."""
     arrow = needed_pyarrow(f"a manifest of more than {MOST_IN_JSON:,} inputs")
     import pyarrow.parquet
 
@@ -304,7 +304,7 @@ def _listed(path: Path, count: int) -> Json:
 
 
 def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
-    """Read the list of inputs, which must be the file that the manifest tells of."""
+    """Read the list of inputs, if the file is the one that the manifest describes."""
     needed_pyarrow("a manifest of many inputs")
     import pyarrow.parquet
 
@@ -319,7 +319,7 @@ def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
 
 
 _ROWS = 1 << 14
-"""How many inputs are a line of the journal, or a row group."""
+"""How many inputs are in a line of the journal, and in a row group of the list."""
 
 
 def _schema(arrow: Any) -> Any:
@@ -329,5 +329,5 @@ def _schema(arrow: Any) -> Any:
 
 
 def _dumped(content: Json) -> bytes:
-    # What no UTF-8 has in it, a byte of a file's name, becomes the escape that JSON knows it by.
+    # A byte of a file's name that is not UTF-8 becomes an escape of JSON.
     return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"

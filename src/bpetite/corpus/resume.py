@@ -1,4 +1,4 @@
-"""A folder and a job in; out comes how far an earlier run of the same job is, or why it is not the same."""
+"""A folder and a job → how far an earlier run of this job came, or an error that says what differs."""
 
 from __future__ import annotations
 
@@ -18,30 +18,28 @@ from bpetite.corpus.manifest import (
     Journal,
     Json,
     Manifest,
-    Progress,
     ReadInput,
+    RunState,
 )
-from bpetite.corpus.shards import (
-    remove_parts,
-)
+from bpetite.corpus.shards import remove_parts
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
 
-_NONE = Documents((), "")
-"""Stands where there are fewer inputs: it has no input's name."""
+_NO_INPUT = Documents((), "")
+"""Fills the shorter of two lists of inputs; no input has its name."""
 
 _NAMED = 5
-"""How many missing or new inputs an error names."""
+"""An error names at most this many missing or new inputs."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-"""What the system says of a disk that is full, or of a share of it that is used up."""
+"""The errors of a full disk and of a used up quota."""
 
 _BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
-"""What may be in a folder in which no shard was begun."""
+"""The files that may be in a folder before the first shard is begun."""
 
 
 def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
-    """Return the manifest of a folder in which everything is done; refuse one that may not be written to."""
+    """Return the manifest of a finished folder, None for an unfinished one; refuse any other folder."""
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty; --resume continues a stopped run")
@@ -58,7 +56,7 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
 
 @contextlib.contextmanager
 def proposing_resume(folder: Path) -> Iterator[None]:
-    """Have the error of a full disk name a file, and say how to go on."""
+    """Let the error of a full disk name a file and say how to go on."""
     try:
         yield
     except OSError as error:
@@ -70,11 +68,11 @@ def proposing_resume(folder: Path) -> Iterator[None]:
 
 def begin_run(
     folder: Path, journal: Journal, job: Job, resume: bool, task_bytes: int | None = None
-) -> tuple[Progress, Callable[[], bool]]:
-    """Return how far a stopped run came, having made sure that this is the same one.
+) -> tuple[RunState, Callable[[], bool]]:
+    """Return how far a stopped run of the same job came, and a function that begins the journal.
 
-    What is called besides writes down what must be there before any shard is. On a cluster, whose tasks have
-    a size, the run goes on with the size that it had.
+    The function must be called before any shard is given its name. On a cluster, the run continues with the
+    `task_bytes` that it was begun with.
     """
     remove_parts(folder)
     was, reached = journal.read()
@@ -105,11 +103,11 @@ def begin_run(
     return reached, lambda: True
 
 
-def _check_same_job(folder: Path, was: Json, job: Job, reached: Progress | None) -> None:
+def _check_same_job(folder: Path, was: Json, job: Job, reached: RunState | None) -> None:
     """Refuse a job that differs from the one that was begun.
 
-    What was read of the inputs must be as it was then. What nobody has read is read as it is when its turn
-    comes; where it is not known how far the run came (`reached`), anything may have been read.
+    Inputs that were read must not have changed since; the others may have. Without `reached` it is not known
+    which inputs were read, so none may have changed.
     """
     _check_same(folder, "model", was["fingerprint"], job.tokenizer.fingerprint)
     _check_same_options(folder, was["options"], job.options.to_dict(job.dtype))
@@ -128,8 +126,8 @@ def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
 
 
 def _check_same_inputs(folder: Path, names: Callable[[], Iterable[str]], job: Job) -> None:
-    """Refuse other inputs than those that a run was begun with, by what is missing and what is new."""
-    if all(name == source.name for name, source in zip_longest(names(), job.inputs, fillvalue=_NONE)):
+    """Refuse other inputs than those that a run was begun with, and name what is missing and what is new."""
+    if all(name == source.name for name, source in zip_longest(names(), job.inputs, fillvalue=_NO_INPUT)):
         return
     was, now = list(names()), [source.name for source in job.inputs]
     kept, given = set(was), set(now)

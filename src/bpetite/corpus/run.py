@@ -1,9 +1,8 @@
-"""Inputs and a tokenizer in, a folder of shards out: a job that goes on from wherever it was stopped.
+"""Inputs and a tokenizer → a folder of shards; a stopped run can be resumed.
 
-A shard ends with the document that brings it to `shard_size` tokens. As many threads as were asked for read
-documents, as many others encode a batch at a time, one more writes ids, and two complete shards. Memory does
-not depend on the size of the corpus: a few batches are on their way, and the rows that ids are put in are
-used again.
+A shard ends with the document that brings it to `shard_size` tokens. `num_threads` threads read documents, as
+many others encode one batch each, one more writes ids, and two complete shards. Memory does not depend on the
+size of the corpus: only a few batches are in work at a time, and the arrays that ids are put in are reused.
 """
 
 from __future__ import annotations
@@ -24,20 +23,11 @@ from numpy.typing import NDArray
 
 from bpetite._engine import Xxh3128
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress as Told
+from bpetite._internal.types import Progress
 from bpetite.corpus.job import Documents, Encoded, Job, Options, stamp_of
-from bpetite.corpus.manifest import (
-    Journal,
-    Manifest,
-    Position,
-    Progress,
-    ReadInput,
-)
+from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
-from bpetite.corpus.shards import (
-    Ids,
-    ShardWriter,
-)
+from bpetite.corpus.shards import Ids, ShardWriter
 from bpetite.reading.batches import Batch
 from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
 from bpetite.reading.sources import Input
@@ -48,7 +38,7 @@ _WAITING = 1
 """How many batches of ids may wait to be written."""
 
 _FINISHERS = 2
-"""How many shards are completed at a time: the last one need not wait for the one before it."""
+"""How many shards are hashed and synced at a time."""
 
 
 def encode(
@@ -59,13 +49,13 @@ def encode(
     options: Options | None = None,
     resume: bool = False,
     num_threads: int | None = None,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Manifest:
     """Encode files (or `Documents`, an iterable of them) into a folder of shards.
 
-    `resume` continues a stopped run, and ends with the same bytes as an undisturbed one; it refuses
-    if the tokenizer, an option or an input is another than then. `progress` is called with
-    `("encoding", bytes, of how many)` and `("documents", how many, 0)`.
+    `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it is
+    refused if the tokenizer, an option or an input has changed. `progress` is called with
+    `("encoding", bytes so far, bytes in all)` and `("documents", documents so far, 0)`.
 
     >>> import tempfile
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -86,34 +76,34 @@ def encode(
 
 
 class _Stopped(Exception):
-    """A batch was not encoded to its end, because something else had failed."""
+    """The encoding of a batch was given up because another thread had failed."""
 
 
 class _Run:
-    """One run, from where it begins to the manifest."""
+    """One run, from where it starts to the manifest."""
 
     def __init__(
         self,
         folder: Path,
         journal: Journal,
         job: Job,
-        reached: Progress,
+        reached: RunState,
         begin: Callable[[], bool],
         num_threads: int | None,
-        progress: Told | None,
+        progress: Progress | None,
     ) -> None:
         self._process = os.getpid()
         self._folder = folder
         self._journal = journal
         self._job = job
         self._reached = reached
-        self._told = progress
+        self._progress = progress
         self._total = sum(source.size() or 0 for source in job.inputs)
         self._before = sum(read.bytes for read in reached.inputs)
         self._reached_position = reached.position
         self._behind = sum(shard.documents for shard in reached.shards)
         self._noted = len(reached.inputs)
-        """How many inputs are in the journal, or on their way there."""
+        """How many inputs are in the journal, or in the work of a thread that will put them there."""
         self._writer: ShardWriter | None = None
         self._number = len(reached.shards)
         self._tokens = self._documents = 0
@@ -135,7 +125,7 @@ class _Run:
 
     def __exit__(self, *_: object) -> None:
         if self._is_forked():
-            return  # Threads and files are the other process's.
+            return  # Threads and files belong to the other process.
         self._failed = True
         for threads in (self._encoders, self._writer_thread, self._finishers):
             threads.shutdown()
@@ -150,10 +140,10 @@ class _Run:
             if self._is_forked():
                 raise
             with contextlib.suppress(_Stopped):
-                self._settle(0)  # What was read before is good, or its error comes first.
+                self._settle(0)  # Finish what was read before; an error there is raised first.
             raise
         self._settle(0)
-        self._tell(self._before)
+        self._report(self._before)
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))
         self._wait(self._writing, 0)
@@ -164,7 +154,7 @@ class _Run:
         return manifest
 
     def _encode_inputs(self) -> None:
-        """Have documents encoded; what comes of them is dealt with in order."""
+        """Read and encode all documents; the results are handled in the order of the inputs."""
         number = len(self._reached.inputs)
         passed: _Passed | None = None
         with contextlib.closing(self._read(number)) as items:
@@ -177,7 +167,7 @@ class _Run:
                     self._encoding.append(bundle.end)
                     number += len(made.ended)
                     self._settle(self._threads)
-                    self._tell(self._before)
+                    self._report(self._before)
                     continue
                 begin = self._reached_in(number)
                 if passed is None:
@@ -192,15 +182,15 @@ class _Run:
                     affected += made.affected
                     self._begin_batch(source.name, passed.skip(made, begin), passed)
                     self._settle(self._threads)
-                    self._tell(self._before)
+                    self._report(self._before)
 
     def _read(
         self, first: int
     ) -> Generator[tuple[Input | Documents, Batch | Bundle | Ended, int], None, None]:
-        """Yield what is read of the inputs from that number on, in order."""
+        """Yield what is read of the inputs from number `first` on, in order."""
         reading = self._job.options.reading
         inputs = islice(self._job.inputs, first, None)
-        begun = self._reached_position.documents > 0  # Where to go on in an input can be told of it alone.
+        begun = self._reached_position.documents > 0  # An input that was begun is read by itself.
         for apart in (islice(inputs, begun), inputs):
             yield from read_all(_files(apart), reading, self._threads, hashed=True)
         documents = self._job.inputs[0] if len(self._job.inputs) > first else None
@@ -213,26 +203,26 @@ class _Run:
             yield documents, Ended(read, ""), 0
 
     def _reached_in(self, number: int) -> Position:
-        """Return where an input is gone on with: where an earlier run came, or at its beginning."""
+        """Return where to continue in an input: where an earlier run stopped, or at its beginning."""
         begin = self._reached_position
         return begin if number == begin.input else Position(number)
 
     def _begin_batch(self, name: str, batch: Batch, passed: _Passed | _PassedBundle) -> None:
-        """Have a batch encoded, if there is anything in it."""
+        """Start the encoding of a batch, if it has documents."""
         if batch.texts:
             row = self._rows.pop() if self._rows else None
             encoded = self._encoders.submit(self._job.ids_of, name, batch, row, self._stop_if_failed)
             self._encoding.append(partial(self._take, encoded, batch, passed))
 
-    def _tell(self, read: int) -> None:
-        """Tell how many bytes were read, and how many documents of them are encoded."""
-        if self._told is not None:
-            self._told("encoding", read, self._total)
-            self._told("documents", self._behind, 0)
+    def _report(self, read: int) -> None:
+        """Report how many bytes were read, and how many documents are encoded."""
+        if self._progress is not None:
+            self._progress("encoding", read, self._total)
+            self._progress("documents", self._behind, 0)
             self._check_process()
 
     def _is_forked(self) -> bool:
-        """Whether this process was forked from the one that encodes, by the documents or by `progress`."""
+        """Whether this process is a fork of the one that encodes: the documents or `progress` may fork."""
         return os.getpid() != self._process
 
     def _check_process(self) -> None:
@@ -240,12 +230,12 @@ class _Run:
             raise RuntimeError(FORKED)
 
     def _settle(self, most: int) -> None:
-        """Deal with what was begun first until at most so much is left."""
+        """Handle the oldest results until at most `most` are left."""
         while len(self._encoding) > most:
             try:
                 self._encoding.popleft()()
             except BaseException:
-                self._encoding.clear()  # What fails behind it is not what is told.
+                self._encoding.clear()  # Only the first error is reported.
                 raise
 
     def _stop_if_failed(self, *_: object) -> None:
@@ -253,7 +243,7 @@ class _Run:
             raise _Stopped
 
     def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed | _PassedBundle) -> None:
-        """Have the ids of a batch written, and end a shard with each document that makes one full."""
+        """Queue the ids of a batch for writing; end a shard after each document that fills it."""
         try:
             ids, ends = encoded.result()
         except _Stopped:
@@ -276,7 +266,7 @@ class _Run:
         self._writing.append(self._writer_thread.submit(self._rows.extend, row))
 
     def _end_input(self, passed: _Passed, read: Ended, affected: int) -> None:
-        """Note an input that was read to its end."""
+        """Add an input that was read to its end to the inputs that are done."""
         digest = read.digest or passed.digest()
         self._note(ReadInput(passed.name, read.size, digest, passed.documents, affected))
 
@@ -298,9 +288,9 @@ class _Run:
         self._writing.append(self._writer_thread.submit(self._unless_failed, self._writer.write, ids, ends))
 
     def _end_shard(self, position: Position) -> None:
-        """Have the shard completed while the next one begins, and written down where that is."""
+        """Complete the shard and put it into the journal, in another thread while the next one begins."""
         writer, inputs = self._writer, range(self._noted, len(self._reached.inputs))
-        assert writer is not None  # a document was written: only then can a shard be full
+        assert writer is not None  # a shard is full only after a document was written
         self._wait(self._finishing, _FINISHERS - 1)
         written, before = self._writing[-1], list(self._finishing)
 
@@ -310,7 +300,7 @@ class _Run:
                 return False
             shard = writer.complete()
             if not all(finished.exception() is None and finished.result() for finished in before):
-                return False  # The error of the one before is told.
+                return False  # An earlier shard failed: its error is raised.
             writer.publish()
             self._unfinished.remove(writer)
             self._journal.step(shard, self._reached.inputs, inputs, position)
@@ -324,7 +314,7 @@ class _Run:
         self._noted = inputs.stop
 
     def _unless_failed(self, work: Callable[..., T], *arguments: Any) -> T | None:
-        """Do something in another thread; after a failure nothing."""
+        """Do a piece of work, in a thread of its own, unless something failed before."""
         return None if self._failed else self._noting_failure(work, *arguments)
 
     def _noting_failure(self, work: Callable[..., T], *arguments: Any) -> T:
@@ -335,18 +325,18 @@ class _Run:
             raise
 
     def _wait(self, waiting: deque[Future[Any]], most: int) -> None:
-        """Wait until at most so many things are left to do, and raise the error of any that failed."""
+        """Wait until at most `most` results are left; raise the error of one that failed."""
         while len(waiting) > most:
             waiting.popleft().result()
 
 
 def _files(inputs: Iterable[Input | Documents]) -> Iterator[Input]:
-    """Yield those of the inputs that are not documents in memory."""
+    """Yield the inputs that are files, not documents in memory."""
     return (found for found in inputs if isinstance(found, Input))
 
 
 class _Passed:
-    """Which documents of an input lie behind."""
+    """Which documents of an input are done."""
 
     def __init__(self, name: str, number: int, *, hashed: bool) -> None:
         self.name = name
@@ -355,17 +345,17 @@ class _Passed:
         self.documents = 0
 
     def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
-        """Leave documents behind; the last one not wholly, if it goes on."""
+        """Count documents as done; all but the last if that one goes on."""
         self.documents += len(texts) - goes_on
         if self._hash is not None:
             for place, text in enumerate(texts):
-                # What is not text was never encoded, and must only differ from what was.
+                # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
                 self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
                 if place < len(texts) - goes_on:
-                    self._hash.update(b"\xff")  # which no text has in it
+                    self._hash.update(b"\xff")  # a byte that no UTF-8 contains
 
     def skip(self, batch: Batch, begin: Position) -> Batch:
-        """Leave behind what lies before the beginning, and return the rest of the batch."""
+        """Return the documents of a batch that an earlier run has not done, those from `begin` on."""
         missing = begin.documents - self.documents
         if missing <= 0:
             return batch
@@ -379,7 +369,7 @@ class _Passed:
         return replace(batch, texts=batch.texts[missing:], first=batch.first + missing, begun=0)
 
     def check_reached(self, begin: Position) -> None:
-        """Refuse an input that ended before the beginning."""
+        """Refuse an input that has fewer documents than an earlier run has done."""
         if self.documents < begin.documents:
             raise ValueError(f"{self.name}: changed since the run began: it has fewer documents")
 
@@ -388,12 +378,12 @@ class _Passed:
         return Position(self._number, self.documents, self.digest())
 
     def digest(self) -> str:
-        """Return the hash of the documents behind, if they are hashed."""
+        """Return the hash of the documents that are done, if they are hashed."""
         return "" if self._hash is None else self._hash.hexdigest()
 
 
 class _PassedBundle:
-    """Which of small files, and which documents of the next one, lie behind."""
+    """Which small files of a bundle, and which documents of the next one, are done."""
 
     def __init__(self, bundle: Bundle, number: int, note: Callable[[ReadInput], None]) -> None:
         self._bundle = bundle
@@ -402,7 +392,7 @@ class _PassedBundle:
         self._place = self._documents = 0
 
     def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
-        """Leave documents behind, and note the files that end with them."""
+        """Count documents as done, and note the files that end with them."""
         self._documents += len(texts) - goes_on
         counts = self._bundle.counts
         while self._place < len(counts) and self._documents >= counts[self._place]:
@@ -412,7 +402,7 @@ class _PassedBundle:
             self._place += 1
 
     def end(self) -> None:
-        """Note the files that are left, which have no documents."""
+        """Note the last files, which have no documents."""
         self.go_past([])
 
     def position(self) -> Position:

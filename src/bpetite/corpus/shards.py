@@ -1,8 +1,8 @@
-"""Ids in, shard files out, in the form that a training loop maps into memory.
+"""Ids → shard files that a training loop maps into memory.
 
-A shard is one file of ids with a file that says where its documents are. `npy`: `.npy` beside
-`.offsets.npy`; `bin`: the raw ids beside `.offsets.npy`; `megatron`: Megatron-LM's `.bin` and `.idx`. A file
-gets its name when it is whole, and not before. `docs/scale.md` is normative for all of them.
+A shard is a file of ids and a file of the places where documents begin and end. `npy`: `.npy` and
+`.offsets.npy`; `bin`: raw ids and `.offsets.npy`; `megatron`: Megatron-LM's `.bin` and `.idx`. A file gets
+its name only when it is complete. `docs/scale.md` specifies all of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class Shard:
-    """A whole shard."""
+    """A complete shard."""
 
     tokens: int
     documents: int
@@ -54,7 +54,7 @@ class Shard:
 
 
 def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
-    """Return the type of ids in files; one that cannot hold every id is refused.
+    """Return the type of the ids in files; refuse a type that cannot hold every id.
 
     >>> choose_dtype("auto", 65535, "npy"), choose_dtype("auto", 65536, "npy")
     ('uint16', 'uint32')
@@ -72,7 +72,7 @@ def choose_dtype(asked: str, largest_id: int, shard_format: ShardFormat) -> str:
 
 
 def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
-    """Return the names of a shard's file of ids and of the file that says where its documents are."""
+    """Return the names of a shard's two files: of ids, and of the places of documents."""
     stem = f"shard-{number:06d}"
     if shard_format == "megatron":
         return f"{stem}.bin", f"{stem}.idx"
@@ -81,7 +81,7 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an error of the system name a file where it names none."""
+    """Add the path to an error of the operating system that names no file."""
     try:
         yield
     except OSError as error:
@@ -105,7 +105,7 @@ class ShardWriter:
         self._file: BinaryIO | None = None
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
-        """Append ids; documents end where `ends` says, counted from the first of these ids."""
+        """Append ids; `ends` are the places in them where documents end."""
         with naming(self._folder / self._ids_name):
             write_fully(self._opened(), np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
@@ -120,7 +120,7 @@ class ShardWriter:
         return shard
 
     def complete(self) -> Shard:
-        """Complete the files, which have no names yet, and hash them."""
+        """Write the rest of the files and hash them; they still have temporary names."""
         with naming(self._folder / self._ids_name):
             return self._complete()
 
@@ -136,7 +136,7 @@ class ShardWriter:
         ):
             documents.write(self._documents_content())
             documents.flush()
-            synced = beside.submit(_sync, documents, ids)  # The disk works while hashes are computed.
+            synced = beside.submit(_sync, documents, ids)  # The disk writes while hashes are computed.
             files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
             synced.result()
         return Shard(self.tokens, self.documents, files)
@@ -149,16 +149,16 @@ class ShardWriter:
         sync_folder(self._folder)
 
     def _opened(self) -> BinaryIO:
-        """Return the file of ids, which is made when there is something to write, not with the writer."""
+        """Return the file of ids, which is created when it is first needed."""
         if self._file is None:
-            # Without a buffer, of which a forked process would write its copy, too.
+            # Without a buffer: a forked process would write its copy of it, too.
             self._file = open(self._part(self._ids_name), "wb", 0)  # noqa: SIM115 - closed by publish or discard
             if self._format == "npy":
                 write_fully(self._file, npy_header(0, self._dtype))
         return self._file
 
     def _documents_content(self) -> bytes:
-        """Return the file that says where documents are."""
+        """Return the content of the file of the places of documents."""
         offsets = np.concatenate(self._ends)
         if self._format == "megatron":
             return megatron_index(offsets, self._dtype)
@@ -188,7 +188,7 @@ def _sync(*files: BinaryIO) -> None:
 
 
 def hash_file(path: Path) -> tuple[int, str]:
-    """Return a file's size and SHA-256."""
+    """Return the size and SHA-256 of a file."""
     digest, size = hashlib.sha256(), 0
     buffer = bytearray(_HASHED)
     view = memoryview(buffer)
@@ -200,7 +200,7 @@ def hash_file(path: Path) -> tuple[int, str]:
 
 
 def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
-    """Return the header of a one-dimensional `.npy` file, which has the same size for every length."""
+    """Return the header of a one-dimensional `.npy` file; its size does not depend on the length."""
     fields = f"{{'descr': '{dtype.newbyteorder('<').str}', 'fortran_order': False, 'shape': ({length},), }}"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + fields.ljust(117).encode("ascii") + b"\n"
 
@@ -223,7 +223,7 @@ def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
 
 
 def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:
-    """Return where documents begin and end in a shard, having checked the file."""
+    """Check the file of the places of documents, and return where they begin and end."""
     if shard_format != "megatron":
         offsets: NDArray[np.uint64] = _mapped(path, "uint64")
         if not len(offsets):
@@ -255,7 +255,7 @@ def read_ids(path: Path, shard_format: ShardFormat, dtype: str) -> Ids:
 
 
 def _mapped(path: Path, dtype: str) -> NDArray[Any]:
-    """Map a `.npy` file of ours into memory: its header must be the one that its size asks for."""
+    """Map a `.npy` file that we wrote into memory; its header must fit its size."""
     kind = np.dtype(dtype).newbyteorder("<")
     start = len(npy_header(0, kind))
     count, rest = divmod(path.stat().st_size - start, kind.itemsize)

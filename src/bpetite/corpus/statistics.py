@@ -1,4 +1,4 @@
-"""A tokenizer and inputs in, how well the one fits the others out, source by source."""
+"""A tokenizer and inputs → how well the tokenizer fits each source: bytes per token and more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fit:
     bytes: int
     """Of text, in UTF-8."""
     words: int
-    """Stretches between white space."""
+    """Sequences of characters between white space."""
     tokens: int
     distinct_tokens: int
     """How many different ids occur."""
@@ -38,12 +38,12 @@ class Fit:
 
     @property
     def bytes_per_token(self) -> float:
-        """How much text a token stands for; 0 where there is none."""
+        """Bytes of text for each token; 0 if there are no tokens."""
         return bytes_per_token(self.bytes, self.tokens)
 
     @property
     def tokens_per_word(self) -> float:
-        """Also called fertility; 0 where there is no word."""
+        """Also called fertility; 0 if there are no words."""
         return self.tokens / self.words if self.words else 0.0
 
     @property
@@ -74,10 +74,10 @@ def stats(
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Fit]:
-    """Return how well a tokenizer fits each source, and after several of them the `total`.
+    """Return how well a tokenizer fits each source; several sources are followed by their `total`.
 
-    Texts are what `encode` takes: files, folders, globs, URLs, or `Documents`. A special token that stands in
-    a text counts as one, unless `special` is `"text"`; its text counts as text either way.
+    `texts` are what `encode` takes: files, folders, globs, URLs, or `Documents`. A special token in a text is
+    one token, unless `special` is `"text"`; its bytes count as bytes of text either way.
 
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab ab", "abc"]))
     >>> fit.documents, fit.tokens, fit.bytes_per_token
@@ -132,7 +132,7 @@ def compare(
 ) -> list[dict[str, str | int | float]]:
     """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
 
-    `tokens_to_first` is how many tokens there are for one of the first tokenizer's.
+    `tokens_to_first` is the number of tokens divided by that of the first tokenizer.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
     >>> rows = compare({"new": tok, "old": tok.truncate(257)}, Documents(["ab ab"]))
@@ -140,7 +140,7 @@ def compare(
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
     if isinstance(texts, Documents):
-        texts = Documents(list(texts.documents), texts.name)  # each tokenizer goes through them
+        texts = Documents(list(texts.documents), texts.name)  # each tokenizer reads them
     fits = {
         name: stats(
             tokenizer, texts, special=special, reading=reading, num_threads=num_threads, progress=progress
@@ -157,7 +157,7 @@ def compare(
 
 
 class _Tally:
-    """What has been seen of a source."""
+    """The sums for a source so far."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         vocabulary = tokenizer.vocabulary
@@ -169,7 +169,7 @@ class _Tally:
         self._inside_word = False
 
     def add(self, texts: list[str], ids: NDArray[Any], goes_on: bool) -> None:
-        """Take a batch."""
+        """Add a batch."""
         for place, text in enumerate(texts):
             self._bytes += len(text) if text.isascii() else len(text.encode("utf-8"))
             self._words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
@@ -180,7 +180,7 @@ class _Tally:
         self._used[ids] = True
 
     def add_all(self, other: _Tally) -> None:
-        """Take what another has seen."""
+        """Add the sums of another source."""
         self._documents += other._documents
         self._bytes += other._bytes
         self._words += other._words
@@ -188,7 +188,7 @@ class _Tally:
         self._used |= other._used
 
     def fit(self) -> Fit:
-        """Return what was seen."""
+        """Return the result."""
         return Fit(
             name=self._name,
             documents=self._documents,

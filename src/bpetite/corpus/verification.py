@@ -1,4 +1,4 @@
-"""A folder of shards in, its manifest out if everything in it is as it was written; else a `ValueError`."""
+"""A folder of shards → its manifest if nothing in the folder has changed; otherwise a `ValueError`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def verify(
     inputs: bool = False,
     progress: Progress | None = None,
 ) -> Manifest:
-    """Hash every file again, and see that sampled documents decode and encode to the same ids.
+    """Hash every file again, and check that sampled documents decode to text that encodes to the same ids.
 
-    `samples` is how many documents of each shard are decoded, evenly spread; `inputs` has inputs hashed too.
+    `samples` is how many documents of each shard are decoded, evenly spread. With `inputs`, the inputs are
+    hashed, too.
 
     >>> import tempfile
     >>> from bpetite import corpus
@@ -76,7 +77,7 @@ def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) ->
 def _check_documents(
     folder: Path, number: int, shard: Shard, manifest: Manifest, tokenizer: Tokenizer, samples: int
 ) -> None:
-    """See that ids and offsets fit together, and that sampled documents come back as the same ids."""
+    """Check that ids and offsets fit together, and that sampled documents encode to their ids."""
     options = manifest.options
     ids_name, documents_name = names_of(number, options["format"])
     ids = read_ids(folder / ids_name, options["format"], options["dtype"])

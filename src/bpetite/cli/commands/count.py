@@ -68,8 +68,10 @@ def run(options: argparse.Namespace) -> bytes:
         counts = Counts.from_files(
             options.input,
             num_threads=options.num_threads,
+            memory_limit=options.memory_limit,
+            progress=progress,
             **reading_of(options).to_dict(),
-            **_options(options, progress),
+            **_rules(options),
         )
         counts.save(options.output, overwrite=options.force)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
@@ -85,18 +87,18 @@ def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, t
         options.input,
         options.output,
         address=options.cluster,
+        rules=Counts(**_rules(options)),
         reading=reading_of(options),
-        **_options(options, progress),
+        memory_limit=options.memory_limit,
+        progress=progress,
     )
     progress.complete(f"{made.read.documents:,} documents", made.read.bytes)
     return summary_line(made.distinct, made.total, made.read, made.scale)
 
 
-def _options(options: argparse.Namespace, progress: BytesProgress) -> dict[str, Any]:
+def _rules(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "pattern": options.pattern or "gpt2",
         "dialect": options.dialect,
         "special_tokens": options.special_token,
-        "memory_limit": options.memory_limit,
-        "progress": progress,
     }

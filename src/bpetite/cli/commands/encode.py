@@ -6,13 +6,7 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_no_color,
-    add_special,
-    colours_wanted,
-)
+from bpetite.cli.options import Commands, add_command, add_no_color, add_special, colours_wanted
 from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
 from bpetite.cli.text import text_of
 from bpetite.show.display import coloured, plain

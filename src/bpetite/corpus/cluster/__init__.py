@@ -1,9 +1,9 @@
-"""Counting and encoding on a Ray cluster: the same arguments in, the same bytes out as on one machine.
+"""Counting and encoding on a Ray cluster, with the same results as on one machine.
 
-A corpus is divided into tasks: small files together, large ones by range where records can be found. A task's
-result depends on nothing but its part, so a task whose worker died is simply run again. What a task returns
-waits in the cluster's memory (Ray moves what does not fit to disk) for the one that needs it next: it adds up
-a range of pretokens, or writes a shard. The machines must see the same files under the same names.
+A corpus is divided into tasks: small files are put together, large ones divided where records begin. The
+result of a task depends on its part alone, so the task of a worker that died is run again. Results wait in
+the cluster's memory (Ray moves to disk what does not fit) for the tasks that add up a range of pretokens or
+write a shard. All machines must see the same files under the same names.
 """
 
 from bpetite.corpus.cluster.counting import Counted, count, count_to_file, count_to_folder

@@ -1,7 +1,7 @@
-"""Inputs in, counts out: each task counts a group of inputs, another one adds up a range of pretokens.
+"""Inputs → counts, on a cluster: some tasks count groups of inputs, others each add up a range of pretokens.
 
-Ranges follow each other in the order of pretokens, so files of counts are written range by range, and nothing
-holds their sum.
+The ranges are in the order of pretokens, so that a file of counts is written range by range, and no process
+holds all counts.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from bpetite.corpus.cluster.tasks import (
     connected,
     fetched,
     grouped,
+    locating_errors,
     size_of,
-    telling_of_the_whole,
     work_in,
 )
 from bpetite.counts import Counts, memory_bytes
-from bpetite.dialect import Dialect
 from bpetite.reading.counting import Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
@@ -45,25 +44,23 @@ from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, weight_of
 
 _RANGES = 16
-"""The least number of ranges of pretokens."""
+"""The smallest number of ranges of pretokens."""
 
 _SAMPLED = 16
-"""How many places of the corpus are looked at to choose them."""
+"""How many places of the corpus are sampled to choose the ranges."""
 
 Sent = tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
-"""Rows between processes: Ray does not copy arrays for the one who reads them."""
+"""Rows as arrays, which Ray passes to another process without a copy."""
 
 Weighted = tuple[Fraction, str, list[Any]]
-"""A weight, the name of its source, and where the rows that tasks counted are."""
+"""A weight, the name of its source, and references to the rows that tasks counted."""
 
 
 def count(
     paths: AnyPath | Iterable[AnyPath],
     *,
     address: str = "local",
-    pattern: str = "gpt2",
-    dialect: str | Dialect = "bpetite",
-    special_tokens: Sequence[str] | None = None,
+    rules: Counts | None = None,
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
@@ -71,11 +68,11 @@ def count(
 ) -> Counts:
     """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
-    `memory_limit` is that of the table of each task, and of the sum in this process. `count_to_file` and
-    `count_to_folder` never hold that sum.
+    `rules` are counts, empty or not, whose pattern and boundaries apply: `Counts(pattern="llama3")`.
+    `memory_limit` applies to the table of each task, and to all counts, which are in this process at the end.
+    `count_to_file` and `count_to_folder` never hold all counts.
     """
-    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-    with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+    with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
         counts = counted.empty()
         counts.limit_memory(memory_limit)
         counts.beside += counted.read
@@ -100,23 +97,20 @@ def count_to_file(
     *,
     overwrite: bool = False,
     address: str = "local",
-    pattern: str = "gpt2",
-    dialect: str | Dialect = "bpetite",
-    special_tokens: Sequence[str] | None = None,
+    rules: Counts | None = None,
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Counted:
-    """Count as `count` does, and write the file that `Counts.save` would write.
+    """Count as `count` does, and write the same file as `Counts.save`.
 
-    This process holds one range of pretokens at a time, never the sum.
+    This process holds one range of pretokens at a time, never all counts.
     """
-    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
     distinct = 0
-    with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
-        rules = counted.empty()._file_rules(counted.read, counted.total)
-        with counts_file.write_counts(output, rules, overwrite) as file:
+    with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+        in_file = counted.empty()._file_rules(counted.read, counted.total)
+        with counts_file.write_counts(output, in_file, overwrite) as file:
             for joined, ends, numbers in counted.sums():
                 file.add(joined, ends, numbers)
                 distinct += len(ends)
@@ -128,27 +122,24 @@ def count_to_folder(
     output: AnyPath,
     *,
     address: str = "local",
-    pattern: str = "gpt2",
-    dialect: str | Dialect = "bpetite",
-    special_tokens: Sequence[str] | None = None,
+    rules: Counts | None = None,
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Counted:
-    """Count as `count` does, into a folder of counts files: each worker writes the pretokens of a range.
+    """Count as `count` does, into a folder of counts files: each worker writes a range of pretokens.
 
-    The files add up to what one file would hold, and no process holds their sum. The folder must not exist;
-    it has its name when all files are whole, and all machines must see it under the same name.
+    Together the files hold what one file would hold; no process holds all counts. The folder must not exist.
+    It gets its name when all files are complete, and all machines must see it under the same name.
     """
     target = Path(output).absolute()
     if os.path.lexists(target):
         raise FileExistsError(f"{output} exists already")
-    empty = Counts(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
     hidden = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     hidden.mkdir()
     try:
-        with _counted(empty, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+        with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
             distinct = counted.write(hidden)
         os.rename(hidden, target)
     finally:
@@ -158,7 +149,7 @@ def count_to_folder(
 
 @contextlib.contextmanager
 def _counted(
-    empty: Counts,
+    rules: Counts | None,
     paths: AnyPath | Iterable[AnyPath],
     address: str,
     reading: Reading | None,
@@ -166,11 +157,12 @@ def _counted(
     task_bytes: int | None,
     progress: Progress | None,
 ) -> Iterator[_Ranges]:
-    """Count inputs on the cluster; what was counted is there until the block ends."""
+    """Count inputs on the cluster; the counts exist until the block ends."""
     inputs = find_inputs(paths)
-    reading = replace(reading or Reading(), cut=cutter(empty.pattern, empty.boundaries))
+    rules = Counts() if rules is None else rules.empty()
+    reading = replace(reading or Reading(), cut=cutter(rules.pattern, rules.boundaries))
     with connected(address) as cluster:
-        counted = _Ranges(cluster, empty, memory_bytes(memory_limit))
+        counted = _Ranges(cluster, rules, memory_bytes(memory_limit))
         counted.count(inputs, reading, task_bytes, progress)
         yield counted
 
@@ -183,14 +175,14 @@ class _Ranges:
     rules: Counts
     limit: int | None
     ranges: list[list[Weighted]] = field(default_factory=list)
-    """What each range is the sum of."""
+    """For each range, the parts that must be added up."""
     read: Tally = field(default_factory=Tally)
     total: int = 0
 
     def count(
         self, inputs: Sequence[Input], reading: Reading, task_bytes: int | None, progress: Progress | None
     ) -> None:
-        """Have inputs counted, and wait for that."""
+        """Count inputs, and wait until all are counted."""
         size = task_bytes or self.cluster.task_bytes(work_in(inputs, reading))
         splitters = self._splitters(inputs, reading)
         count_group = self.cluster.task(_count_group, results=len(splitters) + 2)
@@ -212,8 +204,8 @@ class _Ranges:
                 weighted.append((weight, source, of_range))
         total = sum(sizes.values())
         self.cluster.wait_for(sizes, lambda done: progress and progress("counting", done, total))
-        for weight, told in tallies:
-            for read, pretokens in self.cluster.get(told):
+        for weight, results in tallies:
+            for read, pretokens in self.cluster.get(results):
                 self.read += read
                 self.total += int(pretokens * weight * self.empty().scale)
 
@@ -225,7 +217,7 @@ class _Ranges:
         return Counts.merge([self.rules, *weighted])
 
     def sums(self) -> Iterator[Rows]:
-        """Yield the rows of all ranges, in order; what was yielded is not kept."""
+        """Yield the rows of all ranges, in order; the cluster forgets them as they are yielded."""
         add_up = self.cluster.task(_add_up)
         sums = deque(add_up(self.rules, parts, self.limit) for parts in self.ranges)
         self.ranges = self.ranges[:1]
@@ -233,7 +225,10 @@ class _Ranges:
             yield _received(self.cluster.get(sums.popleft()))
 
     def write(self, folder: Path) -> int:
-        """Have each range written to a file, the first with what was read; return how many rows they have."""
+        """Write each range to a file of its own, and return how many rows there are.
+
+        The first file also says how much was read.
+        """
         write_range = self.cluster.task(_write_range)
         written = [
             write_range(
@@ -248,13 +243,13 @@ class _Ranges:
         return sum(self.cluster.get(written))
 
     def _splitters(self, inputs: Sequence[Input], reading: Reading) -> list[bytes]:
-        """Choose pretokens that divide the work of adding up; which they are changes no result."""
+        """Choose the pretokens at which ranges begin, from a sample; the result does not depend on them."""
         ranges = max(_RANGES, self.cluster.cores)
         sample = self.rules.empty()
         reading = replace(reading, invalid="replace")
         for found in islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)):
             for part in divide(found, reading, max(1, size_of([found]) * len(inputs) // _SAMPLED)):
-                with contextlib.suppress(ValueError, OSError):  # A task will tell.
+                with contextlib.suppress(ValueError, OSError):  # A task will report it.
                     for batch in islice(read_batches(part, reading), 1):
                         sample._table.add_documents(batch.texts)
         joined, ends, _ = sample._table.sorted()
@@ -267,14 +262,14 @@ def _count_group(
 ) -> Iterator[Sent | tuple[Tally, int]]:
     """Yield the sorted rows of each range of pretokens of a group of parts, and what was read."""
     counts = empty.empty()
-    with telling_of_the_whole(group, reading):
+    with locating_errors(group, reading):
         counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=memory_limit)
     yield from _divided(_sorted_rows(counts, memory_limit), splitters)
     yield counts._read(), counts.total
 
 
 def _sorted_rows(counts: Counts, memory_limit: int | None) -> Iterator[Rows]:
-    """Yield all rows in order; under a limit some at a time, by way of a temporary file."""
+    """Yield all rows in order; with a memory limit some at a time, from a temporary file."""
     if memory_limit is None:
         yield counts._table.sorted()
         return
@@ -284,7 +279,7 @@ def _sorted_rows(counts: Counts, memory_limit: int | None) -> Iterator[Rows]:
 
 
 class _Sorted(Sequence[bytes]):
-    """Joined pretokens as a sequence."""
+    """Joined pretokens as a sequence of pretokens, for binary search."""
 
     def __init__(self, joined: bytes, ends: NDArray[np.uint64]) -> None:
         self._joined = joined
@@ -298,7 +293,7 @@ class _Sorted(Sequence[bytes]):
 
 
 def _divided(parts: Iterable[Rows], splitters: Sequence[bytes]) -> Iterator[Sent]:
-    """Yield the rows before each splitter, and those from the last one on."""
+    """Yield the rows of each range: up to the first splitter, between two, and from the last one on."""
     left = deque(splitters)
     held: list[Sent] = []
     for joined, ends, numbers in parts:
@@ -322,7 +317,7 @@ def _stretch(rows: Rows, first: int, after: int) -> Sent:
 
 
 def _joined(parts: Sequence[Sent]) -> Sent:
-    """Put rows that follow each other together."""
+    """Join several parts of rows to one."""
     if len(parts) == 1:
         return parts[0]
     before = np.cumsum([0, *(len(content) for content, *_ in parts)], dtype=np.uint64)
@@ -341,7 +336,7 @@ def _received(rows: Sent) -> Rows:
 
 
 def _sum_of(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Counts:
-    """Add up what tasks counted, one at a time."""
+    """Add up what tasks counted, fetching one result at a time."""
     sums = []
     for weight, source, rows in parts:
         counts = empty.empty()

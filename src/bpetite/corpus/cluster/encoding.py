@@ -1,7 +1,7 @@
-"""Inputs and a tokenizer in, shards out: each task encodes a group of inputs, another one writes a shard.
+"""Inputs and a tokenizer → shards, on a cluster: some tasks encode groups of inputs, others write shards.
 
-Ids wait in the cluster's memory until all those of a shard are there; they are written once. The journal is
-that of a run on one machine, except that it counts groups where that counts inputs.
+Ids wait in the cluster's memory until all ids of a shard are there; they are written once. The journal is
+that of a run on one machine, except that its positions count groups instead of inputs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,10 @@ from numpy.typing import NDArray
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress as Told
-from bpetite.corpus.cluster.tasks import (
-    Cluster,
-    connected,
-    grouped,
-    size_of,
-    telling_of_the_whole,
-    work_in,
-)
+from bpetite._internal.types import Progress
+from bpetite.corpus.cluster.tasks import Cluster, connected, grouped, locating_errors, size_of, work_in
 from bpetite.corpus.job import Job, Options
-from bpetite.corpus.manifest import Journal, Manifest, Position, Progress, ReadInput, new_read_inputs
+from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
 from bpetite.reading.batches import Batch
@@ -44,7 +37,7 @@ from bpetite.tokenizer import Tokenizer
 T = TypeVar("T")
 
 _AHEAD = 2
-"""How many tasks for each core are begun before their ids are needed."""
+"""How many tasks for each core are started before their ids are needed."""
 
 
 def encode(
@@ -56,7 +49,7 @@ def encode(
     options: Options | None = None,
     resume: bool = False,
     task_bytes: int | None = None,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> Manifest:
     """Encode as `bpetite.corpus.encode` does, on the cluster at this address (`local` starts one here).
 
@@ -93,7 +86,7 @@ def _inputs(job: Job) -> Iterator[Input]:
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some of the documents that a task encoded, and where its ids and the ends of documents are."""
+    """Some of the documents that a task encoded, with references to its ids and the ends of its documents."""
 
     ids: Any
     ends: Any
@@ -102,7 +95,7 @@ class _Slice:
 
 
 class _ClusterRun:
-    """One run, from where it begins to the manifest."""
+    """One run, from where it starts to the manifest."""
 
     def __init__(
         self,
@@ -110,9 +103,9 @@ class _ClusterRun:
         folder: Path,
         job: Job,
         journal: Journal,
-        reached: Progress,
+        reached: RunState,
         task_bytes: int,
-        progress: Told | None,
+        progress: Progress | None,
     ) -> None:
         self._cluster = cluster
         self._folder = folder
@@ -121,17 +114,17 @@ class _ClusterRun:
         self._reached = reached
         self._begin = reached.position
         self._task_bytes = task_bytes
-        self._told = progress
+        self._progress = progress
         self._sent_job = cluster.put(replace(job, inputs=[]))
         self._total = size_of(_inputs(job))
         self._done = 0
         self._divided: dict[int, tuple[int, Any]] = {}
-        """Of the inputs that were divided: their number, into how many parts, and where the hash will be."""
+        """For each divided input, by its number: how many parts it has, and the reference to its hash."""
         self._slices: list[_Slice] = []
         self._tokens = 0
         self._number = len(reached.shards)
         self._noted = len(reached.inputs)
-        """How many parts of inputs are in the journal, or on their way there."""
+        """How many parts of inputs are in the journal, or belong to a shard that is being written."""
         self._building: deque[tuple[Any, range, Position]] = deque()
         self._build_shard = cluster.task(_build_shard)
 
@@ -141,29 +134,29 @@ class _ClusterRun:
         try:
             for number, size, ids, ends, read in _begun_ahead(self._groups(), _AHEAD * self._cluster.cores):
                 self._take(number, ids, ends)
-                self._tell(size)
+                self._report(size)
                 self._reached.inputs.extend(self._cluster.get(read))
                 self._settle(self._cluster.cores)
         except Exception:
             with contextlib.suppress(Exception):
-                self._settle(0)  # Whole shards need not be made again.
+                self._settle(0)  # Complete shards are put into the journal.
             raise
         if self._slices:
             self._end_shard(Position(number + 1))
         self._settle(0)
-        return self._job.manifest(Progress(self._reached.shards, self._read_inputs()))
+        return self._job.manifest(RunState(self._reached.shards, self._read_inputs()))
 
     def _groups(self) -> Iterator[tuple[int, int, Any, Any, Any]]:
-        """Have groups encoded; yield the number and size of each, and where its results will be."""
+        """Start the encoding of groups; yield the number, the size and the results of each."""
         encode_group = self._cluster.task(_encode_group, results=3)
         for number, group in enumerate(grouped(self._parts(), self._job.options.reading, self._task_bytes)):
             if number < self._begin.input:
-                self._tell(size_of(group))
+                self._report(size_of(group))
             else:
                 yield number, size_of(group), *encode_group(self._sent_job, self._cluster.put(group))
 
     def _parts(self) -> Iterator[Input]:
-        """Yield inputs, and the parts of those that are divided; these are hashed by tasks of their own."""
+        """Yield inputs and parts of inputs; a divided input is hashed by a task of its own."""
         hash_whole = self._cluster.task(hash_input)
         for number, found in enumerate(_inputs(self._job)):
             parts = divide(found, self._job.options.reading, self._task_bytes)
@@ -172,7 +165,7 @@ class _ClusterRun:
             yield from parts
 
     def _take(self, number: int, ids: Any, ends: Any) -> None:
-        """Divide the documents of a group among shards; each ends with the document that makes it full."""
+        """Assign the documents of a group to shards; each shard ends with the document that fills it."""
         ended = self._cluster.get(ends)
         first = self._begin.documents if number == self._begin.input else 0
         start = int(ended[first - 1]) if first else 0
@@ -187,13 +180,13 @@ class _ClusterRun:
             if last < len(ended):
                 self._end_shard(Position(number, after))
 
-    def _tell(self, more: int) -> None:
+    def _report(self, more: int) -> None:
         self._done += more
-        if self._told is not None:
-            self._told("encoding", self._done, self._total)
+        if self._progress is not None:
+            self._progress("encoding", self._done, self._total)
 
     def _end_shard(self, position: Position) -> None:
-        """Have a shard written, behind which that position is."""
+        """Start the writing of a shard, which ends at this position."""
         bounds = [(part.first, part.after) for part in self._slices]
         results = [result for part in self._slices for result in (part.ids, part.ends)]
         made = self._build_shard(self._sent_job, str(self._folder), self._number, bounds, *results)
@@ -204,7 +197,7 @@ class _ClusterRun:
         self._slices, self._tokens = [], 0
 
     def _settle(self, most: int) -> None:
-        """Write down which shards are whole, in order, until at most so many are not."""
+        """Put complete shards into the journal, in order, until at most `most` are left."""
         while self._building and (len(self._building) > most or self._cluster.is_ready(self._building[0][0])):
             made, ended, position = self._building.popleft()
             shard = self._cluster.get(made)
@@ -212,7 +205,7 @@ class _ClusterRun:
             self._reached.shards.append(shard)
 
     def _read_inputs(self) -> LongList[ReadInput]:
-        """Return what was read of inputs, from what was read of their parts."""
+        """Return what was read of each input, as the sum of its parts."""
         read, parts = new_read_inputs(), iter(self._reached.inputs)
         for number, found in enumerate(_inputs(self._job)):
             if number not in self._divided:
@@ -227,7 +220,7 @@ class _ClusterRun:
 
 
 def _begun_ahead(groups: Iterable[T], most: int) -> Iterator[T]:
-    """Yield the same, of which so many are begun before they are needed."""
+    """Yield the same groups, with up to `most` of them started ahead."""
     begun: deque[T] = deque()
     for group in groups:
         begun.append(group)
@@ -244,7 +237,7 @@ def _encode_group(job: Job, group: list[Input]) -> tuple[Ids, NDArray[np.uint64]
     ends = [np.zeros(0, np.uint64)]
     read: list[ReadInput] = []
     documents = affected = 0
-    with telling_of_the_whole(group, job.options.reading):
+    with locating_errors(group, job.options.reading):
         for source, made in _read(group, job.options.reading):
             if isinstance(made, Ended):
                 read.append(ReadInput(source.name, made.size, made.digest, documents, affected))
@@ -265,7 +258,7 @@ def _encode_group(job: Job, group: list[Input]) -> tuple[Ids, NDArray[np.uint64]
 
 
 def _read(group: Iterable[Input], reading: Reading) -> Iterator[tuple[Input, Batch | Bundle | Ended]]:
-    """Read a group in order. Whole inputs are hashed meanwhile; of a part the hash would say nothing."""
+    """Read a group in order, and hash the inputs that are whole."""
     for is_part, members in groupby(group, key=attrgetter("is_part")):
         for source, made, _ in read_all(members, reading, threads=1, hashed=not is_part):
             yield source, made
@@ -274,7 +267,7 @@ def _read(group: Iterable[Input], reading: Reading) -> Iterator[tuple[Input, Bat
 def _build_shard(
     job: Job, folder: str, number: int, bounds: list[tuple[int, int]], *results: NDArray[Any]
 ) -> Shard:
-    """Write a shard: of each group's ids and ends of documents, the documents between two bounds."""
+    """Write a shard: from the results of each group, the documents between two bounds."""
     writer = ShardWriter(Path(folder), number, job.options.format, job.dtype)
     try:
         for (first, after), ids, ends in zip(bounds, results[::2], results[1::2], strict=True):

@@ -1,4 +1,4 @@
-"""A connection to Ray; inputs in, tasks of about equal work out. No other module imports ray."""
+"""The connection to Ray, and inputs → tasks of about equal work. No other module imports ray."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input
 
 _LEAST, _MOST = 1 << 24, 1 << 28
-"""Between what a task reads of a corpus, about, unless the caller says how much."""
+"""The smallest and the largest number of bytes that a task reads, unless the caller sets it."""
 
 _TASKS = 4
-"""How many tasks there are for each core, if they come out neither smaller nor larger."""
+"""How many tasks there are for each core, if these limits allow it."""
 
 _PACKED = 4
-"""How many times its size a packed file is taken to hold."""
+"""An estimate of how many times its size a compressed file contains."""
 
 _FILE = 1 << 14
-"""What a file costs beside its bytes, as bytes."""
+"""The cost of opening a file, as a number of bytes."""
 
 _RETRIES = 20
 """How often the task of a worker that died is run again."""
@@ -43,38 +43,38 @@ class Cluster:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def task(self, function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
-        """Return a function that runs this one as a task and returns where its results will be."""
+        """Return a function that runs this one as a task and returns references to its results."""
         call: Callable[..., Any] = self._ray.remote(max_retries=_RETRIES, num_returns=results)(
             function
         ).remote
         return call
 
     def task_bytes(self, work: int) -> int:
-        """Return how much of so much work a task is to do."""
+        """Return how much of all this work a task should do."""
         return max(_LEAST, min(_MOST, work // (_TASKS * self.cores)))
 
     def is_ready(self, result: Any) -> bool:
-        """Whether a result is there."""
+        """Whether a result has been computed."""
         return bool(self._ray.wait([result], timeout=0)[0])
 
-    def wait_for(self, sizes: dict[Any, int], tell: Callable[[int], object]) -> None:
-        """Wait for all results, telling how much of the corpus is done; the first error ends the waiting."""
+    def wait_for(self, sizes: dict[Any, int], report: Callable[[int], object]) -> None:
+        """Wait for all results, or the first error; report how much of the corpus is done."""
         left, done = list(sizes), 0
         while left:
             ready, left = self._ray.wait(left, num_returns=1)
             self._ray.get(ready)
             done += sum(sizes[result] for result in ready)
-            tell(done)
+            report(done)
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Cluster]:
-    """Connect to a cluster, and leave it as it was found; the error of a task is raised as it was there."""
+    """Connect to a cluster, and disconnect at the end; the error of a task is raised as it was there."""
     try:
         import ray
     except ImportError as error:
         raise ImportError("a cluster needs ray: pip install 'bpetite[ray]'") from error
-    # The first error is raised, others are its like.
+    # The first error is raised; Ray need not print the others.
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     mine = not ray.is_initialized()
     if mine and address == "local":
@@ -91,19 +91,19 @@ def connected(address: str) -> Iterator[Cluster]:
 
 
 def fetched(result: Any) -> Any:
-    """Return a result, in a task that was told where it is."""
+    """Return the result of a reference, inside a task."""
     import ray
 
     return ray.get(result)
 
 
 def size_of(inputs: Iterable[Input]) -> int:
-    """Return the bytes of inputs, as far as they are known."""
+    """Return the sum of the sizes that are known."""
     return sum(found.size() or 0 for found in inputs)
 
 
 def work_in(inputs: Iterable[Input], reading: Reading) -> int:
-    """Return how much work inputs are, as bytes of plain text."""
+    """Return how much work inputs are, measured in bytes of plain text."""
     work = 0
     for found in inputs:
         is_packed = named_format(found.name, reading.input_format) in (None, "parquet")
@@ -112,7 +112,7 @@ def work_in(inputs: Iterable[Input], reading: Reading) -> int:
 
 
 def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterator[list[Input]]:
-    """Put small parts that follow each other together: each group is the work of a task."""
+    """Yield groups of consecutive parts, each the work of one task."""
     group: list[Input] = []
     room = task_bytes
     for part in parts:
@@ -127,8 +127,8 @@ def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterat
 
 
 @contextlib.contextmanager
-def telling_of_the_whole(group: Sequence[Input], reading: Reading) -> Iterator[None]:
-    """Have an error in a part tell where it is in the whole input."""
+def locating_errors(group: Sequence[Input], reading: Reading) -> Iterator[None]:
+    """Let an error in a part say where it is in the whole input."""
     try:
         yield
     except ValueError:
