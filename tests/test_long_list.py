@@ -60,5 +60,5 @@ def test_any_number_of_names_is_sorted_and_each_comes_once(
     assert [found.name for found in find_inputs(tmp_path)] == expected
     assert [found.name for found in find_inputs(tmp_path / "**")] == expected
     (tmp_path / "b" / "gone").symlink_to("nowhere")
-    with pytest.raises(ValueError, match=r"1 of its 65 entries are not files that can be read: .*gone"):
+    with pytest.raises(ValueError, match=r"1 of 65 inputs cannot be read: .*gone"):
         find_inputs(tmp_path)

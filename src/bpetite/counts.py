@@ -89,6 +89,7 @@ class Counts:
         input_format: Format = "auto",
         hold_out: float | str | None = None,
         split: Split = "train",
+        skip_unreadable: bool = False,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | None = None,
@@ -101,7 +102,8 @@ class Counts:
         `text_column` of a row. `invalid` decides about documents that are not valid text: `"error"`,
         `"replace"` or `"skip"`. A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice.
         `hold_out="1%"` leaves out one document in a hundred, chosen by its hash; `split="held-out"` counts
-        only these.
+        only these. `skip_unreadable` leaves out what cannot be read (broken links, pipes, files without
+        permission), with a warning that names it; otherwise it is an error before anything is read.
 
         `progress` is called with `("counting", bytes, total)` and `("documents", number, 0)`.
 
@@ -115,7 +117,7 @@ class Counts:
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         cut = cutter(counts.pattern, counts.boundaries)
         reading = Reading(separator, text_field, text_column, invalid, input_format, cut, hold_out, split)
-        inputs = find_inputs(paths)
+        inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
         limit = memory_bytes(memory_limit)
         counts._table.add_documents([], num_threads=num_threads, memory_limit=limit)
         total = sum(found.size() or 0 for found in inputs)

@@ -111,6 +111,7 @@ class Tokenizer:
         invalid: Invalid = "error",
         input_format: Format = "auto",
         hold_out: float | str | None = None,
+        skip_unreadable: bool = False,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
@@ -135,6 +136,7 @@ class Tokenizer:
             invalid=invalid,
             input_format=input_format,
             hold_out=hold_out,
+            skip_unreadable=skip_unreadable,
             num_threads=num_threads,
             memory_limit=memory_limit,
         )

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -82,7 +83,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         name = f"bpetite {options.command}"
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
-        result: bytes = options.run(options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", RuntimeWarning)
+            warnings.showwarning = lambda message, *_: print(f"{name}: {message}", file=sys.stderr)
+            result: bytes = options.run(options)
         _write(result)
     except BrokenPipeError:
         _close_stdout()

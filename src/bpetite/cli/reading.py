@@ -57,12 +57,19 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         default="train",
         help="with --hold-out: read the documents that are not held out (the default), or only the others",
     )
+    add(
+        "--skip-unreadable",
+        action="store_true",
+        help="leave out and name what cannot be read: broken links, pipes, files without permission "
+        "(default: an error that names it, before anything is read)",
+    )
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:
     """Yield the documents of `--input`."""
-    for found in find_inputs(options.input):
-        for batch in read_batches(found, reading_of(options)):
+    reading = reading_of(options)
+    for found in find_inputs(options.input, skip_unreadable=reading.skip_unreadable):
+        for batch in read_batches(found, reading):
             yield from decoded(found.name, batch)
 
 
@@ -76,4 +83,5 @@ def reading_of(options: argparse.Namespace) -> Reading:
         input_format=options.input_format,
         hold_out=options.hold_out,
         split=options.split,
+        skip_unreadable=options.skip_unreadable,
     )

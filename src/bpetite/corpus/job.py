@@ -103,13 +103,17 @@ class Job:
     options: Options
     dtype: str
     appended: int | None
+    unreadable: Json = field(default_factory=dict)
+    """What was left out of the inputs, as the manifest records it."""
 
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
         found: Sequence[Input | Documents] = [corpus]
+        unreadable: Json = {}
         if not isinstance(corpus, Documents):
-            found = find_inputs(corpus)
+            found = inputs = find_inputs(corpus, skip_unreadable=options.reading.skip_unreadable)
+            unreadable = inputs.unreadable.to_dict()
         for source in found:
             if source.weight != 1:
                 raise ValueError(f"{source.name}: weights are for counting; encoding takes each input once")
@@ -126,7 +130,7 @@ class Job:
             appended = tokenizer.special_tokens[options.append_special]
         specials = tokenizer.special_tokens if options.special != "text" else ()
         reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
-        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended)
+        return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)
 
     @cached_property
     def artifact(self) -> bytes:
@@ -162,6 +166,7 @@ class Job:
             options=self.options.to_dict(self.dtype),
             inputs=progress.inputs,
             shards=tuple(progress.shards),
+            unreadable=self.unreadable,
         )
 
     def ids_of(

@@ -216,6 +216,8 @@ class Manifest:
     options: Mapping[str, Any]
     inputs: Sequence[ReadInput]
     shards: tuple[Shard, ...]
+    unreadable: Mapping[str, Any] = field(default_factory=dict)
+    """What was left out because it could not be read: the `number`, and the `first` ones with reasons."""
 
     @property
     def tokens(self) -> int:
@@ -241,6 +243,8 @@ class Manifest:
             "inputs": [asdict(read) for read in self.inputs] if listed is None else listed,
             "shards": [asdict(shard) for shard in self.shards],
         }
+        if self.unreadable:
+            content["unreadable"] = dict(self.unreadable)
         content["sha256"] = hashlib.sha256(_dumped(content)).hexdigest()
         return _dumped(content)
 
@@ -272,6 +276,7 @@ class Manifest:
                 options=dict(stored["options"]),
                 inputs=() if listed else tuple(_stored(ReadInput, read) for read in stored["inputs"]),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
+                unreadable=dict(stored.get("unreadable", {})),
             )
             as_written = manifest.to_json(listed) == content
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

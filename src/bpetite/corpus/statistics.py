@@ -89,7 +89,7 @@ def stats(
     if isinstance(texts, Documents):
         sources[texts.name] = [texts]
     else:
-        for found in find_inputs(texts):
+        for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
             sources.setdefault(found.source, []).append(found)
     size = sum(found.size() or 0 for inputs in sources.values() for found in inputs)
     tallies, before, documents = [], 0, 0

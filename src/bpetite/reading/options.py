@@ -61,6 +61,9 @@ class Reading:
     split: Split = "train"
     """The side of the split that is read: the documents for training, or those held out."""
 
+    skip_unreadable: bool = False
+    """Whether what cannot be read is left out: broken links, pipes, files without permission, ..."""
+
     def __post_init__(self) -> None:
         if self.split not in ("train", "held-out"):
             raise ValueError(f"split must be train or held-out, not {self.split!r}")
@@ -79,6 +82,7 @@ class Reading:
     def to_dict(self) -> dict[str, Any]:
         """Return the options, as manifests record them and `Counts.from_files` takes them."""
         held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
+        skipped = {"skip_unreadable": True} if self.skip_unreadable else {}
         return {
             "separator": self.separator,
             "text_field": self.text_field,
@@ -86,4 +90,5 @@ class Reading:
             "invalid": self.invalid,
             "input_format": self.input_format,
             **held_out,
+            **skipped,
         }

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import merge
@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path
+from bpetite.reading.unreadable import Unreadable
 
 STDIN = "-"
 
@@ -31,9 +32,6 @@ _SORTED_AT_ONCE = 1 << 16
 
 _WAITING = 1 << 16
 """How many packed bytes of sorted names may wait in memory: of many files there are many such lists."""
-
-_NAMED = 5
-"""The maximum number of unreadable entries that an error names."""
 
 _WEIGHTED = re.compile(r"(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)", re.DOTALL)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
@@ -115,15 +113,28 @@ class Input:
         return size
 
 
-def find_inputs(arguments: Path | Iterable[Path]) -> Sequence[Input]:
-    """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`."""
+class Inputs(LongList[Input]):
+    """The inputs that arguments name, in order."""
+
+    def __init__(self, unreadable: Unreadable) -> None:
+        super().__init__(Input, attrgetter("name", "weight", "source"))
+        self.unreadable = unreadable
+
+
+def find_inputs(arguments: Path | Iterable[Path], *, skip_unreadable: bool | None = None) -> Inputs:
+    """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`.
+
+    What cannot be read is left out or refused; None refuses it, where the caller offers no such choice.
+    """
     given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
     if sum(_weighted(os.fspath(argument))[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
-    found = LongList(Input, attrgetter("name", "weight", "source"))
+    unreadable = Unreadable()
+    found = Inputs(unreadable)
     for argument in given:
         path, weight = _weighted(os.fspath(argument))
-        found.extend(Input(name, weight, path) for name in _names(path))
+        found.extend(Input(name, weight, path) for name in _names(path, unreadable))
+    unreadable.tell(len(found), skip_unreadable)
     return found
 
 
@@ -146,19 +157,19 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     return path, weight
 
 
-def _names(path: str) -> Iterable[str]:
+def _names(path: str, unreadable: Unreadable) -> Iterable[str]:
     if path == STDIN:
         return [path]
     if _URL.match(path):
         return _remote_names(path)
     if os.path.isdir(path):
-        return _readable(path, _files_below(path, ()), "the folder holds no files")
+        return _readable(_files_below(path, (), unreadable), unreadable, f"{path}: the folder holds no files")
     if not os.path.lexists(path) and _GLOB.search(path):
         matches = glob.iglob(path, recursive=True)
-        names = (name for match in matches if not _loops(match) for name in _files_at(match))
-        return _readable(path, names, "no file matches")
-    os.stat(path)
-    return [path]
+        names = (name for match in matches if not _loops(match) for name in _files_at(match, unreadable))
+        return _readable(names, unreadable, f"{path}: no file matches")
+    os.lstat(path)
+    return unreadable.without([path], are_named=True)
 
 
 def _loops(path: str) -> bool:
@@ -170,60 +181,50 @@ def _loops(path: str) -> bool:
     return len(set(folders)) < len(folders)
 
 
-def _files_at(path: str) -> Iterator[str]:
+def _files_at(path: str, unreadable: Unreadable) -> Iterator[str]:
     if os.path.isdir(path):
-        yield from _files_below(path, ())
+        yield from _files_below(path, (), unreadable)
     else:
         yield path
 
 
-def _files_below(folder: str, above: tuple[tuple[int, int], ...]) -> Iterator[str]:
+def _files_below(folder: str, above: tuple[tuple[int, int], ...], unreadable: Unreadable) -> Iterator[str]:
     """Yield the files of a folder; links are followed, except back into a folder that contains them."""
-    status = os.stat(folder)
-    here = (status.st_dev, status.st_ino)
-    if here in above:
+    try:
+        status = os.stat(folder)
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            return
+        entries = os.scandir(folder)
+    except OSError as error:
+        unreadable.note(folder, f"a folder: {error.strerror}")
         return
-    with os.scandir(folder) as entries:
+    with entries:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
-                yield from _files_below(entry.path, (*above, here))
+            if _is_folder(entry):
+                yield from _files_below(entry.path, (*above, here), unreadable)
             else:
                 yield entry.path
 
 
-def _readable(folder: str, names: Iterable[str], none: str) -> Iterator[str]:
-    """Yield names in order, each once.
-
-    A folder with entries that have no text is refused: broken links, pipes, sockets, devices.
-    """
-    wrong: list[str] = []
-    number = refused = 0
-    for name, _ in groupby(_in_order(names)):
-        why = _unreadable(name)
-        number, refused = number + 1, refused + (why is not None)
-        if why is not None and refused <= _NAMED:
-            wrong.append(f"{name} ({why})")
-        yield name
-    if refused:
-        more = f", and {refused - _NAMED} more" if refused > _NAMED else ""
-        raise ValueError(
-            f"{folder}: {refused} of its {number} entries are not files that can be read: "
-            f"{', '.join(wrong)}{more}"
-        )
-    if not number:
-        raise FileNotFoundError(f"{folder}: {none}")
-
-
-def _unreadable(name: str) -> str | None:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        mode = os.stat(name).st_mode
-    except OSError as error:
-        return "a link that leads nowhere" if os.path.islink(name) else str(error.strerror)
-    if stat.S_ISREG(mode):
-        return None
-    return "a pipe" if stat.S_ISFIFO(mode) else "no ordinary file"
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself, or through a folder that cannot be entered
+        return False
+
+
+def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterator[str]:
+    """Yield names that can be read in order, each once; if there are no names, the error says so."""
+    before = unreadable.number
+    is_empty = True
+    for name in unreadable.without(name for name, _ in groupby(_in_order(names))):
+        is_empty = False
+        yield name
+    if is_empty and unreadable.number == before:
+        raise FileNotFoundError(none)
 
 
 def _remote_names(url: str) -> list[str]:

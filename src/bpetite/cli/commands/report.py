@@ -102,7 +102,7 @@ def _sources(
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield each source with its documents; long ones are divided where this does not change their ids."""
     inputs: dict[str, list[Input]] = {}
-    for found in find_inputs(paths):
+    for found in find_inputs(paths, skip_unreadable=reading.skip_unreadable):
         inputs.setdefault(found.source, []).append(found)
     size = sum(found.size() or 0 for group in inputs.values() for found in group)
     before = 0

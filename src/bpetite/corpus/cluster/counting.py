@@ -158,9 +158,9 @@ def _counted(
     progress: Progress | None,
 ) -> Iterator[_Ranges]:
     """Count inputs on the cluster; the counts exist until the block ends."""
-    inputs = find_inputs(paths)
     rules = Counts() if rules is None else rules.empty()
     reading = replace(reading or Reading(), cut=cutter(rules.pattern, rules.boundaries))
+    inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
     with connected(address) as cluster:
         counted = _Ranges(cluster, rules, memory_bytes(memory_limit))
         counted.count(inputs, reading, task_bytes, progress)
