@@ -423,7 +423,7 @@ def test_files_of_another_model_are_not_taken_for_gpt2s(gpt2_like: Tokenizer, tm
     config: dict[str, Any] = {"tokenizer_class": "Qwen2Tokenizer"}
     config["added_tokens_decoder"] = {"399": {"content": END}, "400": {"content": "<|im_start|>"}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="says Qwen2Tokenizer, whose pattern these files do not hold"):
+    with pytest.raises(ValueError, match=r"of a Qwen2Tokenizer, whose pattern vocab\.json"):
         Tokenizer.load(tmp_path)
     given = Tokenizer.load(tmp_path, pattern="cl100k")
     assert given.pattern == PATTERNS["cl100k"]
@@ -433,8 +433,7 @@ def test_files_of_another_model_are_not_taken_for_gpt2s(gpt2_like: Tokenizer, tm
     assert Tokenizer.load(tmp_path).encode("<|im_start|>") == [400]
     config["added_tokens_decoder"]["500"] = {"content": "<far>"}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="'<far>' has id 401 there, not 500"):
-        Tokenizer.load(tmp_path)
+    assert Tokenizer.load(tmp_path).encode("<far><|im_start|>") == [500, 400]
 
 
 def test_ranks_in_a_folder_get_the_special_tokens_of_its_configuration(

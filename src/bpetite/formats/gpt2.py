@@ -14,6 +14,8 @@ from bpetite._internal.files import write_all
 from bpetite._internal.json import parse_object, refuse
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
+from bpetite.formats.huggingface_steps import SPACE, THEN
+from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
@@ -21,6 +23,7 @@ from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 _DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
+_MOST_NAMED = 12
 
 
 def read(
@@ -29,16 +32,18 @@ def read(
     *,
     special_tokens: Sequence[str] | None = None,
     pattern: str | None = None,
+    configuration: Configuration | None = None,
 ) -> Imported:
     """Read a `vocab.json` and a `merges.txt`; special tokens that `vocab.json` lacks follow its last id.
 
-    If none are given, `<|endoftext|>` is one if `vocab.json` has it.
+    If none are given, they are those of a configuration. Without one, `<|endoftext|>` is a special token if
+    `vocab.json` has it.
     """
     with open(vocab_path, "rb") as file:
         vocab = file.read()
     with open(merges_path, "rb") as file:
         merges = file.read()
-    imported = parse(vocab_path, vocab, merges_path, merges, special_tokens, pattern)
+    imported = parse(vocab_path, vocab, merges_path, merges, special_tokens, pattern, configuration)
     return imported.read_from("gpt2", {vocab_path: vocab, merges_path: merges})
 
 
@@ -49,54 +54,84 @@ def parse(
     merges: bytes,
     special_tokens: Sequence[str] | None = None,
     pattern: str | None = None,
+    configuration: Configuration | None = None,
 ) -> Imported:
     """Read the content of the two files; errors name the paths."""
     ids = _ids(vocab_path, vocab)
+    if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
+        refuse(vocab_path, "a CLIP vocabulary, whose words end in </w>, cannot be read")
+    beside = configuration or Configuration()
+    source = "the files do not tell which are"
+    if special_tokens is None and beside.tokens:
+        special_tokens, source = list(beside.tokens), "as the files beside them say"
     named = _DEFAULT_SPECIALS if special_tokens is None else listed_special_tokens(special_tokens)
-    specials, keys = _special_ids(ids, named, must_stand=special_tokens is None)
+    specials, keys = _special_ids(ids, named, must_stand=special_tokens is None, told=beside.ids)
+    for text, token_id in beside.ids.items():
+        if specials.get(text, token_id) != token_id:
+            refuse(
+                vocab_path, f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
+            )
     lines, numbers = _merge_lines(merges_path, merges)
     vocabulary = vocabulary_of_pairs(
         merges_path,
         {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
         lines,
         special_tokens=specials,
-        pattern=PATTERNS["gpt2"] if pattern is None else named_pattern(pattern),
+        pattern=_pattern(pattern, puts_space=beside.puts_space),
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
+        token_flags={text: flags for text, flags in beside.flags.items() if text in specials},
+        added_tokens=beside.not_special & specials.keys(),
         place=lambda rank: f"line {numbers(rank)}",
         repeated="refused",
     )
-    _check_byte_level(vocab_path, ids, vocabulary)
+    _check_byte_level(vocab_path, vocabulary)
     return Imported(
         vocabulary,
         [
             assumed_pattern(
                 vocabulary.pattern, "GPT-2's: the files name none" if pattern is None else "given"
             ),
-            f"special tokens: {', '.join(map(repr, specials)) or 'none'} (the files do not tell which are)",
+            f"special tokens: {_listed(specials)} ({source})",
             UNICODE_ASSUMPTION,
         ],
     )
 
 
+def _pattern(given: str | None, *, puts_space: bool) -> str:
+    if given is not None:
+        return named_pattern(given)
+    return f"{SPACE}{THEN}{PATTERNS['gpt2']}" if puts_space else PATTERNS["gpt2"]
+
+
+def _listed(specials: Iterable[str]) -> str:
+    """Name special tokens, of many only the first."""
+    names = [f"{text!r:.80}" for text in specials]
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "") or "none"
+
+
 def _special_ids(
-    ids: Mapping[str, int], special_tokens: Sequence[str], *, must_stand: bool
+    ids: Mapping[str, int], special_tokens: Sequence[str], *, must_stand: bool, told: Mapping[str, int]
 ) -> tuple[dict[str, int], set[str]]:
-    """Find the special tokens' ids and their keys: as they are, or in printable form."""
+    """Find the special tokens' ids and their keys: as they are, or in printable form. One that is not there
+    has the id that it is told to have, or the next."""
     specials: dict[str, int] = {}
     keys: set[str] = set()
-    next_id = max(ids.values(), default=-1) + 1
+    next_id = max([*ids.values(), *told.values()], default=-1) + 1
     for text in special_tokens:
         key = next((key for key in (text, to_printable(text.encode("utf-8"))) if key in ids), None)
         if key is not None:
             specials[text] = ids[key]
             keys.add(key)
+        elif text in told:
+            specials[text] = told[text]
         elif not must_stand:
             specials[text] = next_id
             next_id += 1
     return specials, keys
 
 
-def _check_byte_level(path: Path, ids: Mapping[str, int], vocabulary: Vocabulary) -> None:
+def _check_byte_level(path: Path, vocabulary: Vocabulary) -> None:
     """Refuse tokens that stand for no bytes, and vocabularies without a token for each byte."""
     for token_id, token in vocabulary.decode_only.items():
         try:
@@ -111,8 +146,6 @@ def _check_byte_level(path: Path, ids: Mapping[str, int], vocabulary: Vocabulary
     missing = next((byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte), None)
     if missing is not None:
         refuse(path, f"the base tokens lack byte {missing}")
-    if {"a</w>", "e</w>", "i</w>"} <= ids.keys():
-        refuse(path, "a CLIP vocabulary, whose words end in </w>, cannot be read")
 
 
 def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:

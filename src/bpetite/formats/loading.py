@@ -28,7 +28,10 @@ from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
+    from bpetite.formats.shared import configuration
+    from bpetite.formats.shared.configuration import Configuration
 else:
+    configuration = LazyModule("bpetite.formats.shared.configuration")
     gguf = LazyModule("bpetite.formats.gguf")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
@@ -47,6 +50,11 @@ FOLDER_FILES = (
     ("encoder.json", "vocab.bpe"),
     ("tiktoken.model",),
     ("tokenizer.model",),
+    ("spiece.model",),
+    ("sentencepiece.model",),
+    ("sentencepiece.bpe.model",),
+    ("source.spm",),
+    ("vocab.txt",),
 )
 """The files that are searched in a folder, the most specific first."""
 
@@ -65,7 +73,6 @@ _GGUF = b"GGUF"
 _RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)")
 _RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
 _WORDPIECE = re.compile(rb"\[(?:PAD|UNK|unused0)\]\r?\n")
-_GPT2_LIKE = re.compile(r"(?:GPT2|Roberta|Bart|Longformer|LED|GPTNeo|CodeGen|Blenderbot)Tokenizer(?:Fast)?")
 
 
 @dataclass(frozen=True)
@@ -144,19 +151,40 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
     there += named
     files, others = there[0], [name for several in there[1:] for name in several]
     paths = [os.path.join(folder, name) for name in files]
+    others_said: list[str] = []
     if len(paths) == 2:
         found = _of_two_files(folder, paths[0], paths[1], pattern, special_tokens)
     else:
+        beside = configuration.read_configuration(folder)
         if special_tokens is None and files[0].endswith((".model", ".tiktoken")):
-            special_tokens = _configured(folder)[0] or None
-        found = _of_file(paths[0], pattern, special_tokens)
+            special_tokens = beside.ids or None
+        if beside.has_shifted_ids and files[0].endswith(".model"):
+            refuse(
+                folder,
+                f"a {beside.kind}Tokenizer numbers the pieces of {files[0]} anew, which cannot be read",
+            )
+        found = _of_file(paths[0], pattern, special_tokens, beside)
+        others_said += _not_looked_for(found.imported.vocabulary, beside)
     if found.imported.original is not None:
         found = replace(found, imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = replace(found.imported, assumptions=[said, *found.imported.assumptions])
+    imported = replace(found.imported, assumptions=[said, *others_said, *found.imported.assumptions])
     return replace(found, imported=imported)
+
+
+def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
+    """Say which tokens of a configuration the tokenizer's own file lacks, or gives another id."""
+    specials = vocabulary.special_tokens
+    lacking = [text for text, token_id in beside.ids.items() if specials.get(text) != token_id]
+    if not lacking:
+        return []
+    named = f"{lacking[0]!r:.80}" + (f" and {len(lacking) - 1} more" if len(lacking) > 1 else "")
+    return [
+        f"{named}: the files beside it say that this is a token with another id than in the file that is "
+        "read, which is believed; a text with it may get other ids in transformers"
+    ]
 
 
 def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Imported:
@@ -180,43 +208,36 @@ def _of_two_files(
     folder: Path, vocab: str, merges: str, pattern: str | None, special_tokens: SpecialTokens | None
 ) -> Found:
     """Read GPT-2's two files; files of the same names of another model are refused, if that is known."""
-    configured, kind = _configured(folder)
-    if kind is not None and pattern is None and not _GPT2_LIKE.fullmatch(kind):
+    beside = configuration.read_configuration(folder)
+    if beside.kind == "CLIP":
+        refuse(folder, "a CLIP vocabulary, whose words end in </w>, cannot be read")
+    if pattern is None and not beside.is_like_gpt2:
         refuse(
             folder,
-            f"tokenizer_config.json says {kind}, whose pattern these files do not hold; "
+            f"it is of a {beside.kind}Tokenizer, whose pattern vocab.json and merges.txt do not hold; "
             "give the pattern, or the model's tokenizer.json",
         )
-    named = special_tokens if special_tokens is not None else (configured or None)
-    texts = None if named is None else list(named)
-    imported = gpt2.read(FilePath(vocab), FilePath(merges), special_tokens=texts, pattern=pattern)
-    if special_tokens is None:
-        _check_given(folder, imported.vocabulary, None, configured)
+    texts = None if special_tokens is None else list(special_tokens)
+    imported = gpt2.read(
+        FilePath(vocab), FilePath(merges), special_tokens=texts, pattern=pattern, configuration=beside
+    )
+    if beside.is_of_model and imported.original is not None:
+        name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
+        with open(os.path.join(folder, name), "rb") as file:
+            files = {**imported.original.files, name: file.read()}
+        imported = replace(imported, original=replace(imported.original, files=files))
     return Found(imported, "gpt2", (vocab, merges))
-
-
-def _configured(folder: Path) -> tuple[dict[str, int], str | None]:
-    """Return the special tokens and the kind of tokenizer from a `tokenizer_config.json`."""
-    path = os.path.join(folder, "tokenizer_config.json")
-    if not os.path.isfile(path):
-        return {}, None
-    with open(path, "rb") as file:
-        document = parse_object(path, file.read(), "a tokenizer_config.json")
-    listed = document.get("added_tokens_decoder", {})
-    specials: dict[str, int] = {}
-    for key, value in listed.items() if isinstance(listed, dict) else ():
-        text = value.get("content") if isinstance(value, dict) else None
-        if not isinstance(text, str) or not text or not (key.isascii() and key.isdecimal() and len(key) < 11):
-            refuse(path, f"added_tokens_decoder[{key!r:.40}] is not a token with an id")
-        specials[text] = int(key)
-    kind = document.get("tokenizer_class")
-    return specials, kind if isinstance(kind, str) else None
 
 
 # Files ---------------------------------------------------------------------------------------------------
 
 
-def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
+def _of_file(
+    path: str,
+    pattern: str | None,
+    special_tokens: SpecialTokens | None,
+    beside: Configuration | None = None,
+) -> Found:
     with open(path, "rb") as file:
         beginning = file.read(1024)
         if beginning.startswith(_GGUF):
@@ -230,7 +251,7 @@ def _of_file(path: str, pattern: str | None, special_tokens: SpecialTokens | Non
     if content.startswith(b"#version"):
         return _of_merges(path, pattern, special_tokens)
     if content[:1] != b"{" and sentencepiece.is_model(content):
-        return _kept(sentencepiece.parse(path, content), "sentencepiece", {path: content})
+        return _kept(sentencepiece.parse(path, content, beside), "sentencepiece", {path: content})
     if content.lstrip()[:1] != b"{":
         _refuse_other(path, content)
     return _of_json(path, content, pattern, special_tokens)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import add, eq, itemgetter
+from typing import cast
 
 from bpetite._internal.json import refuse
 from bpetite._internal.normalizers import Step
 from bpetite._internal.types import Path
+from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
 from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pieces
 from bpetite.vocabulary import MARK
@@ -45,8 +47,8 @@ def is_model(content: bytes) -> bool:
     return b"<unk>" in content[:4096] or MARK.encode("utf-8") in content[:4096]
 
 
-def parse(path: Path, content: bytes) -> Imported:
-    """Read a file's content; errors name `path`."""
+def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Imported:
+    """Read a file's content, and add the tokens that a configuration beside it names; errors name `path`."""
     pieces, end = _leading_pieces(path, content)
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
@@ -64,7 +66,7 @@ def parse(path: Path, content: bytes) -> Imported:
             f"a SentencePiece model of {_KINDS.get(_number(kind), 'no known kind')}; only BPE can be read",
         )
     _check_normalizer(path, trainer, normalizer)
-    imported = of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)))
+    imported = of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)), beside=beside)
     return replace(imported, extras=("the scores of pieces, but not their order", "the settings of training"))
 
 
@@ -89,8 +91,10 @@ class Listed:
         self.kinds.append(kind)
 
 
-def of_pieces(path: Path, pieces: Listed, *, puts_space: bool) -> Imported:
-    """Make a vocabulary of pieces (text, score and kind), in the order of ids."""
+def of_pieces(
+    path: Path, pieces: Listed, *, puts_space: bool, beside: Configuration | None = None
+) -> Imported:
+    """Make a vocabulary of pieces (text, score and kind), in the order of ids, and of tokens beside them."""
     ids = dict(zip(pieces.texts, range(len(pieces.texts)), strict=True))
     _check_pieces(path, pieces, ids)
     byte_ids: dict[int, int] = {}
@@ -112,6 +116,13 @@ def of_pieces(path: Path, pieces: Listed, *, puts_space: bool) -> Imported:
         if text in special_tokens:
             refuse(path, f"piece {token_id}: {text!r:.80} appears twice")
         special_tokens[text] = token_id
+    flags: dict[str, Sequence[str]] = {text: ["normalized"] for text in user_defined}
+    added = _added_beside(path, beside or Configuration(), pieces, special_tokens)
+    for text, token in added.items():
+        special_tokens[text] = cast(int, token.token_id)
+        flags[text] = token.flags
+        if not token.is_special:
+            user_defined.append(text)
     in_order = _in_order_of_scores(path, pieces)
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
     vocabulary = vocabulary_of_pieces(
@@ -119,19 +130,40 @@ def of_pieces(path: Path, pieces: Listed, *, puts_space: bool) -> Imported:
         None,
         in_order,
         normalization=(*space, ("Replace", MARK, " ")),
-        token_flags={text: ["normalized"] for text in user_defined},
+        token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
         drops_space=puts_space,
     )
+    named = [f"added, as the files beside it say: {', '.join(map(repr, added))}"] if added else []
     return Imported(
         vocabulary,
         [
+            *named,
             "pretokens are cut where no piece reaches across (the file has no pattern)",
             "control pieces in a text are found unless they are to be text; sentencepiece finds none",
             "no special tokens are put around a text",
             UNICODE_ASSUMPTION,
         ],
     )
+
+
+def _added_beside(
+    path: Path, beside: Configuration, pieces: Listed, special_tokens: Mapping[str, int]
+) -> dict[str, NamedToken]:
+    """Return the tokens that a configuration adds; one that contradicts the pieces is refused."""
+    added: dict[str, NamedToken] = {}
+    for text, token in beside.tokens.items():
+        if text in special_tokens or token.token_id is None:
+            continue
+        token_id = token.token_id
+        if token_id < len(pieces.texts) and pieces.texts[token_id].replace(MARK, " ") != text:
+            refuse(
+                path,
+                f"the files beside it say that {token_id} is {text!r:.80}, but it is piece "
+                f"{pieces.texts[token_id]!r:.80}",
+            )
+        added[text] = token
+    return added
 
 
 def _check_pieces(path: Path, pieces: Listed, ids: Mapping[str, int]) -> None:

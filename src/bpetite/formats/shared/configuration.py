@@ -1,0 +1,224 @@
+"""The files beside a tokenizer's own in a folder of a model in, the tokens and settings that they name out.
+
+`tokenizer_config.json`, and in older folders `special_tokens_map.json` and `added_tokens.json`, say which
+texts are tokens of their own, as transformers reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.types import Path
+from bpetite.vocabulary import LARGEST_ID
+
+CONFIGURATION = "tokenizer_config.json"
+
+MODEL_CONFIGURATION = "config.json"
+
+_MAP, _ADDED = "special_tokens_map.json", "added_tokens.json"
+
+_NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_LISTED = ("extra_special_tokens", "additional_special_tokens")
+_FLAGS = ("lstrip", "rstrip", "single_word")
+
+_KINDS = {
+    "bart": "Bart",
+    "blenderbot": "Blenderbot",
+    "clip": "CLIP",
+    "codegen": "CodeGen",
+    "deberta": "Deberta",
+    "gpt2": "GPT2",
+    "gpt_neo": "GPT2",
+    "gptj": "GPT2",
+    "led": "LED",
+    "longformer": "Longformer",
+    "mbart": "MBart",
+    "opt": "GPT2",
+    "qwen2": "Qwen2",
+    "roberta": "Roberta",
+    "whisper": "Whisper",
+}
+"""The kinds of tokenizer of models whose folders do not always name them."""
+
+_GPT2 = dict.fromkeys(("bos_token", "eos_token", "unk_token"), "<|endoftext|>")
+_ROBERTA = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "unk_token": "<unk>",
+    "sep_token": "</s>",
+    "pad_token": "<pad>",
+    "cls_token": "<s>",
+    "mask_token": "<mask>",
+}
+_DEBERTA = {
+    "bos_token": "[CLS]",
+    "eos_token": "[SEP]",
+    "unk_token": "[UNK]",
+    "sep_token": "[SEP]",
+    "pad_token": "[PAD]",
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+}
+_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    **dict.fromkeys(("GPT2", "GPTNeo", "CodeGen"), _GPT2),
+    **dict.fromkeys(("Roberta", "Bart", "Longformer", "LED", "Blenderbot"), _ROBERTA),
+    "Deberta": _DEBERTA,
+}
+"""The special tokens of the kinds of tokenizer that have GPT-2's two files and its pattern."""
+
+
+_SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XGLM", "Barthez"}
+"""Kinds that number the pieces of a SentencePiece model anew."""
+
+
+@dataclass(frozen=True)
+class NamedToken:
+    """What a configuration says of a token."""
+
+    token_id: int | None = None
+    flags: tuple[str, ...] = ()
+    is_special: bool = True
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What the files beside a tokenizer say."""
+
+    kind: str | None = None
+    """The class of transformers, without `Tokenizer` and `Fast`."""
+
+    tokens: Mapping[str, NamedToken] = field(default_factory=dict)
+    """The tokens, in the order in which those without an id get theirs."""
+
+    puts_space: bool = False
+    """Whether a space is put before a text."""
+
+    is_of_model: bool = False
+    """Whether the kind is known from the model's `config.json`."""
+
+    @property
+    def is_like_gpt2(self) -> bool:
+        """Whether two files of this kind mean GPT-2's pattern."""
+        return self.kind is None or self.kind in _DEFAULTS
+
+    @property
+    def has_shifted_ids(self) -> bool:
+        """Whether the ids of this kind are not those of its SentencePiece model."""
+        return self.kind in _SHIFTED
+
+    @property
+    def ids(self) -> dict[str, int]:
+        """The tokens whose ids are told."""
+        return {text: token.token_id for text, token in self.tokens.items() if token.token_id is not None}
+
+    @property
+    def flags(self) -> dict[str, tuple[str, ...]]:
+        """The flags of the tokens that have any."""
+        return {text: token.flags for text, token in self.tokens.items() if token.flags}
+
+    @property
+    def not_special(self) -> set[str]:
+        """The added tokens that are not special."""
+        return {text for text, token in self.tokens.items() if not token.is_special}
+
+
+def read_configuration(folder: Path) -> Configuration:
+    """Read the configuration of a folder; one without any gives an empty one."""
+    settings = _document(folder, CONFIGURATION)
+    named = settings.get("tokenizer_class")
+    is_of_model = not isinstance(named, str)
+    kind = _kind_of_model(folder) if is_of_model else re.sub(r"Tokenizer(?:Fast)?$", "", str(named))
+    path = os.path.join(folder, CONFIGURATION)
+    decoder = settings.get("added_tokens_decoder")
+    tokens: dict[str, NamedToken] = {}
+    if isinstance(decoder, dict):
+        tokens.update(_decoder(path, decoder))
+    else:
+        settings = {**settings, **_document(folder, _MAP)}
+        tokens.update(_added(folder, settings))
+    for text, flags in _special(path, {**_DEFAULTS.get(kind or "", {}), **settings}):
+        tokens.setdefault(text, NamedToken(None, flags))
+    puts_space = settings.get("add_prefix_space", kind == "Blenderbot")
+    return Configuration(kind, tokens, puts_space is True, kind is not None and is_of_model)
+
+
+def _kind_of_model(folder: Path) -> str | None:
+    """Return the kind of tokenizer of a model by its `config.json`, which may hold anything."""
+    try:
+        with open(os.path.join(folder, MODEL_CONFIGURATION), "rb") as file:
+            named = json.load(file)["model_type"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return _KINDS.get(named) if isinstance(named, str) else None
+
+
+def _document(folder: Path, name: str) -> Json:
+    path = os.path.join(folder, name)
+    if not os.path.isfile(path):
+        return {}
+    with open(path, "rb") as file:
+        return parse_object(path, file.read(), f"a {name}")
+
+
+def _decoder(path: Path, listed: Json) -> Iterator[tuple[str, NamedToken]]:
+    """Yield the tokens of `added_tokens_decoder`, in the order of their ids."""
+    ids: dict[int, Json] = {}
+    for key, value in listed.items():
+        text = value.get("content") if isinstance(value, dict) else None
+        is_id = key.isascii() and key.isdecimal() and len(key) < 11 and int(key) <= LARGEST_ID
+        if not isinstance(text, str) or not text or not is_id or int(key) in ids:
+            refuse(path, f"added_tokens_decoder[{key!r:.40}] is not a token with an id")
+        ids[int(key)] = value
+    for token_id, value in sorted(ids.items()):
+        yield (
+            _checked(path, value["content"]),
+            NamedToken(token_id, _flags(value), value.get("special") is True),
+        )
+
+
+def _added(folder: Path, settings: Json) -> Iterator[tuple[str, NamedToken]]:
+    """Yield the tokens of `added_tokens.json`, in the order of their ids."""
+    path = os.path.join(folder, _ADDED)
+    listed = _document(folder, _ADDED)
+    special = {text for text, _ in _special(os.path.join(folder, CONFIGURATION), settings)}
+    for text, token_id in listed.items():
+        if type(token_id) is not int or not 0 <= token_id <= LARGEST_ID or not text:
+            refuse(path, f"{text!r:.40} has no id, but {token_id!r:.40}")
+    for text, token_id in sorted(listed.items(), key=lambda item: item[1]):
+        yield _checked(path, text), NamedToken(token_id, (), text in special)
+
+
+def _special(path: Path, settings: Json) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the special tokens that settings name, with their flags."""
+    for name in (*_NAMED, *_LISTED):
+        value = settings.get(name)
+        if name in _NAMED:
+            several = [value]
+        elif value is None or isinstance(value, dict | list):
+            several = list(value.values()) if isinstance(value, dict) else value or []
+        else:
+            refuse(path, f"{name} must be a list of tokens, not {type_name(value)}")
+        for one in several:
+            text = one.get("content") if isinstance(one, dict) else one
+            if one is None or text == "":
+                continue
+            if not isinstance(text, str):
+                refuse(path, f"{name}: {text!r:.40} is not the text of a token")
+            yield _checked(path, text), _flags(one) if isinstance(one, dict) else ()
+
+
+def _checked(path: Path, text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as lone:
+        refuse(path, f"token {text!r:.40} is not text: {lone.reason}")
+    return text
+
+
+def _flags(token: Json) -> tuple[str, ...]:
+    return tuple(flag for flag in _FLAGS if token.get(flag) is True)

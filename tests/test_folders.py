@@ -1,0 +1,248 @@
+"""Folders of models whose tokens stand in files of their own: what transformers finds in a text is found."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import transformers
+
+from bpetite import Tokenizer
+from test_sentencepiece import trained
+
+CORPUS = "the cat sat on the mat, the cat ate <s> </s> it's 1234 naïve é 東京\n" * 3
+TEXTS = [
+    "the cat",
+    " the </s> cat<pad>the",
+    "the <mask> cat <mask>\n mask",
+    "<s>it's</s>  <x> the <y>, <|endoftext|>",
+    "[CLS] the [MASK] cat[SEP]",
+    "",
+]
+
+
+def two_files(folder: Path, names: list[str]) -> int:
+    """Write GPT-2's two files, whose first ids are those of `names`; return the number of ids."""
+    plain = Tokenizer.train_from_iterator([CORPUS], 300, dialect="huggingface", special_tokens=[])
+    plain.to_gpt2(folder / "plain.json", folder / "merges.txt")
+    ids = json.loads((folder / "plain.json").read_text())
+    (folder / "plain.json").unlink()
+    vocab = {text: number for number, text in enumerate([*names, *ids])}
+    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
+    return len(vocab)
+
+
+def token(content: str, **flags: bool) -> dict[str, Any]:
+    return {
+        "__type": "AddedToken",
+        "content": content,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "single_word": False,
+        **flags,
+    }
+
+
+ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+FOLDERS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "OPT": (
+        ["<s>", "<pad>", "</s>"],
+        {
+            "config.json": {"model_type": "opt"},
+            "tokenizer_config.json": {
+                "tokenizer_class": "GPT2Tokenizer",
+                "bos_token": token("</s>"),
+                "eos_token": token("</s>"),
+                "unk_token": token("</s>"),
+                "pad_token": token("<pad>"),
+            },
+        },
+    ),
+    "BART": (
+        ROBERTA,
+        {"config.json": {"model_type": "bart"}, "tokenizer_config.json": {"model_max_length": 1024}},
+    ),
+    "RoBERTa": (
+        ROBERTA,
+        {
+            "config.json": {"model_type": "roberta"},
+            "tokenizer_config.json": {"tokenizer_class": "RobertaTokenizer", "add_prefix_space": True},
+            "special_tokens_map.json": {"mask_token": token("<mask>", lstrip=True)},
+        },
+    ),
+    "DeBERTa": (
+        ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"],
+        {"config.json": {"model_type": "deberta"}, "tokenizer_config.json": {"do_lower_case": False}},
+    ),
+    "DialoGPT": (
+        ["<|endoftext|>"],
+        {"config.json": {"model_type": "gpt2"}, "tokenizer_config.json": {"model_max_length": 1024}},
+    ),
+    "added": (
+        ["<|endoftext|>"],
+        {
+            "tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer"},
+            "added_tokens.json": {"<x>": -2, "<y>": -1},
+            "special_tokens_map.json": {"additional_special_tokens": ["<x>"]},
+        },
+    ),
+    "added_tokens_decoder": (
+        ["<|endoftext|>"],
+        {
+            "tokenizer_config.json": {
+                "tokenizer_class": "GPT2TokenizerFast",
+                "added_tokens_decoder": {
+                    "0": {**token("<|endoftext|>"), "special": True},
+                    "-1": {**token("<y>", rstrip=True), "special": False},
+                },
+            },
+            "added_tokens.json": {"<x>": 3},
+        },
+    ),
+    "without an id": (
+        ["<|endoftext|>"],
+        {"tokenizer_config.json": {"tokenizer_class": "GPT2Tokenizer", "pad_token": "<pad>"}},
+    ),
+}
+
+
+def folder_of(name: str, folder: Path) -> None:
+    """Write a folder. Ids below zero are those behind the vocabulary, in the order of their places there."""
+    names, files = FOLDERS[name]
+    size = two_files(folder, names)
+    for file, content in files.items():
+        written = json.dumps(content)
+        for place, number in enumerate(
+            sorted({n for n in (-2, -1) if f'"{n}"' in written or f" {n}" in written})
+        ):
+            written = written.replace(f'"{number}"', f'"{size + place}"').replace(
+                f" {number}", f" {size + place}"
+            )
+        (folder / file).write_text(written, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_two_files_give_the_ids_that_transformers_gives_with_the_folder(name: str, tmp_path: Path) -> None:
+    folder_of(name, tmp_path)
+    theirs: Any = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ours = Tokenizer.load(tmp_path)
+    for text in TEXTS:
+        assert ours.encode(text) == theirs.encode(text, add_special_tokens=False), text
+    assert any("as the files beside them say" in sentence for sentence in ours.assumptions)
+    ours.save_original(tmp_path / "copy/")
+    assert Tokenizer.load(tmp_path / "copy") == ours
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"added_tokens.json": {"<x>": 0, "<y>": 1}, "special_tokens_map.json": {"pad_token": "<x>"}},
+        {
+            "tokenizer_config.json": {
+                "added_tokens_decoder": {
+                    "0": {**token("<x>"), "special": True},
+                    "1": {**token("<y>", rstrip=True), "special": False},
+                }
+            }
+        },
+    ],
+)
+def test_tokens_beside_a_sentencepiece_model_are_found(files: dict[str, Any], tmp_path: Path) -> None:
+    model = trained("llama")
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
+    x, y = theirs.get_piece_size(), theirs.get_piece_size() + 1
+    (tmp_path / "tokenizer.model").write_bytes(model)
+    for name, content in files.items():
+        written = json.dumps(content).replace('"0"', f'"{x}"').replace('"1"', f'"{y}"')
+        (tmp_path / name).write_text(written.replace(": 0", f": {x}").replace(": 1", f": {y}"))
+    ours = Tokenizer.load(tmp_path)
+    strips = " " if "special_tokens_map.json" not in files else ""
+    assert ours.encode(f"the<x>cat<y>{strips}a") == [
+        *(*theirs.encode("the"), x),
+        *(*_without_prefix(theirs, "cat"), y, *_without_prefix(theirs, "a")),
+    ]
+    assert ours.encode("the cat") == theirs.encode("the cat")
+    assert ours.token_bytes(x) == b"<x>"
+    assert any("'<x>'" in sentence for sentence in ours.assumptions)
+
+
+def _without_prefix(theirs: Any, text: str) -> list[int]:
+    """The ids of a text that is not the first: sentencepiece puts no space there."""
+    whole: list[int] = theirs.encode("\n" + text)
+    begun: list[int] = theirs.encode("\n")
+    return whole[len(begun) :]
+
+
+def test_files_that_contradict_a_tokenizer_are_refused_or_told(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(trained("llama"))
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text(json.dumps({"added_tokens_decoder": {"5": token("<x>")}}))
+    with pytest.raises(ValueError, match="the files beside it say that 5 is '<x>', but it is piece"):
+        Tokenizer.load(tmp_path)
+    (tmp_path / "tokenizer.model").unlink()
+    size = two_files(tmp_path, ["<s>"])
+    config.write_text(json.dumps({"added_tokens_decoder": {"7": token("<s>")}}))
+    with pytest.raises(ValueError, match="'<s>' has id 0, but the files beside it say 7"):
+        Tokenizer.load(tmp_path)
+    Tokenizer.train("ab ab", 258).to_huggingface(tmp_path / "tokenizer.json", overwrite=True)
+    config.write_text(json.dumps({"added_tokens_decoder": {str(size): token("<new>")}}))
+    told = Tokenizer.load(tmp_path).assumptions
+    assert any(sentence.startswith("'<new>': the files beside it say") for sentence in told)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"added_tokens_decoder": {"x": {"content": "a"}}}',
+        '{"added_tokens_decoder": {"1": {"content": ""}}}',
+        '{"added_tokens_decoder": {"1": {"content": "a"}, "01": {"content": "b"}}}',
+        '{"added_tokens_decoder": {"99999999999": {"content": "a"}}}',
+        '{"pad_token": 5}',
+        '{"additional_special_tokens": [["a"]]}',
+        '{"additional_special_tokens": 5}',
+        '{"additional_special_tokens": "ab"}',
+        '{"pad_token": "a", "pad_token": "b"}',
+        '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        "[]",
+        "{",
+        '{"pad_token": "\\ud800"}',
+    ],
+)
+def test_a_broken_configuration_is_refused_by_name(config: str, tmp_path: Path) -> None:
+    two_files(tmp_path, ["<s>"])
+    (tmp_path / "tokenizer_config.json").write_text(config)
+    with pytest.raises(ValueError, match=r"tokenizer_config\.json: |vocab\.json: |merges\.txt: "):
+        Tokenizer.load(tmp_path)
+
+
+def test_of_a_config_json_only_the_kind_of_model_counts(tmp_path: Path) -> None:
+    two_files(tmp_path, ["<s>"])
+    for content in ("{", '{"model_type": NaN}', '{"model_type": ["opt"]}', "[" * 100_000, "5"):
+        (tmp_path / "config.json").write_text(content)
+        assert (
+            "special tokens: none (the files do not tell which are)" in Tokenizer.load(tmp_path).assumptions
+        )
+    for kind, says in (("clip", "CLIP vocabulary"), ("qwen2", "it is of a Qwen2Tokenizer")):
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+        with pytest.raises(ValueError, match=says):
+            Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "says"),
+    [
+        ("NllbTokenizer", "sentencepiece.bpe.model", "numbers the pieces of sentencepiece.bpe.model anew"),
+        ("T5Tokenizer", "spiece.model", "a SentencePiece model of Unigram"),
+        ("BertTokenizer", "vocab.txt", "a WordPiece vocabulary cannot be read"),
+    ],
+)
+def test_a_folder_of_another_kind_is_refused_by_its_name(
+    kind: str, name: str, says: str, tmp_path: Path
+) -> None:
+    content = b"[PAD]\n[UNK]\na\n" if name == "vocab.txt" else trained("unigram", model_type="unigram")
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    with pytest.raises(ValueError, match=says):
+        Tokenizer.load(tmp_path)
