@@ -1,7 +1,4 @@
-"""The Rust engine (`rust/src/`), as Python sees it, in the order in which data flows.
-
-Private: `bpetite` is the public face.
-"""
+"""The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
 from collections.abc import Callable, Iterable, Sequence, Sized
 from os import PathLike
@@ -56,141 +53,142 @@ def pretokenize(text: str, pattern: str) -> list[bytes]:
     """Return the pretokens of a text, in order."""
 
 def check_pattern(pattern: str) -> None:
-    """Refuse a pattern that cannot be scanned."""
+    """Refuse a pattern that the engine does not support."""
 
 def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str:
-    """Return a pattern of another engine's syntax in ours; what cannot be expressed is refused."""
+    """Translate a pattern from another engine's syntax, or refuse what has no equivalent."""
 
 def same_pattern(one: str, other: str) -> bool:
-    """Whether two patterns are the same but for their spelling."""
+    """Whether two patterns mean the same, though they may be written differently."""
 
 def safe_cut(text: bytes, pattern: str) -> int | None:
-    """Return the first place where a text may be cut without a change to its pretokens, if there is one."""
+    """Return the first place where a text can be cut without changing its pretokens, if there is one."""
 
 def pattern_way(pattern: str) -> str:
-    """Name the way in which a pattern is scanned."""
+    """Return the name of the way in which a pattern is scanned."""
 
 # Inputs: bytes → texts --------------------------------------------------------------------------------
 
 @final
 class Gunzip:
-    """Unpacks gzip that arrives in blocks; one of its members may follow another."""
+    """Decompresses gzip that arrives in blocks and may have several members."""
 
     def __new__(cls) -> Gunzip: ...
     def take_block(self, block: bytes) -> None:
         """Take the next block; an empty one is the end."""
 
     def read(self, size: int) -> bytes | None:
-        """Return so many bytes, or what is left at the end; `None` asks for the next block first."""
+        """Return `size` bytes, or fewer at the end; `None` if the next block must be given first."""
 
 @final
 class SplitTexts(Sized):
-    """Gathers the texts that a separator ends; `len` is how many have an end."""
+    """Gathers the texts that end with a separator; `len` is the number of complete texts."""
 
     def __new__(cls, separator: bytes, buffers: Buffers) -> SplitTexts:
-        """An empty separator ends no text."""
+        """With an empty separator, everything is one text."""
 
     def take_block(self, block: bytes) -> None:
-        """Take a block, which goes on where the one before ended."""
+        """Add the next block of the file."""
 
     def __len__(self) -> int: ...
     @property
     def size(self) -> int:
-        """How many bytes were taken in and not out again, and what it takes to know where texts are."""
+        """The memory that the gathered bytes and their places take."""
 
     def take(self) -> JoinedTexts:
-        """Return the texts that have an end; those that follow are gathered anew."""
+        """Return the complete texts and start anew."""
 
     def take_rest(self) -> bytes:
-        """Return the beginning of the text that has no end yet."""
+        """Return the beginning of the incomplete text."""
 
 @final
 class FieldTexts(Sized):
-    """Gathers the texts that one field has in lines of JSON, as far as lines are plainly well-formed."""
+    """Gathers the texts of one field of JSON lines, from lines that are certainly well-formed."""
 
     def __new__(cls, field: bytes, buffers: Buffers) -> FieldTexts: ...
     def take_lines(self, block: bytes, start: int) -> tuple[int, int, bytes | None]:
-        """Take lines of a block from a place on; one that has no end is gone on with in the next block.
+        """Add the lines of a block from `start` on; an incomplete last line continues in the next block.
 
-        Returns how far that went, over how many lines, and the last of them if it may be anything.
+        Returns where it stopped, the number of lines up to there, and the last of them if it is not certainly
+        well-formed.
         """
 
     def append(self, text: str) -> None:
-        """Put a text behind the others."""
+        """Add a text behind the others."""
 
     def __len__(self) -> int: ...
     @property
     def size(self) -> int:
-        """How many bytes the texts are, and what it takes to know where they are."""
+        """The memory that the texts and their places take."""
 
     @property
     def rest_size(self) -> int:
-        """How many bytes there are of a line that has no end yet."""
+        """The number of bytes of an incomplete line."""
 
     def take_rest(self) -> bytes:
-        """Return the beginning of a line that has no end yet; it is forgotten here."""
+        """Return the beginning of an incomplete line, and forget it."""
 
     def take(self) -> JoinedTexts:
-        """Return the texts so far; those that follow are gathered anew."""
+        """Return the texts so far and start anew."""
 
 @final
 class PageTexts(Sized):
-    """Gathers the texts of a Parquet column, page by page, as far as pages are plainly well-formed."""
+    """Gathers the texts of a Parquet column, from pages that are certainly well-formed."""
 
     def __new__(cls, buffers: Buffers) -> PageTexts: ...
     def begin_group(self, optional: bool) -> None:
-        """Begin another row group; where rows are `optional`, pages tell first which of them are there."""
+        """Begin another row group; if rows are `optional`, each page first says which rows are not null."""
 
     def take_header(self, header: bytes) -> tuple[int, int, int] | None:
-        """Take what stands before the next page; `None` if that may be anything, or more of it is needed.
+        """Read the header of the next page; `None` if it is incomplete, or not certainly well-formed.
 
-        Returns its size, and that of the page, packed and unpacked.
+        Returns its size, and the size of the page, compressed and uncompressed.
         """
 
     def take_page(self, page: NDArray[np.uint8] | bytes, is_snappy: bool, most: int) -> int | None:
-        """Take a page of `most` rows at most, packed by Snappy or not at all; `bytes` are kept, not copied.
+        """Add a page of at most `most` rows, compressed by Snappy or not; `bytes` are kept, not copied.
 
-        Returns how many rows it has, 0 if it is a dictionary, `None` if it may be anything.
+        Returns the number of its rows, 0 for a dictionary, or `None` if it is not certainly well-formed.
         """
 
     def gather(self, size: int, longest: int) -> bool:
-        """Put texts of the last page behind the others; whether that was all.
+        """Add texts of the last page to the others; return whether those were all.
 
-        It ends when they are so many bytes, and before a text that is longer than `longest`.
+        Stops when the texts have `size` bytes, and before a text that is longer than `longest`.
         """
 
     @property
     def next_size(self) -> int:
-        """How many bytes the next text has that was not put there; 0 if there is none."""
+        """The size of the next text of the page that was not added; 0 if there is none."""
 
     def take_slice(self, size: int) -> bytes:
-        """Return the next bytes of that text, and none behind its end: then the one behind it is next."""
+        """Return the next bytes of that text; at its end none, once, and the text behind it is next."""
 
     def __len__(self) -> int: ...
     @property
     def size(self) -> int:
-        """How many bytes the texts are, and what it takes to know where they are."""
+        """The memory that the texts and their places take."""
 
     def take(self) -> JoinedTexts:
-        """Return the texts so far; those that follow are gathered anew."""
+        """Return the texts so far and start anew."""
 
 def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, int, int, int, int]] | None:
-    """Return where a column is in each row group of a Parquet file, from the metadata at the file's end.
+    """Return the place of a column in each row group of a Parquet file, from the metadata at the file's end.
 
-    That is: which encodings its pages have, by which codec it is packed, how many values it has, how many
-    bytes they are, unpacked and packed, and where these begin. `None` is: metadata that may be anything, or a
-    column in another file.
+    A row is: the encodings of its pages, its compression, the number of values, their size uncompressed and
+    compressed, and the place of the first page. `None` if the metadata are not certainly well-formed, or the
+    column is in another file.
     """
 
 @final
 class JoinedTexts(Sequence[bytes]):
-    """Texts that stand in one buffer; the engine finds them in it without an object for each."""
+    """Texts in one buffer, without a Python object for each."""
 
     def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
-        """Text `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
+        """Text number `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
 
     def are_text(self) -> bool:
-        """Return whether all of them are UTF-8."""
+        """Return whether all texts are UTF-8."""
 
     def __len__(self) -> int: ...
     @overload
@@ -200,18 +198,18 @@ class JoinedTexts(Sequence[bytes]):
 
 @final
 class Buffers:
-    """What texts are handed out in; one that nobody holds any more is used again."""
+    """The buffers of gathered texts; one that nobody uses any more is used again."""
 
     def __new__(cls, room: int) -> Buffers:
-        """There is room for so many bytes in each from the first on; they grow."""
+        """Each buffer begins with room for this many bytes, and grows."""
 
 @final
 class Xxh3128:
-    """XXH3 of 128 bits: tells changed files from unchanged ones at the speed of reading; proves nothing."""
+    """The hash XXH3 of 128 bits: finds changed files at the speed of reading, but does not resist forgery."""
 
     def __new__(cls) -> Xxh3128: ...
     def update(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Add the next bytes."""
 
     def hexdigest(self) -> str:
         """Return the hash of all bytes so far, as `xxh128sum` writes it."""
@@ -254,24 +252,24 @@ class CountTable:
         memory_limit: int | None = None,
         on_documents: Callable[[int], object] | None = None,
     ) -> None:
-        """Count documents in batches: the name of their input, two numbers for messages, the texts."""
+        """Count batches: the name of an input, the number and offset of the first document, the texts."""
 
     def add_counts(self, pretokens: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
-        """Add pretokens (joined bytes and where each ends) and their counts."""
+        """Add pretokens (joined bytes and the end of each) and their counts."""
 
     def merge(self, other: CountTable) -> None:
         """Add another table."""
 
     def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return joined pretokens, where each ends, and counts, in the order of bytes."""
+        """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
 
     def sizes(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return, for each of ascending counts, how many pretokens have at least that, and their bytes."""
+        """Return how many pretokens have at least each of these (ascending) counts, and their total size."""
 
     def visit_sorted(
         self, visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object]
     ) -> None:
-        """Call with the same, some pretokens at a time."""
+        """Call `visitor` with what `sorted` returns, some pretokens at a time."""
 
     def __len__(self) -> int: ...
     @property
@@ -304,9 +302,9 @@ def train_merges(
     expect: Callable[[int], object] | None = None,
     keep_counts: bool = True,
 ) -> bytes:
-    """Learn merges from counts, after `prior_merges`: the bytes of rows of left, right and result symbol.
+    """Learn merges from counts, after `prior_merges`; return rows of left, right and result symbol as bytes.
 
-    Counts that are not kept hold no pretokens once these are read: their memory serves the merging.
+    Without `keep_counts`, the table is emptied when it was read, to free its memory for the merging.
     """
 
 def train_symbol_merges(
@@ -318,18 +316,18 @@ def train_symbol_merges(
     shared_tokens: bool,
     max_merges: int | None,
 ) -> NDArray[np.uint32]:
-    """Learn merges from words made of symbol numbers: rows of left, right and result symbol."""
+    """Learn merges from words of symbol numbers; return rows of left, right and result symbol."""
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
 def number_merges(merges: bytes | NDArray[np.uint32], base_ids: Sequence[int], first: int) -> bytes:
-    """Turn symbols of merges into ids: 256 are given, new tokens follow from `first` on, as they are made.
+    """Turn the symbols of merges into ids: those of bytes are given, new tokens are numbered from `first` on.
 
-    A pair that is merged again stays where it was merged first.
+    A pair that is merged again is dropped; its first merge stays.
     """
 
 def merges_json(merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"]) -> bytes:
-    """Write merges as JSON: pairs, left and right ids in turn, or resulting ids."""
+    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids."""
 
 def tokens_json(
     ids: bytes | NDArray[np.uint32],
@@ -337,54 +335,56 @@ def tokens_json(
     ends: bytes | NDArray[np.uint64],
     form: Literal["lists", "hexadecimal", "rows"],
 ) -> bytes:
-    """Write tokens as JSON: an object with the list of each token's bytes, or with these in hexadecimal.
+    """Write tokens as JSON.
 
-    Its keys are in the order of their text. Or as a list of rows of id and hexadecimal digits, as given.
+    `lists` is an object from ids to lists of bytes, `hexadecimal` one from ids to hexadecimal digits (both in
+    the order of their keys as text), and `rows` a list of pairs of id and hexadecimal digits, as given.
     """
 
 def numbers_in(text: bytes) -> bytes | None:
-    """Read the numbers that stand in a text, as the bytes of an array; `None` where one exceeds 32 bits."""
+    """Read the numbers in a text, as the bytes of an array; `None` if one exceeds 32 bits."""
 
 def base64_lines(content: bytes, largest: int) -> tuple[bytes, bytes, bytes] | None:
-    """Read lines of a token in base64, a space and a number, in the order of numbers; `=` is an empty token.
+    """Read lines of a token in base64, a space and a number, in ascending order; `=` is an empty token.
 
-    Returns the numbers, the joined bytes of the tokens, and where each ends (numbers as the bytes of arrays);
-    or `None` where a line is anything else, or a number is more than `largest`.
+    Returns the numbers, the joined bytes of the tokens, and the end of each (numbers as the bytes of arrays);
+    or `None` if a line is anything else, or a number is larger than `largest`.
     """
 
 def spell_merges(
     base_ids: Sequence[int], merges: bytes | NDArray[np.uint32], most: int
 ) -> tuple[bytes, bytes, bytes] | None:
-    """Spell the tokens of bytes and merges (rows of left, right and resulting id).
+    """Return the bytes of all tokens, made from those of bytes by merges (rows of left, right and result id).
 
-    Returns their ids in ascending order, their joined bytes, and where each ends (numbers as the bytes of
-    arrays); or `None` where a pair is merged twice, a parent is not made before, an id has two spellings,
-    merges spell more than `most` bytes, or ids are far apart.
+    Returns the ids in ascending order, the joined bytes, and the end of each token (numbers as the bytes of
+    arrays); or `None` if a pair is merged twice, a parent is made later, an id has two spellings, the tokens
+    of merges have more than `most` bytes, or there are large gaps between ids.
     """
 
 def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Find the parents of tokens given in the order of rank (joined bytes and their ends): rows of two ranks.
+    """Find the parents of tokens in the order of rank (joined bytes and their ends): rows of two ranks.
 
-    A row is -1, -1 for a byte and for a token that no merge makes.
+    The row of a byte, and of a token that no merge makes, is -1, -1.
     """
 
 def resolve_pairs(
     tokens: bytes, ends: NDArray[np.uint64], lines: bytes
 ) -> tuple[NDArray[np.uint32], int | None]:
-    """Find the two parts of each line `left right`, and both together, among tokens: rows of three places.
+    """Find the parts of each line `left right`, and both joined, among tokens: rows of three places.
 
-    What no token is has the place 2**32 - 1. The first line that is not two parts is told by its number.
+    The place is 2**32 - 1 if there is no such token. Also returns the number of the first line that does not
+    have two parts, if there is one.
     """
 
 def happening_merges(
     tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]
 ) -> NDArray[np.bool_]:
-    """Tell which merges (rows of left, right and resulting token, as places, by rank) ever happen."""
+    """Return which merges (rows of places of left, right and result, by rank) are ever applied to a text."""
 
 def spelled_in_order(tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]) -> bool | None:
-    """Tell whether the parents of merges (rows of places) are bytes or made by an earlier merge.
+    """Return whether all parents of merges (rows of places) are bytes or made by an earlier merge.
 
-    `None` is: some merge does not make what its parents spell.
+    `None` if the result of some merge is not the bytes of its parents.
     """
 
 # Encoding and decoding: text ↔ ids --------------------------------------------------------------------
@@ -393,8 +393,8 @@ def spelled_in_order(tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np
 class Encoder:
     """Turns text into ids and ids into text.
 
-    `special` says what the literal text of a special token is: its id ("parse"), ordinary text ("text"),
-    or a `ValueError` ("error"). `num_threads` is one for each core where it is None; ids are always the same.
+    `special` is how the text of a special token is treated: as its id ("parse"), as ordinary text ("text"),
+    or as a `ValueError` ("error"). `num_threads` is by default the number of cores.
     """
 
     def __new__(
@@ -410,20 +410,20 @@ class Encoder:
         decode_only: Sequence[tuple[int, bytes]] = ...,
         provisional: Sequence[int] = ...,
     ) -> Encoder:
-        """Take every token but the special ones (joined bytes, their ends, their ids) and merges by rank.
+        """Create an encoder from all tokens but special ones (joined bytes, ends, ids) and merges by rank.
 
-        A row of `merges` is left id, right id, resulting id; parents may be made by later merges. A byte that
-        no token is can be in no text. `whole_pretoken_first` gives a pretoken that is a token that token's id
-        before any merge is tried. `decode_only` are further tokens, which no text becomes.
-        `provisional` are ids, past all others, of tokens that are only merged further: where one is left, the
-        ids of its bytes stand in its place.
+        A row of `merges` is left id, right id, result id; a parent may be the result of a later merge. A text
+        with a byte that is no token is refused. With `whole_pretoken_first`, a pretoken that is a token gets
+        its id without merging. `decode_only` are further tokens that encoding never gives. `provisional` are
+        the ids, behind all others, of tokens that exist only to be merged further: one that is left is
+        replaced by the ids of its bytes.
         """
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
         """Encode a text."""
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text in which special tokens are text like any other."""
+        """Encode a text, with special tokens as ordinary text."""
 
     def encode_to_numpy(
         self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
@@ -443,9 +443,9 @@ class Encoder:
         num_threads: int | None = None,
         append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts into one array of ids; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
+        """Encode texts into one array; the ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`.
 
-        `append` is an id that is put behind those of each text.
+        `append` is an id that is put behind the ids of each text.
         """
 
     def encode_into(
@@ -457,25 +457,25 @@ class Encoder:
         append: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts on this thread, into the array `row` or, where it lacks room, a new one.
+        """Encode texts on this thread, into the array `row`, or into a new one if that is too small.
 
-        Text `i` has the ids from `offsets[i]` to `offsets[i + 1]`. A row must have room for an id for each
-        byte of the texts, and for those that are appended.
+        The ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`. `row` is large enough if it has
+        room for an id for each byte, and for the appended ids.
         """
 
     def encode_with_offsets(
         self, text: str, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Encode a text; beside the ids, the start and end of each token in the text.
+        """Encode a text; also return the start and end of each token in the text.
 
-        In bytes (of UTF-8), spans tile the text. In characters, a token that holds part of a character spans
-        the whole of it, so that tokens which share a character overlap in it.
+        In bytes (of UTF-8), each token starts where the one before it ends. In characters, a token that
+        contains part of a character spans the whole character, so tokens that share one overlap.
         """
 
     def with_special_tokens(self, tokens: Sequence[tuple[str, int, bool, bool]]) -> Encoder:
-        """Return an encoder that shares all with this one but looks for these special tokens in texts.
+        """Return an encoder with these special tokens, which shares everything else with this one.
 
-        Beside the text and id of each: whether it takes the white space before it, and behind it.
+        A token is its text, its id, and whether it includes the white space before it and behind it.
         """
 
     def places(
@@ -485,28 +485,28 @@ class Encoder:
         special: Special = "parse",
         trim: Literal["no", "yes", "keep first"] = "no",
     ) -> list[tuple[int, int]]:
-        """Return the start and end of each token in a text, in characters, as `tokenizers` tells them.
+        """Return the start and end of each token in a text, in characters, as `tokenizers` reports them.
 
-        A space that the pattern puts in stands where the next character does. `trim` leaves out the white
-        space of tokens, or all of it but a single space before the first.
+        A space that the pattern inserts has the place of the next character. `trim` leaves out the white
+        space of tokens, or all of it but a single space before the first token.
         """
 
     def words(self, text: str, ids: list[int], special: Special = "parse") -> list[int]:
-        """Return the number of the pretoken that each token is of; a special token is one."""
+        """Return the number of each token's pretoken; a special token counts as a pretoken."""
 
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
-        """Return how many ids encoding a text gives."""
+        """Return the number of ids of a text."""
 
     def count_batch(
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
-        """Return how many ids encoding each text gives."""
+        """Return the number of ids of each text."""
 
     def encode_stream(self, special: Special = "parse") -> EncodeStream:
         """Begin a text that arrives in pieces."""
 
     def growing(self, special: Special = "parse") -> GrowingEncoding:
-        """Begin with an empty text that grows at its end."""
+        """Begin an empty text that grows at its end."""
 
     def decode(self, ids: Ids, errors: str = "strict") -> str:
         """Decode ids; `errors` is the name of one of Python's handlers for bytes that are not UTF-8."""
@@ -515,23 +515,23 @@ class Encoder:
         """Return the joined bytes of ids."""
 
     def decode_batch(self, batch: Iterable[Ids], errors: str = "strict") -> list[str]:
-        """Decode several rows of ids."""
+        """Decode several lists of ids."""
 
     def decode_stream(self, errors: str = "strict") -> DecodeStream:
         """Begin a text whose ids arrive one by one, or a few at a time."""
 
     def token_bytes(self, id: int) -> bytes:
-        """Return the bytes of a token, special ones included."""
+        """Return the bytes of a token, which may be a special token."""
 
 @final
 class EncodeStream:
-    """Takes a text in pieces, gives its ids as soon as no later text can change them."""
+    """Takes a text in pieces and returns its ids as soon as no later text can change them."""
 
     def feed(self, piece: str) -> list[int]:
-        """Take the next piece, return the ids that are now final."""
+        """Add the next piece, and return the ids that are now final."""
 
     def finish(self) -> list[int]:
-        """Return the ids that were held back; a new text may then begin."""
+        """Return the ids that are left; a new text may then begin."""
 
 @final
 class GrowingEncoding:
@@ -541,15 +541,14 @@ class GrowingEncoding:
     """
 
     def append(self, text: str) -> int:
-        """Go on with this text, and return how many of the ids before have stayed: the others are new.
+        """Append to the text, and return how many of the earlier ids are unchanged; all others are new.
 
-        The cost is that of what is appended, and of the text after the last place where no later text can
-        change the ids: a word or two with the named patterns, and with a custom one all text after the last
-        special token.
+        The cost depends on the length of what is appended, and of the text before it whose ids may change: a
+        word or two with the named patterns, and with a custom one all text after the last special token.
         """
 
     def truncate(self, length: int) -> int:
-        """Keep the first `length` characters of the text, and return how many ids have stayed."""
+        """Keep the first `length` characters of the text, and return how many ids are unchanged."""
 
     @property
     def ids(self) -> list[int]:
@@ -564,29 +563,28 @@ class GrowingEncoding:
 
     @property
     def settled(self) -> int:
-        """How many ids, counted from the first, no later text can change."""
+        """How many ids, from the first on, no later text can change."""
 
     def __len__(self) -> int:
         """Return how many ids there are."""
 
 @final
 class DecodeStream:
-    """Takes ids, gives the text they complete; bytes of an unfinished character wait for the next ids."""
+    """Takes ids and returns their text; the bytes of an incomplete character wait for the next ids."""
 
     def push(self, ids: int | Ids) -> str:
-        """Take one id, or several, and return the text that is now complete."""
+        """Add one id or several, and return the text that is now complete."""
 
     def finish(self) -> str:
-        """Return the rest; an unfinished character is handled as `errors` says. A new text may then begin."""
+        """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
 
 # Memory -----------------------------------------------------------------------------------------------
 
 def trim_memory() -> None:
-    """Give the memory that is kept for later results back to the system.
+    """Return the memory that is kept for later results to the system.
 
-    The memory of a large result (at most 64 MB in all) is kept for the next one when nobody has it any more,
-    because fresh memory is slow to come. A server that has encoded a corpus and goes on with short texts may
-    want to have it back.
+    The memory of large results (at most 64 MB in all) is kept for the next ones, because new memory is slow.
+    A server that has encoded a corpus and continues with short texts may want it back.
 
     >>> trim_memory()
     """
