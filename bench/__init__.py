@@ -1,1 +1,1 @@
-"""Benchmarks: programs that check the answer, then time us and the peers in the same run."""
+"""Benchmarks: programs that check the results, then time us and the peers in the same run."""

@@ -1,4 +1,4 @@
-"""A corpus in; nothing out if our merges are those of the specification and of the `tokenizers` package.
+"""A corpus → an error unless our merges are those of the specification and of the `tokenizers` package.
 
 python -m bench.check_training PATH VOCAB_SIZE
 """

@@ -1,8 +1,8 @@
-"""A trainer's name, a file and settings in; the peak of memory out: the process that `bench.train` measures.
+"""A trainer's name, a file and settings → its peak of memory: the process that `bench.train` measures.
 
     python -m bench.contenders NAME PATH VOCAB_SIZE THREADS PATTERN SEPARATOR
 
-Nothing is imported here before it is needed, so that no contender pays for another.
+Modules are imported when they are needed, so that no contender pays for another one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Task:
-    """What every contender is given; documents lie between two separators."""
+    """The settings of every contender; documents lie between two separators."""
 
     path: str
     vocab_size: int
@@ -23,7 +23,7 @@ class Task:
     separator: str
 
     def documents(self) -> list[str]:
-        """Return the documents, for those who take no files."""
+        """Return the documents, for trainers that do not read files."""
         with open(self.path, "rb") as file:
             return file.read().decode("utf-8").split(self.separator)
 
@@ -43,7 +43,7 @@ def train_bpetite(task: Task) -> None:
 
 
 def train_gigatoken(task: Task) -> None:
-    """Train from the file; the pattern is its own, which is GPT-2's."""
+    """Train from the file; its pattern is always GPT-2's."""
     import gigatoken
 
     separator = task.separator.encode()
@@ -51,7 +51,7 @@ def train_gigatoken(task: Task) -> None:
 
 
 def train_ffbpe(task: Task) -> None:
-    """Train from the file, which is cut at the separators."""
+    """Train from the file, divided at the separators."""
     import ffbpe
 
     pretokenizer = ffbpe.PreTokenizer([task.separator], task.separator, task.pattern)
@@ -61,7 +61,7 @@ def train_ffbpe(task: Task) -> None:
 
 
 def train_rustbpe(task: Task) -> None:
-    """Train from documents; it knows no special tokens."""
+    """Train from documents; it has no special tokens."""
     import rustbpe
 
     documents = iter(task.documents())
@@ -79,7 +79,7 @@ def train_tokenizers(task: Task) -> None:
 def tokenizers_merges(
     documents: list[str], vocab_size: int, separator: str, pattern: str | None = None
 ) -> list[tuple[str, str]]:
-    """Train the `tokenizers` package on documents, by its GPT-2 scan or a pattern; return its merges."""
+    """Train the `tokenizers` package on documents, with GPT-2's or another pattern; return its merges."""
     import json
 
     import tokenizers
@@ -103,7 +103,7 @@ def tokenizers_merges(
 
 
 def train_sentencepiece(task: Task) -> None:
-    """Train BPE over characters from the file, line by line, with all lines; it takes no pattern."""
+    """Train BPE over characters from all lines of the file; it has no pattern."""
     import io
 
     import sentencepiece
@@ -132,11 +132,11 @@ CONTENDERS: dict[str, Callable[[Task], None]] = {
 
 
 def own_peak() -> int:
-    """Return the largest memory of this process, in bytes."""
+    """Return the peak of memory of this process, in bytes."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:
             return int(status.read().partition("VmHWM:")[2].split()[0]) << 10
-    except FileNotFoundError:  # Only Linux has it; there `ru_maxrss` begins with the memory of the parent.
+    except FileNotFoundError:  # not Linux, where `ru_maxrss` begins with the parent's memory
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,8 +1,8 @@
-"""Corpora in; the section on whole corpora of `docs/benchmarks.md` out.
+"""Corpora → the section on whole corpora in `docs/benchmarks.md`.
 
-How fast files are counted through Python beside the engine's own reading of them, how fast files become
-shards beside encoding the same documents in memory, and how much memory that takes. What comes out is
-compared first. Each measurement is a process of its own; the two sides of a comparison take turns.
+Measures counting files through Python against the engine's own reading of them, writing shards against
+encoding the same documents in memory, and the memory for both. The results are compared first. Each
+measurement is a process of its own; the two sides of a comparison alternate.
 
     python -m bench.corpus FOLDER
 
@@ -36,17 +36,17 @@ ROUNDS = 7
 VOCAB_SIZE = 32_000
 THREADS = (1, 2)
 COPIES = (1, 5)
-"""How often a corpus is encoded: from the second time on, its words are known."""
+"""How often a corpus is encoded: from the second time on, its words are in the cache."""
 MEMORY_COPIES = (1, 10)
 READING = Reading(separator=SEPARATOR)
 
 
-# One measurement: what a process of its own does -----------------------------------------------------------
+# One measurement: the work of a process --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is measured: on which files, with how many threads."""
+    """What to measure: the work, the files, the number of threads."""
 
     kind: str
     path: str
@@ -55,7 +55,7 @@ class Task:
     threads: int
 
     def cost(self) -> dict[str, float]:
-        """Do it in a process of its own; return seconds of processor time and on the wall, and peak MB."""
+        """Run it in a process of its own; return processor seconds, seconds on the wall, and peak MB."""
         command = [sys.executable, "-m", "bench.corpus", "--task", json.dumps(asdict(self))]
         ran = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         cost: dict[str, float] = json.loads(ran.stdout)
@@ -63,19 +63,19 @@ class Task:
 
     @property
     def output(self) -> Path:
-        """Where shards go."""
+        """The folder of the shards."""
         return Path(self.model).parent / "ids"
 
 
 def count_file(task: Task) -> Callable[[], Counts]:
-    """Count by the engine's own reading."""
+    """Count files that the engine reads."""
     return lambda: Counts.from_files(
         [task.path], dialect="tiktoken", special_tokens=[SEPARATOR], num_threads=task.threads
     )
 
 
 def count_source(task: Task) -> Callable[[], Counts]:
-    """Count documents that Python finds."""
+    """Count documents that Python reads."""
     return lambda: Counts.from_files(
         [task.path],
         dialect="tiktoken",
@@ -86,7 +86,7 @@ def count_source(task: Task) -> Callable[[], Counts]:
 
 
 def encode_in_memory(task: Task) -> Callable[[], object]:
-    """Encode documents that are in memory already."""
+    """Encode documents that are in memory."""
     tokenizer = Tokenizer.load(task.model)
     documents = documents_of(task.path) * task.copies
     return lambda: tokenizer.encode_batch_to_numpy(documents, dtype="uint16", num_threads=task.threads)
@@ -107,13 +107,13 @@ KINDS: dict[str, Callable[[Task], Callable[[], object]]] = {
 
 
 def documents_of(path: str) -> list[str]:
-    """Return what separators end, as files are read."""
+    """Return the texts between separators, as from files."""
     documents = Path(path).read_bytes().decode("utf-8").split(SEPARATOR)
     return documents if documents[-1] else documents[:-1]
 
 
 def measure(task: Task) -> None:
-    """Do it, and print what it cost."""
+    """Do the work, and print its cost."""
     work = KINDS[task.kind](task)
     wall, processor = time.perf_counter(), time.process_time()
     kept = work()
@@ -127,7 +127,7 @@ def measure(task: Task) -> None:
 
 
 def medians(tasks: Sequence[Task]) -> list[dict[str, float]]:
-    """Return the medians of what tasks cost that take turns."""
+    """Return the medians of the costs of tasks that alternate."""
     rounds = [[task.cost() for task in tasks] for _ in range(ROUNDS)]
     return [
         {name: median(cost[name] for cost in costs) for name in costs[0]}
@@ -136,7 +136,7 @@ def medians(tasks: Sequence[Task]) -> list[dict[str, float]]:
 
 
 def shares(whole: Task, parts: Sequence[Task]) -> list[str]:
-    """Return how fast parts are, in percent of the whole: by processor time, and on the wall."""
+    """Return the speed of parts in percent of the whole: by processor time, and on the wall."""
     first, *others = medians([whole, *parts])
     return [
         f"{first['processor'] / other['processor']:.0%} ({first['wall'] / other['wall']:.0%})"
@@ -145,7 +145,7 @@ def shares(whole: Task, parts: Sequence[Task]) -> list[str]:
 
 
 def check(path: str, model: str) -> None:
-    """Refuse to go on if counts or ids differ."""
+    """Stop if counts or ids differ."""
     task = Task("", path, model, 1, 2)
     from_file, from_source = count_file(task)(), count_source(task)()
     if list(from_file.items()) != list(from_source.items()):
@@ -159,7 +159,7 @@ def check(path: str, model: str) -> None:
 
 
 def packed(path: Path, folder: Path) -> dict[str, Path]:
-    """Write the documents of a file as other formats; return where they are."""
+    """Write the documents of a file in other formats; return the paths."""
     documents = documents_of(str(path))
     lines = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in documents).encode()
     paths = {
@@ -178,7 +178,7 @@ def packed(path: Path, folder: Path) -> dict[str, Path]:
 
 
 def main(folder: Path) -> None:
-    """Compare everything, and write the section."""
+    """Compare everything and write the section."""
     paths = sorted(folder.glob("*.txt"))
     with tempfile.TemporaryDirectory() as made:
         models = {path: _trained(path, Path(made, path.stem)) for path in paths}

@@ -1,7 +1,7 @@
-"""A tokenizer.json and texts in; how fast `tokenizers`, transformers and our drop-in for them are, out.
+"""A tokenizer.json and texts → the speed of `tokenizers`, of transformers, and of our replacement in them.
 
-Each library runs in processes of its own, which take turns; the best of several rounds counts, and what they
-give must be the same. On one thread, processor time is told, on several that of the wall.
+Each library runs in processes of its own, which alternate. The best of several rounds counts, and the
+results must be equal. With one thread, processor time is measured, with several the time on the wall.
 
     python -m bench.dropin --tokenizer FILE --corpus FILE [--megabytes N] [--rounds N] [--threads N]
 """
@@ -28,13 +28,13 @@ LIBRARIES = ("bpetite", "tokenizers")
 
 
 def read(path: Path) -> str:
-    """Return the text of a file, which may be packed by xz."""
+    """Return the text of a file, which may be compressed with xz."""
     content = path.read_bytes()
     return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
 
 
 def ways(library: str, tokenizer: str) -> dict[str, Callable[[Sequence[str]], list[Any]]]:
-    """What is timed: each way gives rows that must be the same in both libraries."""
+    """What is timed: calls whose results must be equal in both libraries."""
     import tokenizers
     import transformers
 
@@ -65,7 +65,7 @@ def ways(library: str, tokenizer: str) -> dict[str, Callable[[Sequence[str]], li
 
 
 def measure(library: str, tokenizer: str, texts: Sequence[str], threads: int) -> dict[str, Any]:
-    """Return seconds and a hash of what was given, of each way."""
+    """Return the seconds and a hash of the results of each call."""
     clock = time.process_time if threads == 1 else time.perf_counter
     told: dict[str, Any] = {}
     for name, encode in ways(library, tokenizer).items():
@@ -95,7 +95,7 @@ def started(library: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def report(rounds: Sequence[dict[str, dict[str, Any]]], megabytes: float) -> str:
-    """Return a table of the best of all rounds; what is not given alike is told by an error."""
+    """Return a table of the best rounds; results that differ are an error."""
     rows = []
     for name in rounds[0][LIBRARIES[0]]:
         given = {told[library][name][1] for told in rounds for library in LIBRARIES}

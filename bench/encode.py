@@ -1,15 +1,15 @@
-"""Corpora and a vocabulary in; the encoding section of `docs/benchmarks.md` out.
+"""Corpora and a vocabulary → the section on encoding in `docs/benchmarks.md`.
 
-Every figure is of processes of their own (see `bench.encoders`), of which the median counts; the contenders
-take turns. Of each contender, the best of its interfaces counts: one call for each document, or one for all.
-One thread is pinned, and its processor time told; two threads are timed on the wall. First it is checked who
-gives tiktoken's ids.
+Each measurement is a process of its own (see `bench.encoders`); the median counts, and the contenders
+alternate. Of each contender, the faster way of calling counts: one call for each document, or one for all.
+A single thread is pinned and measured in processor time; two threads are measured on the wall. First, it is
+checked which contenders give the ids of tiktoken.
 
     python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N] [--rounds N] [--print]
 
-CORPORA holds .txt and .txt.xz files; without it, the standard library's source is the corpus. GPT2 holds
-vocab.json and merges.txt; without it, that vocabulary is trained on the corpora, as those of other patterns
-are. With --print, the section is printed and nothing is written.
+CORPORA holds .txt and .txt.xz files; by default, the source of the standard library is the corpus. GPT2 holds
+vocab.json and merges.txt; by default, this vocabulary is trained on the corpora, as those of the other
+patterns are. With --print, the section is printed, not written.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NAMES = tuple(name for name in ENCODERS if name != "tokenizers 1.0 rc" or PREREL
 
 @dataclass(frozen=True)
 class Bench:
-    """What all measurements share."""
+    """The settings of all measurements."""
 
     corpora: Mapping[str, Path]
     vocabularies: Mapping[str, Path]
@@ -55,7 +55,7 @@ class Bench:
     rounds: int
 
     def measure(self, measure: str, encoder: str, pattern: str, corpus: str, **task: Any) -> Any:
-        """Return the figures of one process; nothing where the encoder cannot do this."""
+        """Return the figures of one process; none if the encoder cannot do this."""
         task = {
             "measure": measure,
             "encoder": encoder,
@@ -72,7 +72,7 @@ class Bench:
         return json.loads(process.stdout)
 
     def sizes(self, characters: int) -> dict[str, float]:
-        """Megabytes of text that are encoded of each corpus, without separators."""
+        """The megabytes of text of each corpus that are encoded, without separators."""
         sizes = {}
         for corpus, path in self.corpora.items():
             with path.open(encoding="utf-8") as file:
@@ -82,13 +82,13 @@ class Bench:
 
 
 Rates = dict[str, dict[str, tuple[float, float]]]
-"""By encoder and interface: seconds of the first pass, and of the best later one."""
+"""By encoder and interface: the seconds of the first pass, and of the best later one."""
 
 
 def rates(
     bench: Bench, names: Sequence[str], pattern: str, corpus: str, threads: int, characters: int
 ) -> Rates:
-    """Time passes through a corpus by all interfaces of these encoders; medians of all rounds."""
+    """Time passes over a corpus with all interfaces of these encoders; medians of all rounds."""
     taken: dict[tuple[str, str], list[list[float]]] = {}
     for _ in range(bench.rounds):
         for name in names:
@@ -113,13 +113,13 @@ def rates(
 
 
 def best(ways: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """Return the least seconds of any interface, of the first pass and of later ones."""
+    """Return the seconds of the fastest interface, for the first pass and for later ones."""
     firsts, laters = zip(*ways.values(), strict=True)
     return min(firsts), min(laters)
 
 
 def rate_tables(bench: Bench, threads: int) -> list[str]:
-    """MB/s of us and of the rival for every pattern and corpus, and how many times as fast we are."""
+    """MB/s of us and of the peer for every pattern and corpus, and their ratio."""
     rows, all_ratios = [], []
     sizes = bench.sizes(bench.characters)
     for pattern in PATTERNS:
@@ -165,7 +165,7 @@ def all_table(bench: Bench) -> str:
 
 
 def first_call_table(bench: Bench) -> str:
-    """Milliseconds of the first call of a process; the tokenizer is loaded before."""
+    """Milliseconds of the first call of a process, after the tokenizer was loaded."""
     rows = []
     for pattern in PATTERNS:
         for label, size in FIRST_CALLS.items():
@@ -198,7 +198,7 @@ def short_table(bench: Bench) -> str:
 
 
 def memory_table(bench: Bench) -> str:
-    """Peak MB of one pass, ids included, by the interface that takes all documents."""
+    """The peak of one pass in MB, with its ids, through the interface for all documents."""
     rows = []
     for name in (OURS, RIVAL):
         peaks = [
@@ -225,7 +225,7 @@ def decoding_table(bench: Bench) -> str:
 
 
 def hostile_table(bench: Bench, folder: Path) -> str:
-    """Seconds of the first call with one and with eight megabytes, ours, and the rival's for one."""
+    """Seconds of our first call with one and with eight megabytes, and of the peer's with one."""
     rows = []
     for name, text in hostile_texts(8).items():
         path = folder / "hostile.txt"
@@ -243,7 +243,7 @@ def hostile_table(bench: Bench, folder: Path) -> str:
 
 
 def hostile_texts(megabytes: int) -> dict[str, str]:
-    """Texts that have made tokenizers slow."""
+    """Texts that made other tokenizers slow."""
     rng = random.Random(1)
     size = megabytes * 1_000_000
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -258,7 +258,7 @@ def hostile_texts(megabytes: int) -> dict[str, str]:
 
 
 def check(bench: Bench) -> list[str]:
-    """Compare everybody's ids with tiktoken's; who differs."""
+    """Compare all ids with tiktoken's; return which contenders differ."""
     different = []
     for pattern in PATTERNS:
         for corpus in bench.corpora:
@@ -275,7 +275,7 @@ def check(bench: Bench) -> list[str]:
 
 
 def write_vocabulary(tokenizer: Tokenizer, pattern: str, folder: Path) -> Path:
-    """Write a vocabulary as every package reads it."""
+    """Write a vocabulary in the formats of all packages."""
     folder.mkdir()
     tokenizer.save(folder / "bpetite.json")
     tokenizer.to_tiktoken(folder / "ranks.tiktoken")
@@ -286,7 +286,7 @@ def write_vocabulary(tokenizer: Tokenizer, pattern: str, folder: Path) -> Path:
 
 
 def make_vocabularies(gpt2: Path | None, corpora: Mapping[str, Path], folder: Path) -> dict[str, Path]:
-    """GPT-2's vocabulary if it is there; others are trained on the corpora."""
+    """Return GPT-2's vocabulary if it is given; others are trained on the corpora."""
     vocabularies = {}
     for pattern in PATTERNS:
         if pattern == "gpt2" and gpt2 is not None:
@@ -304,7 +304,7 @@ def make_vocabularies(gpt2: Path | None, corpora: Mapping[str, Path], folder: Pa
 
 
 def unpack_corpora(source: Path | None, characters: int, folder: Path) -> dict[str, Path]:
-    """Corpora as plain files of up to about so many characters, with separators between documents."""
+    """Write corpora as plain files of at most so many characters, with separators between documents."""
     texts = {}
     if source is None:
         library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))

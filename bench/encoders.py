@@ -1,9 +1,9 @@
-"""An encoder, one of its interfaces and what to measure in; figures out: what `bench.encode` starts.
+"""An encoder, one of its interfaces and a measure → figures: the process that `bench.encode` measures.
 
     python -m bench.encoders '{"encoder": "bpetite", "interface": "each", "measure": "passes", ...}'
 
 Everything is loaded before the clock starts, and nothing is imported that the encoder does not need: no
-encoder pays for another, and the first pass is that of a fresh process.
+encoder pays for another one, and the first pass is that of a new process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 
 SEPARATOR = "<|endoftext|>"
 PRERELEASE = Path(__file__).parent.parent / ".venv" / "prerelease"
-"""Where `make bench-encode` puts the pre-release of tokenizers, apart from the release."""
+"""The folder in which `make bench-encode` installs the pre-release of tokenizers, beside the release."""
 
 EncodeAll = Callable[[Sequence[str]], object]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """One tokenizer of a package: the ways in which it takes documents, and what it makes of one text."""
+    """One tokenizer of a package: its ways of encoding documents, and of encoding one text."""
 
     ways: dict[str, EncodeAll]
     to_list: Callable[[str], Iterable[int]]
@@ -39,24 +39,24 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """One vocabulary in a folder, as each package reads it."""
+    """A vocabulary in a folder, in the format of each package."""
 
     folder: Path
     threads: int
 
     @property
     def pattern_name(self) -> str:
-        """The pattern by our name."""
+        """Our name of the pattern."""
         return (self.folder / "pattern").read_text()
 
     @property
     def special_tokens(self) -> dict[str, int]:
-        """The id of what ends a document."""
+        """The id of the token that ends a document."""
         return {SEPARATOR: int((self.folder / "special").read_text())}
 
 
 def bpetite_encoder(vocabulary: Vocabulary) -> Encoder:
-    """Arrays out, one for each document or one for all."""
+    """Returns arrays, one for each document or one for all."""
     from bpetite import Tokenizer
 
     ours = Tokenizer.load(vocabulary.folder / "bpetite.json")
@@ -73,7 +73,7 @@ def bpetite_encoder(vocabulary: Vocabulary) -> Encoder:
 
 
 def gigatoken_encoder(vocabulary: Vocabulary) -> Encoder:
-    """Arrays out; a batch of documents, or of what a separator ends, is an array of another package."""
+    """Returns arrays; a batch is one array of another package."""
     import gigatoken
 
     pattern = {"gpt2": "gpt2", "llama3": "gpt4", "o200k": "o200k"}[vocabulary.pattern_name]
@@ -98,7 +98,7 @@ _JOINED: list[bytes] = []
 
 
 def _joined(texts: Sequence[str]) -> bytes:
-    """Return the texts as a file has them: made before the clock starts."""
+    """Return the texts as the content of a file, made before the clock starts."""
     if not _JOINED:
         _JOINED.append(SEPARATOR.join(texts).encode())
     return _JOINED[0]
@@ -131,7 +131,7 @@ def tiktoken_encoder(vocabulary: Vocabulary) -> Encoder:
 
 
 def tokenizers_encoder(vocabulary: Vocabulary) -> Encoder:
-    """Objects out, one by one or several at once."""
+    """Returns objects, one by one or several at once."""
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if vocabulary.threads > 1 else "false"
     import tokenizers
 
@@ -146,7 +146,7 @@ def tokenizers_encoder(vocabulary: Vocabulary) -> Encoder:
 
 
 def tokenizers_prerelease_encoder(vocabulary: Vocabulary) -> Encoder:
-    """The version to come, which has an interface of its own."""
+    """The next version, which has an interface of its own."""
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if vocabulary.threads > 1 else "false"
     sys.path.insert(0, str(PRERELEASE))
     tokenizers = importlib.import_module("tokenizers")
@@ -161,7 +161,7 @@ def tokenizers_prerelease_encoder(vocabulary: Vocabulary) -> Encoder:
 
 
 def splintr_encoder(vocabulary: Vocabulary) -> Encoder:
-    """Lists out; its batches take all threads."""
+    """Returns lists; batches use all threads."""
     import splintr
 
     from bpetite.patterns import PATTERNS
@@ -178,7 +178,7 @@ def splintr_encoder(vocabulary: Vocabulary) -> Encoder:
 
 
 def tokie_encoder(vocabulary: Vocabulary) -> Encoder:
-    """Objects out, one by one or several at once."""
+    """Returns objects, one by one or several at once."""
     import tokie
 
     theirs = tokie.Tokenizer.from_json(str(vocabulary.folder / "tokenizer.json"))
@@ -211,9 +211,9 @@ WAYS: dict[str, tuple[str, ...]] = {
     "tiktoken": ("each", "batch"),
     "tokenizers 1.0 rc": ("each", "batch"),
 }
-"""The public interfaces of each that take documents."""
+"""The public interfaces of each package that encode documents."""
 
-# What is measured.
+# The measures.
 
 SHORT_LENGTHS = (20, 80, 1000)
 SHORT_CALLS = 2000
@@ -221,7 +221,7 @@ CALLS_EACH = 15
 
 
 def passes(encoder: Encoder, task: dict[str, Any]) -> list[float]:
-    """Seconds of the first pass, and of the best of later ones; nothing where there is no such interface."""
+    """Seconds of the first pass, and of the best later one; nothing if there is no such interface."""
     texts = read_documents(task)
     encode = encoder.ways.get(task["interface"])
     if encode is None:
@@ -249,7 +249,7 @@ def first_call(encoder: Encoder, task: dict[str, Any]) -> list[float]:
 
 
 def short_texts(encoder: Encoder, task: dict[str, Any]) -> list[float | None]:
-    """Seconds for one short text, warm: lists of each length, then arrays."""
+    """Seconds for a short text after many: lists for each length, then arrays."""
     text = SEPARATOR.join(read_documents(task))
     ways = (encoder.to_list, encoder.to_array)
     return [encode and _least(encode, text[:length]) for encode in ways for length in SHORT_LENGTHS]
@@ -266,7 +266,7 @@ def _least(encode: Callable[[str], object], text: str) -> float:
 
 
 def decoding(encoder: Encoder, task: dict[str, Any]) -> list[float]:
-    """Seconds for the ids of a text to its bytes, the best of several; nothing where there is no such way."""
+    """Seconds to decode the ids of a text to bytes, the best of several; nothing if there is no such call."""
     if encoder.to_array is None or encoder.decode is None:
         return []
     ids = encoder.to_array(SEPARATOR.join(read_documents(task)))
@@ -279,7 +279,7 @@ def decoding(encoder: Encoder, task: dict[str, Any]) -> list[float]:
 
 
 def answer(encoder: Encoder, task: dict[str, Any]) -> list[str]:
-    """Return a hash of the ids, by every interface."""
+    """Return a hash of the ids from every interface."""
     texts = read_documents(task)
     hashed = hashlib.sha256()
     for text in texts:
@@ -288,7 +288,7 @@ def answer(encoder: Encoder, task: dict[str, Any]) -> list[str]:
 
 
 def peak(encoder: Encoder, task: dict[str, Any]) -> list[int]:
-    """Bytes by which the process grows at most in one pass (on Linux only)."""
+    """The largest growth of the process in one pass, in bytes (on Linux only)."""
     texts = read_documents(task)
     before = _kilobytes("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")
@@ -314,13 +314,13 @@ MEASURES: dict[str, Callable[[Encoder, dict[str, Any]], Sequence[object]]] = {
 
 
 def read_documents(task: dict[str, Any]) -> list[str]:
-    """Return the first documents of the corpus, up to about so many characters."""
+    """Return the first documents of the corpus, at most so many characters."""
     with open(task["corpus"], encoding="utf-8") as file:
         return file.read(task["characters"]).split(SEPARATOR)
 
 
 IMPORTED = {"bpetite": ("numpy",), "gigatoken": ("numpy", "awkward"), "tiktoken": ("numpy",)}
-"""What an encoder would import at its first call: whoever takes arrays has that already."""
+"""The import that an encoder would do at its first call; users of arrays have done it already."""
 
 
 def main() -> None:

@@ -1,12 +1,12 @@
-"""A size in; out comes a corpus of that size in every format, what each step over it costs, as a table.
+"""A size → a corpus of that size in every format, and a table of what each step over it costs.
 
     python -m bench.large 10GB FOLDER
 
-FOLDER has .txt files; the corpus is made beside them, and removed in the end.
+FOLDER holds .txt files; the corpus is written there too, and removed at the end.
 
-The texts are repeated with new words in between, so that distinct pretokens go on growing as they do in real
-text. Each step is a command in a process of its own: counting each format, counting all of them under a
-memory limit, adding up, training, encoding, verifying, and counting small files.
+The texts are repeated with new words in between, so that the number of distinct pretokens keeps growing as in
+real text. Each step is a command in a process of its own: counting each format, counting all of them with a
+memory limit, adding up counts, training, encoding, verifying, and counting small files.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from bpetite._internal.integers import number_with_unit
 FORMATS = ("txt", "jsonl", "jsonl.gz", "jsonl.zst", "parquet")
 SEPARATOR = "<|endoftext|>"
 DOCUMENT = 4000
-"""How many characters a document has."""
+"""The number of characters of a document."""
 
 WRITTEN = 2000
-"""How many documents are a member, a frame, or a row group."""
+"""The number of documents of a member, a frame, or a row group."""
 
 SMALL_FILES = 20_000
-"""How many small files there are for each GB; each has a document."""
+"""The number of small files for each GB; each is one document."""
 
 
 def documents(texts: list[str], size: int, seed: int) -> Iterator[str]:
-    """Yield documents of so many bytes in all: the texts, with a new word every few hundred bytes."""
+    """Yield documents of this total size: the texts, with a new word every few hundred bytes."""
     draw = random.Random(seed)
     written = 0
     places = cycle((text, start) for text in texts for start in range(0, len(text), DOCUMENT))
@@ -57,8 +57,8 @@ _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def write(path: Path, made: Iterator[str]) -> None:
-    """Write documents in the format that a name tells, divided as tools divide that write in parallel."""
-    import pyarrow  # Not by the process that starts the others: its own peak would be theirs.
+    """Write documents in the format of this name, divided as by tools that write in parallel."""
+    import pyarrow  # In a process of its own: a process that is started later would have this one's peak.
     import pyarrow.parquet
 
     with path.open("wb") as file:
@@ -80,7 +80,7 @@ def write(path: Path, made: Iterator[str]) -> None:
 
 
 def cost(*arguments: object) -> tuple[float, float, float, dict[str, int]]:
-    """Run a command; return seconds on the wall and of the processor, peak MB, and what it printed."""
+    """Run a command; return seconds on the wall and of the processor, the peak in MB, and its output."""
     command = [sys.executable, "-m", "bpetite", *map(str, arguments)]
     started = time.perf_counter()
     with tempfile.TemporaryFile() as printed:
@@ -96,7 +96,7 @@ def cost(*arguments: object) -> tuple[float, float, float, dict[str, int]]:
 
 
 def make(size: int, folder: Path, made: Path) -> None:
-    """Make the corpus, and the small files."""
+    """Write the corpus, and the small files."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))]
     (made / "data").mkdir()
     for seed, form in enumerate(FORMATS):
@@ -108,12 +108,12 @@ def make(size: int, folder: Path, made: Path) -> None:
 
 
 def small_files(size: int) -> int:
-    """Return about how many small files there are."""
+    """Return the approximate number of small files."""
     return max(1, SMALL_FILES * size // 10**9)
 
 
 def rows(size: int, made: Path) -> Iterator[list[str]]:
-    """Take every step over the corpus, and yield a row for each."""
+    """Do every step over the corpus, and yield a row for each."""
     data, model, counts = made / "data", made / "tok.json", []
     reading = ("--separator", SEPARATOR, "--quiet")
     for form in FORMATS:

@@ -1,9 +1,9 @@
-"""A size in; out comes what one document of that size costs in every format, as a table.
+"""A size → a table of what one document of that size costs in every format.
 
     python -m bench.large_documents 500MB FOLDER
 
-FOLDER has .txt files, of which the document is made; it is made beside them, and removed in the end. Each row
-is a command in a process of its own, which counts or encodes that one document, after one of a few bytes.
+FOLDER holds .txt files, of which the document is made; it is written there too, and removed at the end. Each
+row is a command in a process of its own, which counts or encodes that document and, before it, a short one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAMES = ("text.txt", "line.jsonl", *(f"row-{codec}.parquet" for codec in CODECS)
 
 
 def blocks(size: int, folder: Path) -> Iterator[str]:
-    """Yield a document of about so many bytes."""
+    """Yield the pieces of a document of about this size."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))]
     places = cycle((text, start) for text in texts for start in range(0, len(text), BLOCK))
     made = 0
@@ -39,7 +39,7 @@ def blocks(size: int, folder: Path) -> Iterator[str]:
 
 def make(size: int, folder: Path, made: Path) -> None:
     """Write the document in every format."""
-    import pyarrow  # Not by the process that starts the others: its own peak would be theirs.
+    import pyarrow  # In a process of its own: a process that is started later would have this one's peak.
     import pyarrow.parquet
 
     with (made / NAMES[0]).open("w", encoding="utf-8") as text, (made / NAMES[1]).open("w") as line:
@@ -56,7 +56,7 @@ def make(size: int, folder: Path, made: Path) -> None:
 
 
 def rows(made: Path) -> Iterator[list[str]]:
-    """Count and encode each file, and yield a row of what that cost."""
+    """Count and encode each file, and yield a row of the cost."""
     model = made / "tok.json"
     small = made / "small.jsonl"
     small.write_text('{"text": "the cat sat on the mat"}\n')

@@ -1,11 +1,11 @@
-"""A number of files in; out comes what each small file costs to count and to encode, as a table.
+"""A number of files → a table of what each small file costs to count and to encode.
 
     python -m bench.large_folders 20000 FOLDER
 
-FOLDER has .txt files, of which small ones are made: as many as were asked for, and ten times as many with the
-same texts, so that only the number of files grows. All are removed in the end. What a file costs is the
-difference between the commands over both, divided by that in files: what a command takes at all does
-not count. The peaks of both stand beside each other.
+FOLDER holds .txt files, of which small ones are made: the given number, and ten times as many with the same
+texts, so that only the number of files grows. All are removed at the end. The cost of a file is the
+difference between the two commands divided by the difference in files, so the cost of starting does not
+count. The table shows the peaks of both.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bench.section import machine, table
 
 FORMS = ("txt", "jsonl")
 SIZE = 200
-"""How many characters a file has; its bytes cost something, too."""
+"""The number of characters of a file; its bytes cost something, too."""
 
 TIMES = 10
 """How many times as many files the second command reads."""
 
 
 def make(number: int, folder: Path, made: Path) -> None:
-    """Write the files, a thousand to a folder; the first of them are apart from the others."""
+    """Write the files, a thousand to a folder; the first ones are kept apart from the others."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.txt"))]
     for form in FORMS:
         made_of = [document[:SIZE] for document in islice(documents(texts, sys.maxsize, 0), number)]
@@ -44,7 +44,7 @@ def make(number: int, folder: Path, made: Path) -> None:
 
 
 def rows(number: int, made: Path) -> Iterator[list[str]]:
-    """Count and encode both numbers of files, and yield what a file costs."""
+    """Count and encode both numbers of files, and yield the cost of a file."""
     model = made / "tok.json"
     first = made / "txt" / "first" / "00000"
     cost("train", "--input", first, "--vocab-size", 1000, "--output", model, "--quiet")

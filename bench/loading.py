@@ -1,10 +1,11 @@
-"""GPT-2's two files and text files in, a comparison with tiktoken and the time of loading out.
+"""GPT-2's two files and text files → a comparison with tiktoken, and the time of loading.
 
     python -m bench.loading vocab.json merges.txt corpus.txt ...
 
-Also times a tiktoken file of 200,000 tokens, made here, whose merges are to be recovered.
+Also times a tiktoken file of 200,000 tokens, made here, whose merges must be recovered.
 
-Every document (texts between `<|endoftext|>`) must get the ids that tiktoken gives with the same vocabulary.
+Every document (text between two `<|endoftext|>`) must get the ids that tiktoken gives with the same
+vocabulary.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LARGE = 200_000
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare, print what was found, and return the exit code."""
+    """Compare, print the result, and return the exit code."""
     if len(arguments) < 2:
         print(__doc__, file=sys.stderr)
         return 2
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def timed(load: Callable[[], Tokenizer]) -> Tokenizer:
-    """Load a few times, print the median of the processor times, and return the tokenizer."""
+    """Load a few times, print the median processor time, and return the tokenizer."""
     times = []
     for _ in range(RUNS):
         started = time.process_time()
@@ -60,7 +61,7 @@ def timed(load: Callable[[], Tokenizer]) -> Tokenizer:
 
 
 def large_ranks() -> bytes:
-    """Return a tiktoken file: all strings of one and two bytes, and as many of three as there is room for."""
+    """Return a tiktoken file: all strings of one and two bytes, and as many of three as fit."""
     strings = chain.from_iterable(product(range(256), repeat=length) for length in (1, 2, 3))
     tokens = map(bytes, islice(strings, LARGE))
     return b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(tokens))

@@ -1,9 +1,9 @@
-"""Nothing in, a line for each trainer out: what it learns where a pair occurs more than 2^31 times.
+"""What each trainer learns if a pair occurs more than 2^31 times: a line for each.
 
     python -m bench.overflow
 
-The corpus, 4.3 GB, is the same megabyte again and again; `ab` alone would be the best merge, with
-2,150,000,000 occurrences. It takes two minutes of processor time, and 4.3 GB of disk while gigatoken reads.
+The corpus of 4.3 GB is the same megabyte again and again; the best merge is `ab`, with 2,150,000,000
+occurrences. This takes two minutes of processor time, and 4.3 GB of disk while gigatoken reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MERGES = 3
 
 
 def bpetite() -> list[str]:
-    """Ours, from an iterator."""
+    """Trains from an iterator."""
     from bpetite import Tokenizer
 
     tokenizer = Tokenizer.train_from_iterator(_documents(), 256 + MERGES, special_tokens=[])
@@ -27,7 +27,7 @@ def bpetite() -> list[str]:
 
 
 def rustbpe() -> list[str]:
-    """It trains from an iterator, too."""
+    """Trains from an iterator, too."""
     import rustbpe
 
     tokenizer = rustbpe.Tokenizer()
@@ -36,7 +36,7 @@ def rustbpe() -> list[str]:
 
 
 def tokenizers() -> list[str]:
-    """It counts words first and pairs in them afterwards."""
+    """Counts words first, and pairs in them afterwards."""
     import tokenizers
 
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -47,7 +47,7 @@ def tokenizers() -> list[str]:
 
 
 def gigatoken() -> list[str]:
-    """It trains from a file only."""
+    """Trains from a file only."""
     import gigatoken
 
     with tempfile.NamedTemporaryFile("w") as file:
@@ -58,7 +58,7 @@ def gigatoken() -> list[str]:
 
 
 def sentencepiece() -> list[str]:
-    """It takes words with their counts."""
+    """Takes words with their counts."""
     import sentencepiece
 
     with tempfile.TemporaryDirectory() as folder:

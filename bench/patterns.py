@@ -1,15 +1,16 @@
-"""Corpora in; how fast every named pattern is, as a section of `docs/benchmarks.md`, out.
+"""Corpora → the section on the speed of every named pattern in `docs/benchmarks.md`.
 
-Counts the beginning of each corpus by each pattern, and encodes it with a vocabulary trained on it by that
-pattern, later passes only. Everything is on one thread, in processor time; the patterns take turns, so that
-what else the machine does meets all of them. Each rate is the best one, beside that of GPT-2's pattern.
+Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with that
+pattern, without the first pass. Everything runs on one thread and is measured in processor time; the patterns
+alternate, so that other work on the machine affects all of them. Each rate is the best one, beside that of
+GPT-2's pattern.
 
-With `--hostile`, print instead how many times as long eight megabytes of one kind of character take as one
-megabyte, to count and to encode, for each pattern.
+With `--hostile`, print instead, for each pattern, how many times as long eight megabytes of one kind of
+character take as one megabyte, to count and to encode.
 
     python -m bench.patterns [--corpora FOLDER] [--megabytes N] [--rounds N] [--hostile]
 
-CORPORA holds .txt and .txt.xz files; without it, the standard library's source is the corpus.
+CORPORA holds .txt and .txt.xz files; by default, the source of the standard library is the corpus.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from bpetite.vocabulary import Vocabulary
 
 VOCAB_SIZE = 32_000
 NAMES = [name for name in PATTERNS if name != "none"]
-"""All but the one that cuts nothing."""
+"""All patterns but the one that does not cut."""
 GIGATOKEN = {
     "gpt2": "gpt2",
     "cl100k": "gpt4",
@@ -47,14 +48,14 @@ GIGATOKEN = {
     "deepseek-v3": "deepseek_v3",
     "kimi-k2": "kimi",
 }
-"""What gigatoken calls the patterns that it knows, too."""
+"""gigatoken's names of the patterns that it supports, too."""
 
 
 BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Processor seconds of one call."""
+    """The processor seconds of one call."""
     start = time.process_time()
     result = call()
     taken = time.process_time() - start
@@ -64,7 +65,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 @contextmanager
 def pinned(threads: int) -> Iterator[None]:
-    """Keep one thread on one processor, where the system can."""
+    """Keep one thread on one processor, if the system can."""
     if threads > 1 or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -77,13 +78,13 @@ def pinned(threads: int) -> Iterator[None]:
 
 
 def rank_file(vocabulary: Vocabulary) -> bytes:
-    """tiktoken's file of ranks."""
+    """The file of ranks for tiktoken."""
     lines = (b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in vocabulary.tokens.items())
     return b"".join(lines)
 
 
 def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
-    """Documents of each corpus, up to about so many characters of it."""
+    """The documents of each corpus, at most so many characters of it."""
     if folder is None:
         folder = Path(sysconfig.get_path("stdlib"))
         source = "".join(path.read_text("utf-8", "ignore") for path in sorted(folder.glob("*.py")))
@@ -97,7 +98,7 @@ def read_corpora(folder: Path | None, megabytes: int) -> dict[str, list[str]]:
 
 
 def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
-    """What is timed of a pattern: counting, and encoding again what was encoded once."""
+    """What is timed for a pattern: counting, and encoding texts that were encoded once before."""
     tokenizer = Tokenizer.train_from_iterator(texts, VOCAB_SIZE, pattern=name)
     encode = partial(tokenizer.encode_batch_to_numpy, texts, num_threads=1)
     encode()
@@ -116,7 +117,7 @@ def ways(name: str, texts: Sequence[str]) -> dict[str, Callable[[], object]]:
 
 
 def rates(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
-    """Megabytes per second of everything that is timed, for each pattern."""
+    """The megabytes per second of everything that is timed, for each pattern."""
     size = sum(len(text.encode()) for text in texts) / 1e6
     timed = {name: ways(name, texts) for name in NAMES}
     best: dict[str, dict[str, float]] = {name: {} for name in NAMES}
@@ -129,7 +130,7 @@ def rates(texts: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
 
 
 def rows(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[list[str]]:
-    """A row for each pattern: for each corpus the rates, and what part of those of others they are."""
+    """A row for each pattern: for each corpus the rates, and their ratio to those of others."""
     made = []
     for name in NAMES:
         cells = [f"`{name}`"]
@@ -153,7 +154,7 @@ HOSTILE = {
     "digits": "7",
     "Han": "漢",
 }
-"""Texts of one kind: pieces without end, or without a place to cut, or as short as can be."""
+"""Texts of one kind: endless pieces, texts without a place to cut, the shortest pieces."""
 TIMES = 8
 
 
@@ -171,7 +172,7 @@ def growth(work: Callable[[str], object], unit: str, rounds: int) -> float:
 
 
 def hostile_rows(rounds: int) -> Iterator[list[str]]:
-    """A row for each pattern: for each kind of text the growth of counting and of encoding."""
+    """A row for each pattern: for each kind of text, the growth of the time of counting and encoding."""
     for name in PATTERNS:
         tokenizer = Tokenizer.train_from_iterator(["ab ab"], 257, pattern=name)
 

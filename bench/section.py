@@ -1,6 +1,6 @@
-"""A section in, `docs/benchmarks.md` with that section replaced out, and its main table in the README.
+"""A section → `docs/benchmarks.md` with that section replaced, and its main table in the README.
 
-Also tells what the numbers were made on. `python -m bench.section` fills the README anew from the page.
+Also describes the machine. `python -m bench.section` copies the tables from the page to the README again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _MORE = (
 
 
 def write_section(title: str, text: str, project: Path = PROJECT) -> None:
-    """Put a section into `docs/benchmarks.md`, and the first tables of that page into the README."""
+    """Write a section into `docs/benchmarks.md`, and the first tables of that page into the README."""
     _put_between(project / "docs" / "benchmarks.md", title, f"## {title}\n\n{text.strip()}")
     write_summary(project)
 
 
 def write_summary(project: Path = PROJECT) -> None:
-    """Put the first tables of `docs/benchmarks.md` into the README, without the figures of less interest."""
+    """Write the first tables of `docs/benchmarks.md` into the README, without less interesting figures."""
     page = (project / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     training, encoding = (_first_table(page, title) for title in ("Training", "Encoding"))
     parts = []
@@ -45,7 +45,7 @@ def write_summary(project: Path = PROJECT) -> None:
 
 
 def _put_between(page: Path, title: str, text: str) -> None:
-    """Put a text between its markers, which keep it apart from what other programs and people write."""
+    """Write a text between its markers, and leave everything outside of them as it is."""
     begin, end = f"<!-- {title}: begin -->\n", f"<!-- {title}: end -->\n"
     content = page.read_text(encoding="utf-8")
     if begin not in content:
@@ -65,25 +65,25 @@ _NUMBERS = re.compile(r"([0-9.]+) / [0-9.]+ / [0-9.]+(?: \(\*\*([0-9.]+x)\*\*\))
 
 
 def _shortened(numbers: re.Match[str]) -> str:
-    """Of a training's seconds, processor time and memory, keep the seconds; of a peer's, the multiple."""
+    """Of a training's seconds, processor time and memory, keep the seconds; of a peer's, the ratio."""
     return numbers[2] or f"{numbers[1]} s"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table whose first column holds names and whose others hold numbers."""
+    """Return a Markdown table; the first column holds names, the others numbers."""
     lines = [head, ["---"] + ["--:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def machine() -> str:
-    """Return what the numbers were made on, in a few words."""
+    """Return a short description of the machine."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
         names = re.findall(r"model name\s*: (.*)", info.read_text(encoding="utf-8"))
         model = names[0] if names else model
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    # More load than cores means that others worked here too: then processor time tells more than the wall.
+    # If the load exceeds the cores, others worked here too: then trust processor time more than the wall.
     load = f", load average {os.getloadavg()[1]:.1f}" if hasattr(os, "getloadavg") else ""
     system = f"{platform.system()} {platform.machine()}"
     return f"{model}, {cores} cores, {system}, Python {platform.python_version()}{load}"

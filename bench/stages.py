@@ -1,9 +1,9 @@
-"""One stage of our training in; what it took out: the process that `bench.train` measures.
+"""One stage of our training → its cost: the process that `bench.train` measures.
 
-    python -m bench.stages counting PATH THREADS          seconds on the wall, of three times the least
-    python -m bench.stages merging VOCAB_SIZE < COUNTS    bytes of memory for each pretoken, beside the counts
+    python -m bench.stages counting PATH THREADS          seconds on the wall, the least of three
+    python -m bench.stages merging VOCAB_SIZE < COUNTS    bytes of memory per pretoken, besides the counts
 
-COUNTS are pickled, and counted by another process: whatever counting freed would be used again.
+COUNTS are pickled, and were counted by another process: merging would reuse memory that counting has freed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def count(path: str, threads: int) -> Counts:
 
 
 def counting(path: str, threads: int) -> float:
-    """Return how long counting takes where the file lies in memory and the process has counted before."""
+    """Return the time of counting when the file is in memory and the process has counted before."""
     seconds = []
     for _ in range(3):
         start = time.perf_counter()
@@ -36,10 +36,9 @@ def counting(path: str, threads: int) -> float:
 
 
 def merging(counts: Counts, vocab_size: int) -> float:
-    """Return by how much the process grows at most while it merges, for each pretoken (Linux, with glibc)."""
-    Tokenizer.train_from_iterator(
-        ["ab ab"], 257, dialect="tiktoken"
-    )  # What is loaded once is no matter of size.
+    """Return the largest growth of the process while it merges, per pretoken (Linux, with glibc)."""
+    # What is loaded once does not depend on the size.
+    Tokenizer.train_from_iterator(["ab ab"], 257, dialect="tiktoken")
     ctypes.CDLL(None).malloc_trim(0)
     before = _status("VmRSS")
     with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
@@ -51,7 +50,7 @@ def merging(counts: Counts, vocab_size: int) -> float:
 
 
 def _status(name: str) -> int:
-    """Return bytes that the system counts for this process."""
+    """Return the memory of this process, as the system reports it."""
     with open("/proc/self/status", encoding="ascii") as status:
         return int(status.read().partition(f"{name}:")[2].split()[0]) << 10
 

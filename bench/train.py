@@ -1,13 +1,13 @@
-"""Corpora in; the training section of `docs/benchmarks.md` out.
+"""Corpora → the section on training in `docs/benchmarks.md`.
 
-First checks that the merges are those of the specification and of the `tokenizers` package, then times us
-and the peers in the same run: each measurement is a process of its own, from its start to its end, and rounds
-are interleaved. All use the GPT-2 pattern if nothing else is said, and the text between two `<|endoftext|>`
-is a document. A corpus may have any size.
+First checks that the merges are those of the specification and of the `tokenizers` package, then times us and
+the peers in the same run: each measurement is a whole process, and rounds alternate. The pattern is GPT-2's
+unless the table names another one, and the text between two `<|endoftext|>` is a document. A corpus may have
+any size.
 
     python -m bench.train [FOLDER]
 
-FOLDER holds .txt and .txt.xz files; without it, the standard library's source is the corpus.
+FOLDER holds .txt and .txt.xz files; by default, the source of the standard library is the corpus.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers", "sentencepiece")
 TAKE_PATTERNS = ("bpetite", "rustbpe", "tokenizers")
 """The contenders that train with any pattern."""
 IMPORTS = ("bpetite", "gigatoken", "ffbpe", "rustbpe", "tokenizers", "tiktoken", "sentencepiece", "numpy")
-"""What is imported beside an interpreter that does nothing; `bpetite` also for its class `Tokenizer`."""
+"""Imports that are timed, beside an interpreter without any; `bpetite` also for its class `Tokenizer`."""
 STARTS = 21
-"""So often each of these starts, in turn."""
+"""How often each of these is started."""
 SLOW = 20.0
-"""A contender that takes longer than so many seconds is measured once only."""
+"""A contender that takes more seconds than this is measured only once."""
 TURNS = 7
-"""So often one thread and two count in turn."""
+"""How often counting is timed on one and on two threads."""
 PATTERN_MEGABYTES = 16
-"""Other patterns are measured on so much of a corpus: their engines take minutes for all of it."""
+"""Other patterns are measured on this much of a corpus: the peers take minutes for all of it."""
 PATIENCE = 900.0
-"""A contender that takes longer than so many seconds is stopped."""
+"""A contender that takes more seconds than this is stopped."""
 
 
-# How it is measured.
+# Measuring.
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds on the wall, seconds of all processors, largest memory in bytes."""
+    """The cost of a process: seconds on the wall, seconds of all processors, peak of memory in bytes."""
 
     wall: float
     cpu: float
@@ -97,12 +97,12 @@ def measure(
 
 
 def compiled() -> dict[str, str]:
-    """Return an environment in which modules are compiled once, as they are where people install them."""
+    """Return an environment in which modules are compiled once, as after an installation."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost | None]:
-    """Measure all in turn, several times over; return each one's medians."""
+    """Measure all in turn, several times; return the medians of each."""
     costs: list[list[Cost]] = [[] for _ in runs]
     given_up: set[int] = set()
     for _ in range(rounds):
@@ -126,7 +126,7 @@ def medians(runs: Sequence[Callable[[], Cost | None]], rounds: int) -> list[Cost
 
 
 def corpora(folder: str | None, scratch: Path) -> Iterator[Path]:
-    """Return the corpora as plain text files; compressed ones are decompressed into `scratch`."""
+    """Return the corpora as plain text files; compressed ones are decompressed to `scratch`."""
     if folder is None:
         yield standard_library(scratch / "stdlib.txt")
         return
@@ -142,7 +142,7 @@ def corpora(folder: str | None, scratch: Path) -> Iterator[Path]:
 
 
 def standard_library(into: Path) -> Path:
-    """Write the running Python's standard library into one file, each module a document."""
+    """Write the standard library of this Python into one file, each module a document."""
     modules = sorted(Path(sysconfig.get_paths()["stdlib"]).rglob("*.py"))
     texts = (path.read_bytes() for path in modules if "site-packages" not in path.parts)
     with into.open("wb") as out:
@@ -156,7 +156,7 @@ def standard_library(into: Path) -> Path:
 
 
 def head_of(path: Path, megabytes: int, scratch: Path) -> Path:
-    """Write the first whole documents of a corpus, up to a size, into a file of their own."""
+    """Write the first complete documents of a corpus, up to a size, into a file."""
     part = scratch / f"{path.stem}-{megabytes}MB.txt"
     if not part.exists():
         with path.open("rb") as file:
@@ -165,11 +165,11 @@ def head_of(path: Path, megabytes: int, scratch: Path) -> Path:
     return part
 
 
-# The checks, in a process of their own: what this one holds in memory, its children seem to hold as well.
+# The checks, in a process of their own: the memory of this process would count as that of its children.
 
 
 def check(path: Path) -> None:
-    """Stop unless the merges on a corpus are those that they must be."""
+    """Stop unless the merges on a corpus are right."""
     command = [sys.executable, "-m", "bench.check_training", str(path), str(VOCAB_SIZE)]
     subprocess.run(command, check=True)
 
@@ -212,7 +212,7 @@ def seconds(cost: Cost | None) -> str:
 
 
 def peers_table(paths: Sequence[Path], rounds: int) -> str:
-    """Return our cost and the peers' on each corpus."""
+    """Return our cost and that of the peers on each corpus."""
     columns = [medians([partial(measure, name, path) for name in CONTENDERS], rounds) for path in paths]
     rows = [
         [name, *(f"{shown(column[at])}{times(column[at], column[0])}" for column in columns)]
@@ -226,7 +226,7 @@ def peers_table(paths: Sequence[Path], rounds: int) -> str:
 
 
 def patterns_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
-    """Return our cost and the peers' with the patterns of Llama 3 and o200k, on a part of each corpus."""
+    """Return the same with the patterns of Llama 3 and o200k, on a part of each corpus."""
     parts = [head_of(path, PATTERN_MEGABYTES, scratch) for path in paths]
     rows = []
     for name in ("llama3", "o200k"):
@@ -243,7 +243,7 @@ def patterns_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
 
 
 def imports_table() -> str:
-    """Return how long it takes to start an interpreter that imports something, and to end it."""
+    """Return the time of starting an interpreter that imports something, and of its end."""
     runs = {name: f"import {name}" for name in IMPORTS}
     runs = {"nothing": "pass", "bpetite.Tokenizer": "from bpetite import Tokenizer", **runs}
     runs = {name: code for name, code in runs.items() if start_of(code) is not None}
@@ -257,19 +257,19 @@ def imports_table() -> str:
 
 
 def start_of(code: str) -> float | None:
-    """Return the seconds of an interpreter that runs some code; `None` where it fails."""
+    """Return the seconds of an interpreter that runs some code; `None` if it fails."""
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], env=compiled(), capture_output=True, check=False)
     return time.perf_counter() - start if done.returncode == 0 else None
 
 
 def size_of(path: Path) -> str:
-    """Return the size of a file, for people."""
+    """Return the size of a file in readable form."""
     return f"{path.stat().st_size / MEGABYTE:.0f} MB"
 
 
 def times(cost: Cost | None, ours: Cost | None) -> str:
-    """Return how many times our time a peer took."""
+    """Return the ratio of a peer's time to ours."""
     if cost is None or ours is None or cost is ours:
         return ""
     return f" (**{cost.wall / ours.wall:.1f}x**)"
@@ -306,7 +306,7 @@ def threads_table(paths: Sequence[Path], rounds: int) -> str:
 
 
 def counting_table(paths: Sequence[Path]) -> str:
-    """Return our seconds of counting alone, and how much a second thread helps."""
+    """Return our seconds of counting alone, and the gain by a second thread."""
     rows = []
     for path in paths:
         turns = [[stage("counting", str(path), str(threads)) for threads in (1, 2)] for _ in range(TURNS)]
@@ -316,7 +316,7 @@ def counting_table(paths: Sequence[Path]) -> str:
 
 
 def merging_table(paths: Sequence[Path]) -> str:
-    """Return how much memory merging adds for each pretoken."""
+    """Return the memory that merging adds for each pretoken."""
     rows = []
     for path in paths:
         counts = count(str(path), threads=2)
@@ -334,7 +334,7 @@ def merging_table(paths: Sequence[Path]) -> str:
 
 
 def stage(*arguments: str, given: bytes | None = None) -> float:
-    """Return what a process says that a stage of our training took."""
+    """Return what a process reports about a stage of our training."""
     command = [sys.executable, "-m", "bench.stages", *arguments]
     return float(subprocess.run(command, check=True, input=given, stdout=subprocess.PIPE).stdout)
 

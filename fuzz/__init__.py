@@ -1,1 +1,1 @@
-"""Differential fuzzers: seeds in, disagreements out. `python -m fuzz --help`, or `make fuzz SECONDS=60`."""
+"""Differential fuzzers: seeds → disagreements. `python -m fuzz --help`, or `make fuzz SECONDS=60`."""

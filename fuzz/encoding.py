@@ -1,4 +1,4 @@
-"""The engine's encoding and decoding against the specification's, tiktoken's and their own other forms."""
+"""Encoding and decoding by the engine against the specification, tiktoken, and other calls of the engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Special = Literal["parse", "text"]
 
 
 def tokenizer(rng: Random) -> Tokenizer:
-    """Return a tokenizer; the same one for many cases, so that what it has cached is put to the test."""
+    """Return a tokenizer; many cases share one, so that its cache is tested, too."""
     return _tokenizer(rng.randrange(2**20) // 2**14 if rng.random() < 0.7 else rng.randrange(2**30))
 
 
@@ -58,7 +58,7 @@ def ids_are_as_specified(rng: Random) -> None:
 
 
 def _specified(vocabulary: Vocabulary, text: str) -> list[int]:
-    """Encode by the specification, which knows nothing of taking whole pretokens first."""
+    """Encode by the specification, which has no option to take whole pretokens first."""
     vocab = dict(vocabulary.tokens) | {
         token_id: text.encode() for text, token_id in vocabulary.special_tokens.items()
     }
@@ -77,7 +77,7 @@ def _specified(vocabulary: Vocabulary, text: str) -> list[int]:
 
 
 def ids_are_tiktokens(rng: Random) -> None:
-    """Ranks that are ids, as tiktoken has them."""
+    """Vocabularies whose ranks are ids, as tiktoken's are."""
     tok, theirs = _pair(rng.randrange(40))
     text = "".join(filter(_known, texts.text(rng, 3000)))
     assert tok.encode(text) == theirs.encode(text, allowed_special="all"), (tok, text)
@@ -86,7 +86,7 @@ def ids_are_tiktokens(rng: Random) -> None:
 
 @cache
 def _known(character: str) -> bool:
-    """Whether old tables and new ones, Python's and the `regex` module's, give a character the same class."""
+    """Whether a character has the same class in old and new tables, Python's and those of `regex`."""
     category = unicodedata.category(character)
     return category != "Cn" and regex.match(rf"\p{{{category}}}", character) is not None
 
@@ -121,7 +121,7 @@ def streams_are_the_whole(rng: Random) -> None:
 
 
 def any_ids_decode_as_their_bytes(rng: Random) -> None:
-    """Ids in any order, most of which are no text: every error handler, whole and one by one."""
+    """Random ids, mostly not text: with every error handler, in one call and one by one."""
     tok = tokenizer(rng)
     known = [*tok.vocabulary.tokens, *tok.special_tokens.values()]
     ids = rng.choices(known, k=rng.randint(0, 60))

@@ -1,4 +1,4 @@
-"""Broken files in; each loader must refuse them by name or load them whole, in bounded time and memory."""
+"""Broken files → a loader must load them completely or refuse them by name, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from bpetite.reading.sources import Input
 from fuzz import texts
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
-"""What loading a file may take: so many bytes for each byte of the file, and so many more."""
+"""The memory that loading may take: for each byte of the file, and a fixed amount."""
 
 SECONDS = 5.0
-"""How long loading one of these small files may take."""
+"""The maximum seconds for loading one of these small files."""
 
 
 @dataclass(frozen=True)
 class Loader:
-    """A format: whole files by name, and how a folder of them is loaded."""
+    """A format: valid files by name, and the loader of a folder of them."""
 
     files: Mapping[str, bytes]
     load: Callable[[Path], object]
@@ -88,7 +88,7 @@ def _trained() -> Tokenizer:
 
 
 def _saved(save: Callable[[Path], object]) -> dict[str, bytes]:
-    """Return the files that saving leaves in a folder, by name."""
+    """Return the files that a save leaves in a folder, by name."""
     with tempfile.TemporaryDirectory() as folder:
         save(Path(folder))
         return {
@@ -160,17 +160,17 @@ def a_broken_huggingface_file_is_refused(rng: Random) -> None:
 
 
 def broken_counts_are_refused(rng: Random) -> None:
-    """Parquet, which another library reads."""
+    """Files of counts (Parquet), which pyarrow reads."""
     _check(rng, _counts_file())
 
 
 def broken_shards_are_refused(rng: Random) -> None:
-    """A folder of token files with its manifest, as `bpetite verify` looks at it."""
+    """A folder of shards with its manifest, as `bpetite verify` reads it."""
     _check(rng, _shards())
 
 
 def lines_are_read_as_json_loads_reads_them(rng: Random) -> None:
-    """Lines of JSON as a corpus, in blocks of any size: the same texts, or a refusal where there is none."""
+    """Lines of JSON as a corpus, in blocks of random size: the right texts, or an error if there is none."""
     content = b"".join(_json_line(rng) for _ in range(rng.randint(1, 5)))
     for _ in range(rng.choice((0, 0, 1, 2))):
         content = _broken_bytes(rng, content)
@@ -199,7 +199,7 @@ def _json_line(rng: Random) -> bytes:
 
 
 def _texts_of_lines(content: bytes) -> list[str] | None:
-    """Return the texts, or None if some line has none."""
+    """Return the texts, or None if a line has none."""
     found = []
     for line in filter(bytes.strip, content.split(b"\n")):
         try:
@@ -300,7 +300,7 @@ def _broken_json(rng: Random, content: bytes) -> bytes:
 
 
 def _place(rng: Random, node: Any) -> tuple[Any, Any]:
-    """Return a random (holder, key) of a document, the shallow ones as often as the deep."""
+    """Return a random (holder, key) of a document, deep ones as often as shallow ones."""
     while True:
         key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
         inner = node[key]
@@ -310,7 +310,7 @@ def _place(rng: Random, node: Any) -> tuple[Any, Any]:
 
 
 def _reset_peak() -> int:
-    """Start to measure the peak of memory afresh and return what is in use (0 where Linux does not tell)."""
+    """Start measuring the peak of memory and return the present use (0 if not on Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -319,7 +319,7 @@ def _reset_peak() -> int:
 
 
 def _peak() -> int:
-    """Return the peak of memory in bytes (0 where Linux does not tell)."""
+    """Return the peak of memory in bytes (0 if not on Linux)."""
     try:
         status = Path("/proc/self/status").read_text("ascii")
     except OSError:

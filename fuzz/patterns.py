@@ -1,4 +1,4 @@
-"""A random generator and a syntax in, patterns out that use most of what the syntax has."""
+"""A random generator and a syntax → patterns that use most of the syntax."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 Syntax = Literal["bpetite", "rust", "oniguruma"]
 
 CHARACTERS = "abkKsSiIſﬅﬁftßK09_ \t\n\r'.,-~^]&[éÉΣσςǅДд漢あ\u0301\u0085\u2028²½٣Ⅷⓐıİ"
-"""What patterns look at: letters that ignored case joins, marks, digits, white space, signs of the syntax."""
+"""Characters that patterns distinguish: case pairs, marks, digits, white space, signs of the syntax."""
 
 _ESCAPES = r"""
 \n \r \t \x41 \u00e9 \. \- \] \^ \[ \\ \d \D \s \S \w \W \p{L} \p{Lu} \P{Ll} \p{^Lt} \p{Han} \p{Greek}
@@ -45,7 +45,7 @@ class Grammar:
         self._escapes = (_ESCAPES + _OWN_ESCAPES[syntax]).split()
 
     def choice(self, depth: int = 2) -> str:
-        """Return a pattern whose groups are nested up to so deep."""
+        """Return a pattern whose groups are nested at most this deep."""
         return "|".join(self._sequence(depth) for _ in range(self._rng.choice((1, 1, 1, 2, 3))))
 
     def _sequence(self, depth: int) -> str:
@@ -105,7 +105,7 @@ class Grammar:
 
 
 def variation(rng: Random, pattern: str) -> str:
-    """Return a pattern with one character dropped, doubled or replaced: what somebody mistypes, or adapts."""
+    """Return a pattern with one character dropped, doubled or replaced, as by a typing error."""
     place = rng.randrange(len(pattern))
     character = pattern[place]
     other = rng.choice(rng.choice((pattern, _CHANGES)))
@@ -113,5 +113,5 @@ def variation(rng: Random, pattern: str) -> str:
 
 
 def text(rng: Random) -> str:
-    """Return a short text of what patterns look at."""
+    """Return a short text of characters that patterns distinguish."""
     return "".join(rng.choices(CHARACTERS, k=rng.randint(0, 12)))

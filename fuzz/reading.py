@@ -1,4 +1,4 @@
-"""Patterns as other libraries read them, against these libraries: any pattern, any text."""
+"""Patterns of other libraries: any pattern must cut any text as these libraries do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUBLISHED = [
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
 ]
-"""Patterns of GPT-2, GPT-4, nanochat and Qwen 3.5 as they are published."""
+"""The published patterns of GPT-2, GPT-4, nanochat and Qwen 3.5."""
 
 _MATCHES_ONLY = Dialect.named("bpetite").replace(unmatched_text="skipped")
 
@@ -39,7 +39,7 @@ def patterns_mean_what_tiktoken_reads(rng: Random) -> None:
 
 
 def patterns_mean_what_tokenizers_reads(rng: Random) -> None:
-    """A pattern of Oniguruma: a `Split` that isolates what it matches cuts text into the same pieces."""
+    """A pattern of Oniguruma: a `Split` that isolates its matches gives the same pieces."""
     texts = [*(patterns.text(rng) for _ in range(6)), *EDGES]
     pattern = _pattern(rng, "oniguruma")
     cut, own = tokenizers_pieces(pattern, texts), _read(pattern, "oniguruma")
@@ -63,9 +63,9 @@ def _read(pattern: str, syntax: patterns.Syntax) -> str | None:
 
 
 def tiktoken_matches(pattern: str, texts: list[str]) -> list[list[bytes]] | None:
-    """Return what tiktoken's engine matches in each text, or None if it refuses the pattern or gives up.
+    """Return the matches of tiktoken's engine in each text, or None if it refuses the pattern or gives up.
 
-    Its tokens are all parts of the texts, so that every match is one token.
+    The vocabulary has all parts of the texts as tokens, so that every match is one token.
     """
     parts = {
         text[start:end].encode()
@@ -82,16 +82,16 @@ def tiktoken_matches(pattern: str, texts: list[str]) -> list[list[bytes]] | None
         return [[tokens[rank] for rank in encode(text)] for text in texts]
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a panic of Rust is no Exception
+    except BaseException:  # A panic of Rust is not an Exception.
         return None
 
 
 def tokenizers_pieces(pattern: str, texts: list[str]) -> list[list[bytes]] | None:
-    """Return the pieces into which tokenizers cuts texts, or None if it refuses the pattern or gives up."""
+    """Return the pieces of each text by tokenizers, or None if it refuses the pattern or gives up."""
     try:
         split = pre_tokenizers.Split(Regex(pattern), "isolated")
         return [[piece.encode() for piece, _ in split.pre_tokenize_str(text)] for text in texts]
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a panic of Rust is no Exception
+    except BaseException:  # A panic of Rust is not an Exception.
         return None

@@ -1,6 +1,6 @@
-"""Seconds or a number of cases in, a line for each target out; exit code 1 when one of them found something.
+"""Seconds or a number of cases → a line for each target; exit code 1 if one of them found something.
 
-Every case has a number from which everything in it follows, so that a finding can be made again:
+Every case has a number that determines everything in it, so that a finding can be repeated:
 `python -m fuzz --only encoding.ids_are_as_specified --seed 1 --case 4711`.
 """
 
@@ -45,13 +45,13 @@ TARGETS: dict[str, Target] = {
 }
 
 STALLED_AFTER = 300.0
-"""A case that takes so many seconds hangs (a crowded machine takes long to start a process)."""
+"""A case that takes more seconds than this hangs (on a busy machine, starting a process takes long)."""
 
 MOST_SHOWN = 2_000
-"""How many characters of a finding are shown; its number brings back the rest."""
+"""How many characters of a finding are printed; its number repeats it completely."""
 
 MOST_FINDINGS = 20
-"""A target that found so many things stops."""
+"""A target stops after this many findings."""
 
 
 def main() -> int:
@@ -69,7 +69,7 @@ def main() -> int:
 
 
 def run_case(name: str, seed: int, case: int) -> None:
-    """Run one case of a target; a made-up pattern may be too hard to match, which is told and no finding."""
+    """Run one case of a target; a random pattern that is too hard to match is reported, but is no finding."""
     try:
         TARGETS[name](Random(f"{name} {seed} {case}"))
     except ValueError as refused:
@@ -102,7 +102,7 @@ def _fuzz(name: str, seed: int, seconds: float, executions: int | None) -> int:
 
 
 def _finished(child: multiprocessing.process.BaseProcess, at: Synchronized[int]) -> bool:
-    """Wait for the child; end one that hangs. Return whether it came to its end by itself."""
+    """Wait for the child, and end one that hangs. Return whether it ended by itself."""
     last, moved = at.value, time.monotonic()
     while child.is_alive():
         child.join(1.0)
@@ -131,7 +131,7 @@ def _work(
         at.value = case
         try:
             run_case(name, seed, case)
-        except BaseException:  # a panic is no Exception; whatever comes out of a case is a finding
+        except BaseException:  # A panic is not an Exception, and any exception of a case is a finding.
             found.value += 1
             print(f"{name}: case {case} of seed {seed}", file=sys.stderr)
             print("".join(traceback.format_exc(limit=-3))[:MOST_SHOWN], file=sys.stderr)

@@ -13,7 +13,7 @@ from fuzz import texts, vocabularies
 
 
 def supported_pattern(rng: Random) -> str:
-    """Return a pattern that the engine takes; it may refuse one, but only with a `ValueError`."""
+    """Return a pattern that the engine accepts; it may refuse one, but only with a `ValueError`."""
     while True:
         pattern = texts.pattern(rng)
         try:
@@ -24,10 +24,10 @@ def supported_pattern(rng: Random) -> str:
 
 
 def _misread(pattern: str) -> dict[int, None]:
-    """Return characters to leave out of texts for a made-up pattern.
+    """Return characters that texts for a random pattern must not contain.
 
-    The `regex` module takes U+0345, whose large form is a letter, for a letter where some part of the pattern
-    ignores case (`test_engine_pretokenize.py`).
+    The `regex` module treats U+0345, whose uppercase is a letter, as a letter if part of the pattern ignores
+    case (`test_engine_pretokenize.py`).
     """
     ignores_case = re.search(r"\(\?[a-z]*i", pattern)
     return {0x345: None} if ignores_case and pattern not in PATTERNS.values() else {}
@@ -42,7 +42,7 @@ def pieces_are_those_of_the_regex_module(rng: Random) -> None:
 
 
 def counts_are_those_of_the_pieces(rng: Random) -> None:
-    """Documents, counted in two parts, by any number of threads, and one by one."""
+    """Documents, counted in two parts, with any number of threads, and one by one."""
     rules, specials = vocabularies.dialect(rng), vocabularies.specials(rng)
     pattern = supported_pattern(rng)
     documents = [texts.text(rng).translate(_misread(pattern)) for _ in range(rng.randint(0, 5))]

@@ -1,7 +1,7 @@
-"""A time in, a table out: hours of mixed work must not make the process grow.
+"""A time → a table: the memory of a process must not grow over hours of mixed work.
 
-Threads share one tokenizer; others train, load, pickle and stream. Each round is checked. The memory
-in use is measured between rounds, and the run fails when the last tenth of the time stands above the second
+Some threads share one tokenizer; others train, load, pickle and stream. Each round is checked. The memory in
+use is measured between rounds; the run fails if it is larger in the last tenth of the time than in the second
 by more than `GROWTH`.
 """
 
@@ -21,11 +21,11 @@ from bpetite import Counts, Tokenizer
 from fuzz import texts, vocabularies
 
 GROWTH = 160 * 2**20
-"""What the shared tokenizer's cache (up to 128 MiB) and the allocator may take on after the beginning."""
+"""What the cache of the shared tokenizer (up to 128 MiB) and the allocator may add after the beginning."""
 
 
 def main() -> int:
-    """Work until the time is over and return the exit code."""
+    """Work until the time is over; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.soak", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _work(rng: Random, shared: Tokenizer, folder: Path) -> None:
-    """Do one piece of work of a random kind, and check it."""
+    """Do one piece of work of a random kind, and check its result."""
     text = "".join(texts.text(rng, 2000) for _ in range(20))
     ids = shared.encode(text)
     assert shared.decode(ids) == text
@@ -79,7 +79,7 @@ def _resident() -> int:
 
 
 def _mean(measured: list[tuple[float, int]], start: float, end: float) -> float:
-    """Return the mean of what was measured between two parts of the time."""
+    """Return the mean of the measurements between two parts of the time."""
     whole = measured[-1][0]
     within = [memory for when, memory in measured if start * whole <= when <= end * whole]
     return sum(within) / max(1, len(within))

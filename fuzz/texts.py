@@ -1,4 +1,4 @@
-"""A random generator in, texts, patterns and corpora out: the shapes on which tokenizers break."""
+"""A random generator → texts, patterns and corpora, of the kinds that break tokenizers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _RANGES = ((0, 0x80), (0x80, 0x800), (0x800, 0xD800), (0xE000, 0x10000), (0x1000
 
 
 def text(rng: Random, longest: int = 400) -> str:
-    """Return a text of up to about `longest` characters."""
+    """Return a text of at most about `longest` characters."""
     length = int(longest ** rng.random())
     return rng.choice(_STYLES)(rng, length)[: 2 * longest]
 
 
 def _fragments(rng: Random, length: int) -> str:
-    """Few kinds of fragments in some texts, so that runs come up; all of them in others."""
+    """Return few kinds of fragments for some texts, so that there are runs; for others, all kinds."""
     kinds = rng.sample(FRAGMENTS, rng.choice((1, 2, 3, 6, len(FRAGMENTS))))
     return "".join(rng.choices(kinds, k=length))
 
@@ -53,14 +53,14 @@ def _letters(rng: Random, length: int) -> str:
 
 
 def _around_a_block(rng: Random, length: int) -> str:
-    """Put something where a block of 64 bytes ends."""
+    """Insert something at the end of a block of 64 bytes."""
     unit = rng.choice(FRAGMENTS)
     filler = unit * (64 * rng.randint(1, 4) // max(1, len(unit.encode())) + 1)
     return filler[: len(filler) - rng.randint(0, 3)] + _fragments(rng, min(length, 20))
 
 
 def _source(rng: Random, length: int) -> str:
-    """Take real text, with a few characters of it changed."""
+    """Return real text with a few characters changed."""
     whole: str = rng.choice(_SOURCE)
     start = rng.randrange(max(1, len(whole) - length))
     characters = list(whole[start : start + length])
@@ -82,7 +82,7 @@ _STYLES: tuple[Callable[[Random, int], str], ...] = (
 
 
 def pattern(rng: Random) -> str:
-    """Return a pattern: one of the named ones, a variation of one, or one made up on the spot."""
+    """Return a pattern: a named one, a variation of one, or a random one."""
     if rng.random() < 0.6:
         named = rng.choice(list(PATTERNS.values()))
         return named if rng.random() < 0.6 else variation(rng, named)

@@ -1,4 +1,4 @@
-"""The engine's training against the specification's, over all dialects, axes and options."""
+"""The engine's training against the specification's, in all dialects and with all options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz.scanning import supported_pattern
 
 
 def training_is_as_specified(rng: Random) -> None:
-    """Merges, ids and special tokens of one corpus; and every smaller vocabulary is a prefix."""
+    """Merges, ids and special tokens of one corpus; every smaller vocabulary must be a prefix."""
     corpus = "".join(texts.text(rng, 120) for _ in range(rng.randint(0, 4)))
     specials, pattern = vocabularies.specials(rng), supported_pattern(rng)
     rules = vocabularies.dialect(rng)
@@ -66,7 +66,7 @@ def _check_prefix(rng: Random, trained: Tokenizer, corpus: str, vocab_size: int,
 
 
 def merges_of_symbols_are_those_of_a_recount(rng: Random) -> None:
-    """Words made of strings: counts taken afresh after every merge, the smallest pair among equals."""
+    """Words of strings: a recount after every merge, the smallest pair among equal ones."""
     alphabet = rng.choice((["a"], ["a", "b"], ["a", "b", "ab", "ba", "aa", "é"], list("abcdefgh")))
     words = [rng.choices(alphabet, k=rng.randint(0, 25)) for _ in range(rng.randint(0, 8))]
     planned = rng.randint(0, 40)

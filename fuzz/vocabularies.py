@@ -1,4 +1,4 @@
-"""A random generator in, vocabularies and dialects out: trained ones, and ones no training would make."""
+"""A random generator → vocabularies and dialects: trained vocabularies, and ones that no training makes."""
 
 from __future__ import annotations
 

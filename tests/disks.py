@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: int) -> Iterator[bool]:
-    """Mount a file system of that size at a folder, if this process may; tell whether it could."""
+    """Mount a file system of that size at a folder, if this process is allowed to; return whether it was."""
     folder.mkdir()
     mounted = mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
     try:
@@ -22,7 +22,7 @@ def small_disk(folder: Path, size: int) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[Path]:
-    """Yield a folder that takes no files: by its mode, by a mount (a mode does not stop root), or /proc."""
+    """Yield a folder that accepts no files: by its mode, by a mount (a mode does not stop root), or /proc."""
     folder.mkdir(mode=0o555)
     bound = os.geteuid() == 0 and mount("--bind", folder, folder)
     try:
@@ -34,7 +34,7 @@ def read_only(folder: Path) -> Iterator[Path]:
 
 
 def mount(*arguments: object) -> bool:
-    """Call `mount`; tell whether it worked."""
+    """Call `mount`; return whether it worked."""
     if shutil.which("mount") is None:
         return False
     return subprocess.run(["mount", *map(str, arguments)], capture_output=True, check=False).returncode == 0

@@ -32,7 +32,7 @@ def encoder_of(
     pattern: str = PRETOKENIZER_PATTERN,
     whole_pretoken_first: bool = False,
 ) -> Encoder:
-    """The engine's encoder of a vocabulary as the specification has it."""
+    """The engine's encoder for a vocabulary of the specification."""
     specials = set(special_tokens.values())
     tokens = {token_id: token for token_id, token in vocab.items() if token_id not in specials}
     rows = [

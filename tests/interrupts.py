@@ -25,6 +25,6 @@ except KeyboardInterrupt:
 
 
 def seconds_after_interrupt(ready: str, work: str) -> float:
-    """Run lines of Python and a long call in a process of their own; Ctrl-C comes soon after it began."""
+    """Run a long call in a process of its own, and send Ctrl-C soon after it began."""
     command = [sys.executable, "-c", _SCRIPT.format(ready=ready, work=work)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)

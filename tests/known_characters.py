@@ -15,6 +15,6 @@ def known_text(max_size: int = 60) -> st.SearchStrategy[str]:
 
 
 def is_known(character: str) -> bool:
-    """Whether old tables and new ones class a character alike: U+0295 is a lowercase letter in old ones."""
+    """Whether old and new tables class a character alike: U+0295 is a lowercase letter in old ones only."""
     category = unicodedata.category(character)
     return category != "Cn" and regex.match(rf"\p{{{category}}}", character) is not None

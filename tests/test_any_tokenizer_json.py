@@ -79,7 +79,7 @@ DECODERS: list[Callable[[], Any]] = [d.ByteLevel, d.Metaspace, d.BPEDecoder, d.W
 
 
 def of_pieces() -> Any:
-    """The decoder of files with U+2581 for spaces."""
+    """The decoder of files in which U+2581 stands for spaces."""
     return d.Sequence([d.Replace("\u2581", " "), d.ByteFallback(), d.Fuse()])
 
 
@@ -88,7 +88,7 @@ def some(chance: random.Random, makers: list[Callable[[], Any]], most: int) -> l
 
 
 def made(chance: random.Random) -> tokenizers.Tokenizer:
-    """A tokenizer of parts that fit one another more often than chance alone would have it."""
+    """A tokenizer of random parts, chosen so that they fit together more often than by chance."""
     of_bytes = chance.random() < 0.6
     byte_fallback = chance.random() < (0.05 if of_bytes else 0.8)
     words: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def made(chance: random.Random) -> tokenizers.Tokenizer:
 
 
 def with_ordinary_bytes(tokenizer: tokenizers.Tokenizer, chance: random.Random) -> tokenizers.Tokenizer:
-    """Give a tokenizer some added tokens; those of bytes are none, which the trainer makes of them."""
+    """Add tokens to a tokenizer, but none for single bytes, which its trainer adds."""
     document = json.loads(tokenizer.to_str())
     document["added_tokens"] = [
         token for token in document["added_tokens"] if not token["content"].startswith("<0x")

@@ -1,8 +1,8 @@
 """Files that were made to do harm: each gets its refusal, which names it, within bounds of time and memory.
 
-`attacks/refusals.tsv` tells for each file (or folder of files that belong together) the exception and what
-its message must say, or `none` for one that is taken, within the same bounds; files of megabytes are made
-here. What is merely broken is in the tests of each format.
+`attacks/refusals.tsv` lists for each file (or folder of files that belong together) the exception and what
+its message must say, or `none` for a file that must be read within the same bounds. Files of megabytes are
+made here. Files that are merely broken are in the tests of each format.
 """
 
 import base64
@@ -101,7 +101,7 @@ def added(count: int, first_id: int = 256, **flags: object) -> list[dict[str, ob
 
 
 def long_added() -> list[dict[str, object]]:
-    """Two kinds of added tokens that share all but their ends."""
+    """Two sets of added tokens that differ only in their last characters."""
     return [
         {
             "id": 256 + number,
@@ -114,12 +114,12 @@ def long_added() -> list[dict[str, object]]:
 
 
 def chain(length: int) -> list[list[str]]:
-    """Merges that make `a` longer by one, the longest first."""
+    """Merges that each make `a` longer by one, the longest first."""
     return [["a" * known, "a"] for known in range(length, 0, -1)]
 
 
 def sentencepiece(pieces: list[tuple[str, float, int]]) -> bytes:
-    """A `.model` of all bytes and some pieces (texts, scores, kinds) of fewer than 100 bytes."""
+    """A `.model` of all bytes and some pieces (texts, scores, kinds) of fewer than 100 bytes each."""
     every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)), *pieces]
     messages = []
     for text, score, kind in every:
@@ -130,7 +130,7 @@ def sentencepiece(pieces: list[tuple[str, float, int]]) -> bytes:
 
 
 def runs(count: int, *lengths: int) -> list[tuple[str, float, int]]:
-    """Runs of so many characters, all runs of a character with the same score."""
+    """Pieces of each of `count` characters in each of `lengths`; a character has one score."""
     return [(chr(0x4E00 + one) * length, -1.0 - one, 1) for one in range(count) for length in lengths]
 
 
@@ -145,7 +145,7 @@ def tekken(special_count: int, **changed: object) -> bytes:
 
 
 TAKEN = "taken"
-"""What is said of a file that does no harm, and is read."""
+"""The entry for a file that does no harm, and must be read."""
 
 HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "unreachable tokens": (
@@ -255,10 +255,10 @@ def test_megabytes_are_refused_by_name(name: str, tmp_path: Path) -> None:
 
 
 MEMORY_PER_BYTE, MEMORY_AT_LEAST = 200, 64 * 2**20
-"""What loading a file may take: so many bytes for each byte of it, and so many more, as in `make fuzz`."""
+"""The memory that loading may take: for each byte of the file, and a fixed amount, as in `make fuzz`."""
 
 SECONDS_PER_MEGABYTE, SECONDS_AT_LEAST = 2.0, 5.0
-"""So much processor time for each megabyte of the file, and so much more."""
+"""The processor time: seconds for each megabyte of the file, and a fixed amount."""
 
 MEASURED = """
 import json, os, resource, sys, time
@@ -295,7 +295,7 @@ for line in sys.stdin:
         if os.waitpid(child, 0)[1]:
             sys.exit(f"{path}: neither taken nor refused")
 """
-"""Loads each file in a process of its own, and tells what that took beyond what every process takes."""
+"""Loads each file in a process of its own, and prints the additional memory and the time."""
 
 
 def size_of(path: Path) -> int:

@@ -49,7 +49,7 @@ def test_the_readme_gets_the_figures_that_the_page_gets(project: Path) -> None:
 
 
 def test_the_readme_holds_what_the_page_holds_now(project: Path) -> None:
-    """Where it does not, `python -m bench.section` fills it anew."""
+    """If this fails, `python -m bench.section` writes the README's tables anew."""
     before = (project / "README.md").read_text("utf-8")
     write_summary(project)
     assert (project / "README.md").read_text("utf-8") == before

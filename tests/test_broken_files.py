@@ -72,7 +72,7 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
 
 
 def load(path: Path, kind: str) -> bool:
-    """Load a file, or its folder; whether it is read. What is raised must name the file, in a few words."""
+    """Load a file, or its folder; return whether it was read. An error must be short and name the file."""
     named = path.parent if kind == "folder" else path
     pattern = PATTERN if kind in ("ranks", "packed ranks", "folder") else None
     try:
@@ -88,7 +88,7 @@ def load(path: Path, kind: str) -> bool:
 
 
 def cut_off(content: bytes) -> Iterator[bytes]:
-    """A file without its end: cut at every byte near its beginning and its end, and often between."""
+    """A file that is cut off: at every byte near its beginning and end, and at many places between."""
     often = (
         range(len(content))
         if len(content) < 2 * NEAR

@@ -174,7 +174,7 @@ def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -
     assert warning in told("tok.json")
     assert warning not in told("tok.json", "--append-special", "<|endoftext|>")
     assert told("tok.json", "--quiet") == ""
-    assert warning not in told("bare.json")  # which has no token to put there
+    assert warning not in told("bare.json")  # the vocabulary has no such token
 
 
 def test_a_folder_of_shards_is_a_model(folder: Path) -> None:
@@ -254,7 +254,7 @@ def test_without_an_extra_the_message_names_it(folder: Path) -> None:
     hide = "import sys; sys.modules[{!r}] = None\nfrom bpetite.cli import main\nmain(sys.argv[1:])"
     for module, extra, arguments in (
         ("ray", "bpetite[ray]", ("--input", folder / "b.txt", "--cluster", "local")),
-        ("pyarrow", "bpetite[corpus]", ("--input", folder / "missing.txt")),  # before anything is read
+        ("pyarrow", "bpetite[corpus]", ("--input", folder / "missing.txt")),  # before reading
         ("fsspec", "bpetite[corpus]", ("--input", "memory://x")),
     ):
         command = ["count", *map(str, arguments), "--output", str(folder / "x.parquet")]

@@ -49,7 +49,7 @@ def batches_of(path: Path, size: int, longest: int = sys.maxsize) -> Iterator[co
 
 
 def rows_with_blocks(path: Path, size: int, longest: int, block: int) -> list[Row]:
-    """Return the rows, of which long ones alone come in blocks."""
+    """Return the rows; long ones come in blocks."""
     rows: list[Row] = []
     with mock.patch.object(columns, "PIECE", block):
         for texts in batches_of(path, size, longest):
@@ -167,7 +167,7 @@ def test_batches_have_the_size_that_was_asked_for_however_large_pages_are(
 
 
 def test_damage_is_refused_or_changes_what_pyarrow_reads_too(tmp_path: Path) -> None:
-    """Only what nobody needs may be damaged unnoticed, such as the statistics that stand before a page.
+    """Damage that goes unnoticed must be in a part that nobody needs, such as the statistics before a page.
 
     One place is damaged or two, most of them in the metadata.
     """

@@ -30,7 +30,7 @@ METHODS = [
 ]
 
 forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-"""Newer Pythons warn of any fork in a process that has threads; ours are at rest."""
+"""Newer versions of Python warn of every fork of a process with threads; here they are idle."""
 
 
 def encode(text: str) -> list[int]:
@@ -100,12 +100,12 @@ def test_a_fork_after_every_stage_was_used_leaves_both_processes_whole() -> None
 
 
 NUMBERS = " ".join(map(str, range(100_000)))
-"""So many pretokens that what is learned takes memory which is kept for the next tokenizer."""
+"""So many pretokens that training takes memory that is kept for the next tokenizer."""
 VOCABULARIES = [Tokenizer.train(text, 300).vocabulary for text in (CORPUS, NUMBERS[:5000])]
 
 
 def encode_in_turn(turns: int) -> list[list[int]]:
-    """Encode with tokenizers of two vocabularies, each of which is gone when the next one is made."""
+    """Encode with tokenizers of two vocabularies, each deleted before the next one is made."""
     return [Tokenizer(VOCABULARIES[turn % 2]).encode(NUMBERS) for turn in range(turns)]
 
 
@@ -164,7 +164,7 @@ def test_a_fork_during_the_first_use_of_anything_leaves_nobody_waiting() -> None
 
 
 def test_the_slow_import_of_regex_is_left_to_the_specification() -> None:
-    """It also switches the lock of a free-threaded Python on."""
+    """This also enables the GIL of a free-threaded Python."""
     work = "import sys; from bpetite import Tokenizer; Tokenizer.train('a b', 257).encode('a b')"
     done = subprocess.run([sys.executable, "-c", f"{work}; sys.exit('regex' in sys.modules)"], check=False)
     assert done.returncode == 0

@@ -72,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Cluster]:
-    """Two nodes in one machine, with a process connected to them."""
+    """Two nodes on one machine, and this process connected to them."""
     started = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     started.add_node(num_cpus=1)
     ray.init(address=started.address, log_to_driver=False)
@@ -89,7 +89,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def percentages() -> tuple[list[int], Progress]:
-    """A list, and what adds to it how far a call is."""
+    """A list of percentages, and a progress callback that fills it."""
     told: list[int] = []
     return told, lambda stage, done, total: told.append(done * 100 // total)
 
@@ -179,7 +179,7 @@ def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Pat
 
 
 def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the worker that first looks for a cut die, half-way through its part; a file remembers it."""
+    """Let the first worker that looks for a cut die in the middle of its part; a file records that."""
 
     def deadly(pattern: str, special_tokens: Iterable[str]) -> Cut:
         cut = cutter(pattern, special_tokens)
@@ -249,7 +249,7 @@ def test_a_stopped_run_goes_on_behind_the_last_whole_shard(
 
 
 def building_up_to(number: int) -> Callable[..., Shard]:
-    """What builds shards with a smaller number, and then stops."""
+    """Builds shards up to a number, then fails."""
 
     def build(job: Any, folder: str, this: int, *parts: Any) -> Shard:
         if this >= number:

@@ -64,7 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def documents_in(folder: Path) -> list[list[int]]:
-    """Every document's ids, as somebody without bpetite would read them."""
+    """The ids of each document, read without bpetite."""
     manifest = json.loads((folder / "manifest.json").read_bytes())
     options = manifest["options"]
     found = []
@@ -86,7 +86,7 @@ def documents_in(folder: Path) -> list[list[int]]:
 
 
 def megatron_offsets(path: Path, itemsize: int) -> np.ndarray:
-    """Read an index the way Megatron-LM's `_IndexReader` does."""
+    """Read an index as Megatron-LM's `_IndexReader` does."""
     with open(path, "rb") as file:
         assert file.read(9) == b"MMIDIDX\x00\x00"
         assert struct.unpack("<Q", file.read(8)) == (1,)
@@ -249,7 +249,7 @@ else:
 
 
 def test_memory_does_not_depend_on_the_size_of_the_corpus(tmp_path: Path) -> None:
-    """A corpus that is 100 MB larger, and ids that are 58 MB more, may cost 24 MB."""
+    """A corpus that is 100 MB larger, with 58 MB more of ids, may take 24 MB more of memory."""
     peaks = []
     for megabytes in (20, 120):
         path, out = tmp_path / f"{megabytes}.txt", tmp_path / f"{megabytes}"
@@ -385,7 +385,7 @@ def test_going_on_with_other_documents_is_refused(
 
 @pytest.fixture
 def stopped(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> Path:
-    """A folder of a run that was stopped in the third of three files."""
+    """The folder of a run that was stopped in the third of three files."""
     out = tmp_path / "out"
     good = lines[2].read_bytes()
     lines[2].write_bytes(good[:-1] + b"!")
@@ -435,7 +435,7 @@ def test_what_changed_refuses_to_go_on_and_is_named(
 
 
 def places(node: object) -> Iterator[tuple[Any, Any]]:
-    """Every place in a JSON document, as what holds it and under which key."""
+    """Every value in a JSON document: its container and its key."""
     items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, inner in items:
         yield node, key
@@ -458,7 +458,7 @@ def test_a_broken_journal_is_refused_by_name(tokenizer: Tokenizer, lines: list[P
     for number, line in enumerate(written):
         for nth, (was_in, key) in enumerate(list(places(line))):
             if any((was_in is read and key) or was_in is read[2] for read in written[0]["inputs"]):
-                continue  # of inputs that were read, the hash is looked at, not the size and the time
+                continue  # of inputs that were read, the hash is compared, not the size and the time
             for wrong in (1.5, {"": 1}, *([] if was_in[key] is None else [None])):
                 document = copy.deepcopy(written)
                 holder, _ = list(places(document[number]))[nth]
@@ -479,7 +479,7 @@ def test_a_journal_line_that_was_cut_off_is_forgotten(
         journal.write_bytes(content[:-cut])
         copy = stopped.parent / f"copy-{cut}"
         shutil.copytree(stopped, copy)
-        if cut == len(content) - 3:  # stopped before anything was made
+        if cut == len(content) - 3:  # stopped before anything was written
             for shard in copy.glob("shard-*"):
                 shard.unlink()
         corpus.encode(tokenizer, lines, copy, options=Options(shard_size=50), resume=True)
@@ -515,7 +515,7 @@ def command(*arguments: object) -> list[str]:
 
 @pytest.fixture
 def large(tmp_path: Path, tokenizer: Tokenizer) -> tuple[list[str], Path]:
-    """The arguments of a run that takes about a second, and the folder of its undisturbed result."""
+    """The arguments of a run that takes about a second, and the folder of a run that was not disturbed."""
     tokenizer.save(tmp_path / "tok.json")
     source = tmp_path / "in"
     source.mkdir()
@@ -564,7 +564,7 @@ def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path],
     assert not list((tmp_path / "out").glob(".shard-*"))
     (
         tmp_path / "out" / ".manifest.json.1-abcd.part"
-    ).touch()  # what a kill while a manifest is written leaves
+    ).touch()  # a process that was killed while it wrote a manifest leaves this
     subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
     assert contents(tmp_path / "out") == contents(whole)
 
@@ -634,7 +634,7 @@ def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
 def test_whichever_write_fails_no_later_shard_is_called_whole(
     tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    """Shards are completed while the next ones are written: an error in any of them must stop the others."""
+    """Shards are completed while the next ones are written: an error in any of them must stop the run."""
     options = Options(shard_size=100)
     corpus.encode(tokenizer, lines, tmp_path / "whole", options=options)
     work = getattr(ShardWriter, method)
@@ -664,7 +664,7 @@ def test_whichever_write_fails_no_later_shard_is_called_whole(
 def test_a_failed_write_is_told_though_it_stops_encoders_first(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The caller waits for a batch whose encoder ends only because a batch before it was not written."""
+    """The caller waits for a batch that is given up because an earlier one could not be written."""
 
     encode = Job.ids_of
 
@@ -686,7 +686,7 @@ def test_a_failed_write_is_told_though_it_stops_encoders_first(
 def test_a_tokenizer_that_cannot_be_written_stops_the_run_soon(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first documents are encoded while it is written."""
+    """The first documents are encoded while the tokenizer is written."""
 
     def faulty(*_: object) -> None:
         raise OSError(28, "No space left on device")

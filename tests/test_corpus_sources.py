@@ -458,7 +458,7 @@ def test_a_long_line_that_is_broken_is_refused_by_place(
 def test_a_long_document_holds_as_many_documents_in_pieces_as_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cut beside a special token would make one document of the two that it keeps apart."""
+    """A cut beside a special token would join the two documents that it separates."""
     monkeypatch.setattr(batches, "BLOCK", 1 << 15)
     content = b"the cat<|endoftext|> sat" * 20_000
     (tmp_path / "plain.txt").write_bytes(content)
@@ -591,7 +591,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 
 
 def test_empty_documents_have_a_place_among_ids_and_none_in_counts(tmp_path: Path) -> None:
-    """And a special token makes two documents for counting, but not two rows of ids."""
+    """In counting, a special token makes two documents of one; in shards, it does not."""
     (tmp_path / "in.jsonl").write_bytes(jsonl(["a", "", "b<|endoftext|>c", ""]))
     tokenizer = Tokenizer.train("the cat", 260)
     assert corpus.encode(tokenizer, tmp_path / "in.jsonl", tmp_path / "ids").documents == 4

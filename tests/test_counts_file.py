@@ -83,7 +83,7 @@ def test_counts_are_equal_where_the_same_was_counted(counts: Counts, tmp_path: P
         Counts.merge(parts),
         pickle.loads(pickle.dumps(counts)),
         copy.deepcopy(counts),
-        Counts.from_iterator(CORPUS, dialect="cs336"),  # which counts by the same rules
+        Counts.from_iterator(CORPUS, dialect="cs336"),  # a dialect that counts in the same way
     ):
         assert same == counts
     for other in (
@@ -139,7 +139,7 @@ def test_training_on_merged_parts_gives_the_same_artifact(
 
 
 def rewritten(path: Path, **changes: Any) -> None:
-    """Write the counts file again with other rows or other metadata."""
+    """Write a file of counts again with other rows or other metadata."""
     table = pyarrow.parquet.read_table(path)
     metadata = json.loads(table.schema.metadata[b"bpetite"]) | changes.pop("metadata", {})
     columns = {"pretoken": table["pretoken"], "count": table["count"]} | changes
@@ -196,7 +196,7 @@ def test_files_that_are_no_counts_are_refused(counts: Counts, tmp_path: Path) ->
 
 
 def test_rows_written_by_others_are_read(counts: Counts, tmp_path: Path) -> None:
-    """Spark has no unsigned integers, Polars writes large binaries."""
+    """Spark has no unsigned integers, and Polars writes large binaries."""
     counts.save(tmp_path / "c.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "c.parquet")
     rewritten(

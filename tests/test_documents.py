@@ -34,9 +34,9 @@ def test_examples_in_docstrings(name: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks marked `python` run from top to bottom in one namespace; `>>>` lines must show the truth.
+    """Blocks marked `python` run in one namespace, in order; lines with `>>>` must show the right result.
 
-    Of the recipes, commands of the shell run too.
+    In the recipes, shell commands run, too.
     """
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
@@ -72,7 +72,7 @@ def test_every_function_of_the_reference_has_an_example() -> None:
     own = {entry.split("`")[0] for entry in entries if "```pycon" in entry}
     for entry in entries:
         name = entry.split("`")[0]
-        is_value = f"{name}:" in entry.split("```")[1]  # a property, which its class's example may show
+        is_value = f"{name}:" in entry.split("```")[1]  # a property, whose class may have the example
         of_a_class = name.partition(".")[0] in own
         made_in_rust = name == "trim_memory"
         main = name.startswith(("Tokenizer.", "Counts.", "Dialect."))
@@ -81,7 +81,7 @@ def test_every_function_of_the_reference_has_an_example() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="the commands are for a POSIX shell")
 def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
-    """All but those that build, install or wait for a browser, one after the other."""
+    """All but the commands that build, install or wait for a browser, one after the other."""
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGES[0].read_text("utf-8"), re.MULTILINE | re.DOTALL)
     lines = [
         line for line in "".join(blocks).splitlines() if not re.match(r"make|\. |pip|bpetite view", line)
@@ -92,7 +92,7 @@ def test_commands_of_the_readme_run_as_printed(tmp_path: Path) -> None:
 
 
 def shell(commands: str, folder: Path) -> None:
-    """Run commands as a person does who has activated the environment."""
+    """Run commands in a shell in which the environment is activated."""
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     ran = subprocess.run(
         ["sh", "-e"],

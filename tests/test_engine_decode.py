@@ -15,7 +15,7 @@ ids_lists = st.lists(st.sampled_from(sorted(trained().vocab)))
 
 
 def outcome(call: Callable[..., str], *arguments: object) -> object:
-    """What a call returns, or what the exception it raises says."""
+    """What a call returns, or the message of the exception that it raises."""
     try:
         return call(*arguments)
     except UnicodeDecodeError as refused:

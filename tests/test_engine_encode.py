@@ -130,7 +130,7 @@ def test_any_merge_list_encodes_as_specified(seed: int) -> None:
             vocab[len(vocab)] = token
         elif rng.random() < 0.5:
             continue
-        merges.append(pair)  # often one more that makes a token of an earlier one
+        merges.append(pair)  # often another merge that makes a parent of an earlier one
     encoder = encoder_of(vocab, merges, {}, PATTERNS["none"])
     for _ in range(40):
         text = "".join(rng.choices("abcd", k=rng.choice([3, 30, 300])))
@@ -285,7 +285,7 @@ def test_ids_are_the_same_for_every_number_of_threads(num_threads: int | None) -
 def test_a_large_array_keeps_its_ids_whatever_is_encoded_after_it(
     dtype: Literal["uint32", "uint16"], words: int
 ) -> None:
-    # Large enough for its memory to serve the next one when nobody has it any more.
+    # Large enough that its memory is kept for the next result.
     encoder = trained_encoder()
     first, second, third = (f" {word}" * words for word in ("a", "b", "c"))
     ids = encoder.encode_to_numpy(first, dtype=dtype)
@@ -308,7 +308,7 @@ def test_the_integers_of_lists_are_shared_and_let_go_of() -> None:
     encoder = trained_encoder()
     ids = encoder.encode(CORPUS)
     largest = max(ids)
-    assert largest > 256  # Python itself shares the smaller ones, and may count no references to them.
+    assert largest > 256  # Python shares small integers, and may not count references to them.
     integer = ids[ids.index(largest)]
     before = sys.getrefcount(integer)
     lists = [encoder.encode(CORPUS) for _ in range(1000)]
@@ -496,7 +496,7 @@ print(megabytes() - before)
 def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
     command = [sys.executable, "-c", ENDLESS]
     grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
-    assert int(grown) <= 128 + 24  # what docs/encoding.md states, and what allocators keep
+    assert int(grown) <= 128 + 24  # docs/encoding.md promises 128; the rest is what allocators keep
 
 
 LONG_WORK = {

@@ -64,7 +64,7 @@ CLASSES = r"""
 
 
 def in_contexts(character: str) -> str:
-    """A character beside each other class: pieces of one text, so that a million characters take seconds."""
+    """Each character beside those of other classes, in one text, so that a million take seconds."""
     return f"a{character}1{character} {character}'{character}s{character}A\n"
 
 
@@ -74,7 +74,7 @@ def differing(texts: list[str], pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMED_AND_SCANNED)
 def test_every_code_point_is_cut_like_the_specification_cuts_it(name: str) -> None:
-    # Unassigned and private planes are one class, of which one context for each and several for some will do.
+    # All unassigned and private planes are alike: one context for each of their characters is enough.
     texts = ["\n".join(CODE_POINTS[first : first + 4096]) for first in range(0, len(CODE_POINTS), 4096)]
     texts += ["".join(map(in_contexts, CODE_POINTS[first : first + 64])) for first in range(0, 0x20000, 64)]
     texts += [
@@ -179,6 +179,6 @@ def test_trying_one_way_after_the_other_is_left_to_patterns_that_need_it() -> No
 
 
 def test_a_mark_whose_large_form_is_a_letter_is_no_letter() -> None:
-    """U+0345, which the `regex` module takes for one where a part of the pattern ignores case."""
+    """U+0345, which the `regex` module treats as a letter if part of the pattern ignores case."""
     for pattern in (r"\P{L}|(?i:s)x", r"[^\p{L}]|(?i:ab|s){2}"):
         assert _engine.pretokenize("the\u0345 x", pattern) == [b"the", "\u0345".encode(), b" ", b"x"]

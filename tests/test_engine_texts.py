@@ -20,7 +20,7 @@ letters = st.binary(max_size=40).map(lambda some: bytes(b"ab|"[byte % 3] for byt
 
 
 def split(blocks: Iterable[bytes], separator: bytes) -> tuple[list[bytes], bytes]:
-    """Return what the separator ends in blocks, handed out now and then, and what is left."""
+    """Return the texts between separators in blocks, taken at several moments, and the rest."""
     found = SplitTexts(separator, Buffers(3))
     texts: list[bytes] = []
     for number, block in enumerate(blocks):

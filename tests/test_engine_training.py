@@ -171,7 +171,7 @@ def test_arguments_that_make_no_sense_are_refused(
 
 
 def train_on_bytes(pretokens: Sequence[bytes], counts: Sequence[int], max_tokens: int) -> list[list[int]]:
-    """Train with shared tokens, in two threads, on pretokens that are counted already."""
+    """Train with shared tokens, on two threads, on pretokens that were counted before."""
     table = _engine.CountTable(r"(?s:.+)")
     ends = np.cumsum([len(pretoken) for pretoken in pretokens], dtype=np.uint64)
     table.add_counts(b"".join(pretokens), ends, np.array(counts, np.uint64))

@@ -1,6 +1,6 @@
 """Signals, full disks, closed pipes and missing memory, in every command that writes a file.
 
-`encode-corpus`, which writes many files and goes on where it was stopped, has such tests in
+`encode-corpus`, which writes many files and resumes stopped runs, has such tests in
 `test_corpus_encoding.py`.
 """
 
@@ -29,10 +29,10 @@ WRITERS = {
     "convert to huggingface": ["convert", "tok.json", "--to", "huggingface"],
     "convert to bpetite": ["convert", "tok.json", "--to", "bpetite"],
 }
-"""The commands that write a file, each ready for its name."""
+"""The commands that write one file, complete but for its name."""
 
 CONVERT_TO_GPT2 = ["convert", "tok.json", "--to", "gpt2"]
-"""The one that writes two files, into a folder."""
+"""The command that writes two files, into a folder."""
 
 FAULTY = """
 import os, resource, signal, sys
@@ -62,7 +62,7 @@ if fault == "memory":
     resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
 main(arguments)
 """
-"""Runs the command with a signal when a file is written but has no name yet, or with little of something."""
+"""Runs the command with a signal when a file is complete but has no name yet, or with another fault."""
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 def faulty(
     folder: Path, fault: str, limit: int, *arguments: str, **streams: object
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command with a fault."""
+    """Run a command with one of these faults."""
     return subprocess.run(
         [sys.executable, "-c", FAULTY, fault, str(limit), *arguments],
         cwd=folder,
@@ -208,7 +208,7 @@ def test_two_files_that_find_no_room_leave_not_even_their_folder(folder: Path, t
 def test_without_memory_for_threads_training_ends_well_or_with_an_error(
     folder: Path, tmp_path: Path, megabytes: int
 ) -> None:
-    """Each thread's stack takes address space: from none for any of them to enough for all."""
+    """The stack of each thread takes address space: from too little for any thread to enough for all."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     done = faulty(
         folder,
@@ -250,7 +250,7 @@ def test_without_threads_a_corpus_is_not_encoded(folder: Path, tmp_path: Path) -
 def test_without_memory_for_its_arguments_a_command_ends_with_an_error(
     folder: Path, command: list[str], argument: str
 ) -> None:
-    """The arguments stand in memory already; what is made of them does not."""
+    """The arguments are in memory already; what the command makes of them is not."""
     told = set()
     for kilobytes in range(500, 8000, 750):
         done = faulty(folder, "memory", kilobytes << 10, *command, *[argument] * 50_000)

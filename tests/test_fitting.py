@@ -39,7 +39,7 @@ def test_special_tokens_are_found_as_the_specification_finds_them() -> None:
 
 
 def ends(tok: Tokenizer, text: str, special: Literal["parse", "text"]) -> list[int]:
-    """Where a text may be cut: not within a special token."""
+    """The places where a text may be cut: not inside a special token."""
     if special == "text":
         return list(range(len(text) + 1))
     within: set[int] = set()

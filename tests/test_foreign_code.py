@@ -10,7 +10,7 @@ import sys
 import pytest
 
 LIMIT = 120
-"""Seconds, where the work takes one or two."""
+"""Seconds; the work takes one or two."""
 
 SETUP = """
 import os, pickle, random, sys, threading, time, warnings
@@ -78,7 +78,7 @@ USES = {
     "save": "counts.save(f'{folder}/again.parquet', overwrite=True)",
     "train": "train_vocabulary(counts, 260)",
 }
-"""What a callback may do with the counts that are just being used."""
+"""What a callback may do with the counts that are in use."""
 
 
 @pytest.mark.parametrize("limit", [None, 1])

@@ -423,7 +423,7 @@ def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_pat
 
 
 def test_merges_before_their_parents_are_dropped_if_they_never_happen() -> None:
-    """A converter from ranks lists every split of a token, also those whose parts have higher ranks."""
+    """A converter from ranks lists every split of a token, even if the parts have higher ranks."""
     document = json.loads(base_file())
     document["model"]["vocab"] |= {"bc": 256, "abc": 257, "ab": 258, "abcd": 259, "cd": 260}
     document["model"]["merges"] = ["b c", "a bc", "ab c", "a b", "abc d", "ab cd", "c d"]

@@ -50,13 +50,13 @@ def imported(tokens: Sequence[bytes], pattern: str = "whitespace", **options: An
 
 
 def some_tokens(rng: random.Random, letters: str, count: int, longest: int) -> list[bytes]:
-    """A rank table that nothing trained: any strings over a few letters, in any order."""
+    """A rank table that no training made: random strings over a few letters, in random order."""
     found = ["".join(rng.choices(letters, k=rng.randint(2, longest))).encode() for _ in range(count)]
     return [*BASE, *dict.fromkeys(found)]
 
 
 def grown_tokens(rng: random.Random, letters: str, count: int) -> list[bytes]:
-    """A rank table in which every token is two earlier ones, though not always the two that merging finds."""
+    """A rank table in which every token is two earlier ones, not always the two that merging finds."""
     tokens = [letter.encode() for letter in letters]
     for _ in range(count):
         joined = rng.choice(tokens) + rng.choice(tokens)
@@ -442,10 +442,10 @@ CALLS: list[Call] = [
 
 
 def outcome(call: Call, encoding: object) -> object:
-    """What a call returns or raises, in a form that compares."""
+    """What a call returns or raises, in a form that can be compared."""
     try:
         result = call(encoding)
-    except (Exception, AssertionError) as raised:  # whatever tiktoken raises is what is wanted
+    except (Exception, AssertionError) as raised:  # whatever tiktoken raises is expected
         arguments = raised.args if isinstance(raised, (KeyError, UnicodeError)) else ()
         first_line = str(raised).split("\n")[0] if "disallowed special token" in str(raised) else ""
         return type(raised), arguments, first_line
@@ -486,7 +486,7 @@ def test_a_named_pattern_that_is_spelled_out_is_the_same(tmp_path: Path, name: s
 
 
 def given_back(path: Path, spelled: str) -> str | None:
-    """Return the pattern that our own spelling gives, or nothing if it is refused."""
+    """Return the pattern as we write it, or nothing if it is refused."""
     try:
         return Tokenizer.from_tiktoken(path, pattern=spelled).pattern
     except ValueError:

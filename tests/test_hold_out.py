@@ -30,7 +30,7 @@ TOKENIZER = Tokenizer.train("ab ab é東", 262)
 
 
 def write(folder: Path, form: str) -> tuple[Path, Json]:
-    """Write the texts in a format; return where, and how to read it."""
+    """Write the texts in a format; return the path, and the options for reading it."""
     path = folder / f"corpus.{form}"
     lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
     if form == "txt":
@@ -50,7 +50,7 @@ def write(folder: Path, form: str) -> tuple[Path, Json]:
 
 
 def encoded(folder: Path) -> Counter[tuple[int, ...]]:
-    """The documents of a folder of shards, as their ids."""
+    """The documents of a folder of shards, as ids."""
     manifest = corpus.verify(folder)
     ids = np.concatenate([np.load(folder / shard.files[1].name) for shard in manifest.shards]).tolist()
     end = TOKENIZER.special_tokens["<|endoftext|>"]

@@ -61,7 +61,7 @@ def plain() -> tuple[Any, Any]:
 
 
 def both(kind: int | str) -> tuple[Any, Any]:
-    """The real one and ours, as they were made."""
+    """The real tokenizer and ours, without settings."""
     real, ours = both_of(kind)
     return copy.deepcopy(real), copy.deepcopy(ours)
 
@@ -72,7 +72,7 @@ words = st.lists(texts, max_size=4)
 
 @st.composite
 def batches(draw: Any) -> tuple[list[Any], bool]:
-    """What a batch is called with, and whether it consists of words."""
+    """The arguments of a call for a batch, and whether it consists of words."""
     is_pretokenized = draw(st.booleans())
     item = words if is_pretokenized else texts
     return draw(st.lists(item | st.tuples(item, item), min_size=1, max_size=4)), is_pretokenized
@@ -80,7 +80,7 @@ def batches(draw: Any) -> tuple[list[Any], bool]:
 
 @st.composite
 def settings(draw: Any) -> list[Callable[[Any], object]]:
-    """What is set before encoding."""
+    """The settings before encoding."""
     processor = draw(st.sampled_from(PROCESSORS))
     made: list[Callable[[Any], object]] = [lambda tok: setattr(tok, "post_processor", processor)]
     if draw(st.booleans()):

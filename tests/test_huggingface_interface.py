@@ -80,7 +80,7 @@ def difference(ours: Any, theirs: Any) -> list[str]:
 
 
 def outcome(call: Callable[[], Any]) -> Any:
-    """What a call gives, or that it fails; tokenizers panics for some texts and settings."""
+    """The result of a call, or that it fails; tokenizers panics for some texts and settings."""
     try:
         return call()
     except BaseException as failure:
@@ -186,7 +186,7 @@ def test_an_accelerated_tokenizer_can_be_changed_saved_copied_and_pickled(tmp_pa
     assert accelerate(ours) is ours
     before = real("a zzz")["input_ids"]
     ours.add_tokens(["zzz"])
-    assert real("a zzz")["input_ids"] == before  # the given one is left as it is
+    assert real("a zzz")["input_ids"] == before  # the given tokenizer is not changed
     changed = ours("a zzz")["input_ids"]
     assert changed != before
     ours.save_pretrained(tmp_path)
@@ -216,7 +216,7 @@ def test_everything_else_is_the_real_ones() -> None:
     assert ours.encode("ab 12 é").ids == real.encode("ab 12 é").ids
     ours.pre_tokenizer = real.pre_tokenizer = (
         tokenizers.pre_tokenizers.WhitespaceSplit()
-    )  # only theirs from here on
+    )  # only theirs can do what follows
     assert ours.encode("ab 12").ids == real.encode("ab 12").ids
 
 

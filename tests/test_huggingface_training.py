@@ -88,5 +88,5 @@ def test_random_words_over_few_letters(seed: int) -> None:
 @settings(max_examples=150)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=40), max_size=5))
 def test_any_documents(documents: list[str]) -> None:
-    """Of assigned characters, that is: the peer's Unicode version is older than ours."""
+    """Only assigned characters: the peer's Unicode version is older than ours."""
     check_equal(documents, 330)

@@ -18,7 +18,7 @@ BASE = {byte: bytes([byte]) for byte in range(256)}
 
 
 class Index:
-    """An integer of a type that nobody knows."""
+    """An integer of an unknown type."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -28,7 +28,7 @@ class Index:
 
 
 def encoded(folder: Path, **options: Any) -> list[list[int]]:
-    """The ids of shards, and how many tokens each has."""
+    """The ids of shards, and the number of tokens of each."""
     threads = options.pop("num_threads", None)
     (folder / "c.txt").write_text(TEXT)
     corpus.encode(

@@ -23,7 +23,7 @@ FIELDS = ("text", "", "naïve", "a b", "\udcff")
 
 
 class LeavesAll:
-    """In the place of `FieldTexts`: takes nothing, so that Python reads every line."""
+    """Replaces `FieldTexts`: it takes nothing, so that Python reads every line."""
 
     def __init__(self, field: bytes, buffers: Buffers) -> None:
         self._rest = b""
@@ -54,7 +54,7 @@ class LeavesAll:
 
 
 def batches_read(content: bytes, reading: Reading, block: int) -> Iterator[batches.Batch]:
-    """Yield what is read of JSON lines, so many bytes at a time."""
+    """Yield what is read of JSON lines, in blocks of a size."""
     with (
         mock.patch.object(Input, "open", return_value=io.BytesIO(content)),
         mock.patch.object(Input, "size", return_value=None),
@@ -64,7 +64,7 @@ def batches_read(content: bytes, reading: Reading, block: int) -> Iterator[batch
 
 
 def read(content: bytes, reading: Reading, block: int = batches.BLOCK) -> object:
-    """Return the documents of JSON lines and how many are affected; or what is wrong with them."""
+    """Return the documents of JSON lines and how many were invalid; or the error."""
     texts: list[str] = []
     affected = before = 0
     try:
@@ -79,13 +79,13 @@ def read(content: bytes, reading: Reading, block: int = batches.BLOCK) -> object
 
 
 def read_by_python(content: bytes, reading: Reading) -> object:
-    """Return the same, of which the engine has no part."""
+    """Return the same, read without the engine."""
     with mock.patch.object(json_lines, "FieldTexts", LeavesAll):
         return read(content, reading)
 
 
 def taken(line: bytes, field: str = "text") -> str | None:
-    """Return the text that the engine takes of a line; None if it leaves the line."""
+    """Return the text that the engine reads from a line; None if it leaves the line to Python."""
     texts = FieldTexts(field.encode("utf-8", "surrogatepass"), Buffers(0))
     place, lines, left = texts.take_lines(line + b"\n", 0)
     assert (place, lines) == (len(line) + 1, 1)
@@ -109,7 +109,7 @@ values = st.recursive(
 
 @st.composite
 def objects(draw: st.DrawFn) -> bytes:
-    """Return an object in any of the ways it can be written, keys that appear twice included."""
+    """Return an object in one of the ways of writing it, with keys that appear twice."""
     dumps = [
         lambda value: json.dumps(value, ensure_ascii=True),
         lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
@@ -128,7 +128,7 @@ def objects(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def broken(draw: st.DrawFn) -> bytes:
-    """Return an object with some bytes changed, left out or put in."""
+    """Return an object with some bytes changed, removed or inserted."""
     line = draw(objects())
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(line)))
@@ -180,7 +180,7 @@ def anywhere(text: bytes) -> int | None:
 
 
 def read_in_pieces(content: bytes, reading: Reading, block: int) -> object:
-    """Return what `read` does, of pieces put together; of what is wrong, in which line it is."""
+    """Return the same as `read`, with pieces joined; for an error, in which line it is."""
     texts: list[str] = []
     affected, goes_on = 0, False
     reading = replace(reading, cut=anywhere)
@@ -248,7 +248,7 @@ def test_what_is_plain_is_taken(line: bytes) -> None:
 
 
 def has_lone_key(line: bytes) -> bool:
-    """Tell whether a key of the object has a lone surrogate, which the engine leaves to Python."""
+    """Return whether a key of the object has a lone surrogate, which the engine leaves to Python."""
     keys = json.loads(line, object_pairs_hook=lambda pairs: "".join(key for key, _ in pairs))
     return not keys.isascii() and any("\ud800" <= sign <= "\udfff" for sign in keys)
 

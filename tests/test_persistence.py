@@ -27,7 +27,7 @@ def tok() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def rich() -> Tokenizer:
-    """A tokenizer that only schema 2 can hold."""
+    """A tokenizer that needs schema 2."""
     return Tokenizer.train_from_iterator(
         [CORPUS], 300, dialect="huggingface", pattern=r"\w+|\W", special_tokens=["<a>", "<b>"], min_count=2
     )

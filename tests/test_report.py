@@ -29,7 +29,7 @@ def tokenizer(dialect: str = "bpetite") -> Tokenizer:
 
 
 class Page(HTMLParser):
-    """The tables of a page by the section they stand in, and everything that could fetch or run."""
+    """The tables of a page, by section, and everything in it that could load or run something."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def test_smaller_vocabularies_where_several_merges_make_a_token() -> None:
 
 
 def made(merges: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[int, int]]]:
-    """The tokens that merges make, which may be several for the same bytes."""
+    """The tokens that merges make; several may have the same bytes."""
     tokens = {byte: bytes([byte]) for byte in range(256)}
     ids: dict[bytes, int] = {}
     for left, right in merges:

@@ -44,7 +44,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "across spaces": {"split_by_whitespace": False},
 }
 TEXTS = [
-    *(text for text in DIFFICULT_TEXTS if "<s>" not in text),  # which sentencepiece finds in no text
+    *(text for text in DIFFICULT_TEXTS if "<s>" not in text),  # sentencepiece never finds this in a text
     MARK,
     f"a{MARK} {MARK}b",
     "<0x41>",
@@ -55,7 +55,7 @@ TEXTS = [
 
 @cache
 def trained(name: str, **options: Any) -> bytes:
-    """A model, trained by sentencepiece."""
+    """A model that sentencepiece trained."""
     model = io.BytesIO()
     given_options = {
         "model_type": "bpe",
@@ -82,7 +82,7 @@ def loaded(content: bytes, tmp_path: Path) -> Tokenizer:
 
 
 def characters() -> Iterator[str]:
-    """Texts of all characters."""
+    """Texts that contain all characters."""
     scalars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     return ("".join(scalars[start : start + 997]) for start in range(0, len(scalars), 997))
 
@@ -126,7 +126,7 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
 
 
 def test_runs_of_spaces_of_one_score_grow_from_the_left(tmp_path: Path) -> None:
-    """As in the models of Llama, where sentencepiece takes the leftmost of equal merges."""
+    """As in Llama's models, where sentencepiece merges the leftmost of equal pairs."""
     runs = [MARK * length for length in (2, 4, 8, 5, 16, 6, 12, 13, 10, 14, 3, 9, 7, 11, 15)]
     content = made(
         [(MARK + "a", -1.0, 1), *((run, -1e9, 1) for run in runs), (MARK, -2e9, 1), ("a", -2e9, 1)]
@@ -201,7 +201,7 @@ SETTINGS: dict[str, tuple[Any, Any, bool, bool]] = {
 
 
 def document(model: bytes, setting: str) -> dict[str, Any]:
-    """The `tokenizer.json` that transformers' converters would make of a model."""
+    """The `tokenizer.json` that the converters of transformers would make of a model."""
     theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
     normalizer, pre_tokenizer, strips, normalized = copy.deepcopy(SETTINGS[setting])
     vocab = {theirs.id_to_piece(number): number for number in range(theirs.get_piece_size())}
@@ -268,7 +268,7 @@ def test_a_tokenizer_json_gives_the_ids_and_offsets_of_tokenizers(
     theirs, tok = tokenizers.Tokenizer.from_file(str(path)), Tokenizer.load(path)
     with_specials = ["<s>a</s> b<s>  </s>x", "<s>", "</s>ab <s>", " <s> <s>", "a <unk>  b"]
     texts = [*TEXTS, *with_specials]
-    if setting != "NFKC":  # newer characters are normalized there in another way
+    if setting != "NFKC":  # newer characters are normalized differently there
         texts += list(characters())[::7]
     for text in texts:
         if setting == "NFKC" and not all(map(is_known, text)):
@@ -514,7 +514,7 @@ TOKENS = st.lists(st.text(ALPHABET, min_size=2, max_size=4), max_size=12, unique
 def test_merges_of_bytes_do_what_merges_of_characters_do(
     tokens: list[str], singles: set[str], text: str
 ) -> None:
-    """Also where characters are parts of tokens, and none themselves."""
+    """Also if characters are parts of tokens, but no tokens themselves."""
     byte_ids = {byte: byte for byte in range(256)}
     ids = {token: 256 + place for place, token in enumerate([*sorted(singles), *tokens])}
     pieces = Pieces("made", ids, byte_ids, False, {})

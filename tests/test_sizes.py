@@ -1,7 +1,7 @@
 """Sizes that files claim: every number in every binary format, set to its extremes and their neighbours.
 
-Each file is read in bounded memory and time, and gives an error or an answer: `--read KIND` is a process that
-reads the files of one kind, and ends as soon as one of them takes too much.
+Each file is read in bounded memory and time, with a result or an error: `--read KIND` is a process that reads
+the files of one kind, and stops if one of them takes too much.
 """
 
 import contextlib
@@ -35,14 +35,14 @@ from bpetite.reading.sources import Input
 TEXTS = ["the cat sat on the mat", "", "naïve 東京", "the cat", "a" * 300] * 3
 
 MEMORY = 160
-"""How many megabytes more than before a file may take: zstd may ask for a window of 128."""
+"""How many more megabytes a file may take than the files before it: zstd may ask for a window of 128."""
 
 SECONDS = 500
-"""How long the files of a kind may take together; they take a few."""
+"""The maximum time for all files of a kind; they take a few seconds."""
 
 
 def extremes(value: int, bits: int) -> list[int]:
-    """The values that a number is set to; `bits` is negative where it has a sign."""
+    """The values that a number is set to; `bits` is negative if it has a sign."""
     largest = (1 << abs(bits) - (bits < 0)) - 1
     smallest = -largest - 1 if bits < 0 else 0
     wanted = {0, 1, value - 1, value + 1, largest, largest - 1, smallest, 2**31 - 1, 1_500_000_000, -1}
@@ -50,7 +50,7 @@ def extremes(value: int, bits: int) -> list[int]:
 
 
 def with_each_number(content: bytes, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Set each stretch of 1, 2, 4 and 8 bytes, as a number, to its extremes."""
+    """Take all 1, 2, 4 and 8 bytes in a row as a number, and set it to its extremes."""
     for width in (1, 2, 4, 8):
         for place in range(start, (len(content) if end is None else end) - width + 1):
             value = int.from_bytes(content[place : place + width], "little")
@@ -92,7 +92,7 @@ def with_each_parquet_number(content: bytes) -> Iterator[bytes]:
 
 
 def _claiming(tree: thrift.Tree, number: int) -> thrift.Tree:
-    """Have the column claim so many bytes, unpacked, and so many packed ones, too."""
+    """Let the column claim these sizes, uncompressed and compressed, too."""
     claimed = [change for value, change in thrift.integers(tree)]
     values = [value for value, _ in thrift.integers(tree)]
     total = max(value for value in values if value < 2**31)
@@ -146,13 +146,13 @@ FILES |= {
 
 
 def peak() -> int:
-    """How many megabytes this process has had at most."""
+    """The largest memory of this process so far, in megabytes."""
     status = Path("/proc/self/status").read_text("ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) >> 10
 
 
 def read_all(kind: str, folder: Path) -> None:
-    """Read all files of a kind; what takes too much memory ends it."""
+    """Read all files of a kind; stop if one takes too much memory."""
     name, contents, read = FILES[kind]
     path = folder / name
     outcomes = {"answer": 0, "error": 0}

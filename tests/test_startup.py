@@ -13,10 +13,10 @@ import bpetite
 from bpetite import Tokenizer
 
 SLOW = {"dataclasses", "numpy", "regex", "rich", "unicodedata"}
-"""Modules that take milliseconds to import, or tens of them."""
+"""Modules whose import takes milliseconds or more."""
 
 REST = {"bpetite._engine", "bpetite.corpus", "bpetite.formats", "bpetite.interfaces", "bpetite.show"}
-"""Parts of the package that most runs can do without."""
+"""Parts of the package that most runs do not need."""
 
 REPORT = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
 
@@ -30,7 +30,7 @@ except SystemExit as end:
 
 
 def loaded(code: str, folder: Path) -> set[str]:
-    """The modules that a process has loaded once it has run some code."""
+    """The modules that a process has loaded after it has run some code."""
     command = [sys.executable, "-c", code + REPORT]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))

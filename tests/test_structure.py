@@ -68,8 +68,9 @@ FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}
 
 
 def part(module: str) -> str | None:
-    """The part of the package that a module belongs to: a file, a folder, or what is in a folder of several
-    layers (whose own `__init__` holds nothing, and is no part)."""
+    """The part of the package that a module belongs to: a file, a folder, or a module of a folder of several
+    layers (whose own `__init__` is empty, and no part).
+    """
     names = module.split(".")[1:]
     if names and names[0] in FOLDERS_OF_SEVERAL_LAYERS:
         return ".".join(names[:2]) if len(names) > 1 else None

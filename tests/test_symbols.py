@@ -11,7 +11,7 @@ from bpetite.symbols import apply_merges, train_bpe
 
 
 def naive(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]:
-    """The problem statement, word for word."""
+    """The problem, as textbooks state it."""
     merges: list[tuple[str, str]] = []
     for _ in range(num_merges):
         counts = Counter(pair for word in corpus for pair in pairwise(word))

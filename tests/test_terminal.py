@@ -61,7 +61,7 @@ def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int,
         if select.select([master], [], [], 0.05)[0]:
             try:
                 piece = os.read(master, 65536)
-            except OSError:  # Linux says so when the other side is closed
+            except OSError:  # Linux raises this when the other side is closed
                 break
             if not piece:
                 break
@@ -229,11 +229,11 @@ COMPLETED = [
     ("bpetite completion f", "fish"),
     ("bpetite inspect corp", "corpus.txt"),
 ]
-"""What is typed, and the one word that a shell then makes of the last."""
+"""What is typed, and the word that a shell then completes it to."""
 
 
 def completed(folder: Path, line: str) -> list[str]:
-    """What bash offers for a line."""
+    """What bash offers to complete a line."""
     words = line.split(" ")
     program = (
         f"{script(COMMANDS, 'bash')}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))}); "
@@ -253,7 +253,7 @@ def test_bash_completes_commands_options_and_values(folder: Path) -> None:
 
 
 def typed_in_zsh(folder: Path, home: Path, lines: list[str]) -> list[str]:
-    """What zsh makes of lines when the tab key is struck, without any set-up of its own."""
+    """The lines that zsh makes when the tab key is pressed, without any other set-up."""
     (home / "completion.zsh").write_text(script(COMMANDS, "zsh"))
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "HOME": str(home), "ZDOTDIR": str(home)}

@@ -182,7 +182,7 @@ def test_train_ids_of_every_placement_of_specials() -> None:
 
 
 def test_train_never_spells_the_same_bytes_twice() -> None:
-    """What lies between two token boundaries has evolved alone, so equal bytes have the same tokens."""
+    """The text between two token boundaries is merged independently, so equal bytes have the same tokens."""
     corpora = ["".join(letters) for length in range(9) for letters in product("ab", repeat=length)]
     for corpus in [*corpora, *map(" ".join, zip(corpora, reversed(corpora), strict=True))]:
         tokens = train_bpe(corpus, 300, special_tokens=[]).vocab.values()

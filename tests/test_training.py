@@ -30,7 +30,7 @@ def test_every_smaller_vocabulary_is_a_prefix(name: str) -> None:
 
 
 def naive_extension(old: Tokenizer, text: str, add: int) -> list[tuple[int, int]]:
-    """Encode every pretoken with the old merges, then go on training with fresh recounts."""
+    """Encode every pretoken with the old merges, then continue training with a recount after each merge."""
     words: Counter[tuple[int, ...]] = Counter()
     for pretoken, count in Counts.from_iterator([text]).items():
         words[tuple(old.encode_ordinary(pretoken.decode()))] += count
@@ -155,7 +155,7 @@ def test_options_of_the_wrong_kind_are_refused(wrong: int) -> None:
 
 
 def unread() -> Iterator[str]:
-    """Documents that must not be asked for."""
+    """Documents that must not be read."""
     yield str(1 // 0)
 
 

@@ -58,13 +58,13 @@ def wrapped(kind: str, tokenizer: Any) -> Any:
 
 
 def three_of(kind: str) -> list[Any]:
-    """The real tokenizer, one made with ours inside, and the real one accelerated."""
+    """The real tokenizer, one made with ours, and the real one accelerated."""
     real = tokenizers.Tokenizer.from_str(file_of(kind))
     return [wrapped(kind, real), wrapped(kind, HuggingFaceTokenizer(real)), accelerate(wrapped(kind, real))]
 
 
 def shown(value: Any) -> Any:
-    """What a batch of encodings tells of its tokens, as plain values."""
+    """The tokens of a batch of encodings and their properties, as plain values."""
     if not isinstance(value, transformers.BatchEncoding):
         return value
     rows = value["input_ids"]

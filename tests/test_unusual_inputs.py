@@ -22,7 +22,7 @@ READING = Reading(separator="|")
 
 
 class Stop(Exception):
-    """What stops a run."""
+    """The exception that stops a run."""
 
 
 def files(folder: Path, count: int) -> list[Path]:
@@ -39,7 +39,7 @@ def ids_of(folder: Path) -> list[bytes]:
 def stopped(
     paths: list[Path], output: Path, monkeypatch: pytest.MonkeyPatch, at: int, error: Exception
 ) -> BaseException:
-    """Encode, and stop when a shard is to be completed; return what was raised."""
+    """Encode, and stop when a shard is about to be completed; return the exception."""
     whole = ShardWriter._complete
     completed: list[ShardWriter] = []
 

@@ -70,7 +70,7 @@ def wait_until(page: Page, script: str, expected: object) -> None:
 
 
 def type_text(page: Page, text: str) -> None:
-    """Paste a text over what the field holds, and wait until it is shown."""
+    """Replace the content of the field by a text, and wait until it is shown."""
     page.evaluate(PASTE, text)
     size = len(page.locator("#text").input_value().encode("utf-8"))
     page.wait_for_function(
@@ -153,7 +153,7 @@ def test_characters_and_broken_bytes_of_a_token_are_told_apart_as_in_the_termina
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_and_does_nothing(page: Page, small: Tokenizer, text: str) -> None:
     type_text(page, text)
-    typed = text.replace("\r\n", "\n").replace("\r", "\n")  # what a text field makes of line ends
+    typed = text.replace("\r\n", "\n").replace("\r", "\n")  # a text field changes line ends like this
     assert shown_ids(page) == small.encode(typed)
     page.locator("input[name=show][value=text]").check(force=True)
     assert page.locator("#tokens :is(script, img, svg, b:not(.count), iframe)").count() == 0
@@ -329,7 +329,7 @@ TRAIN = """async ([corpora, most]) => {
 
 
 def specified_merges(corpus: str, pattern: str, dialect: str, most: int) -> list[list[Any]]:
-    """What `train_bpe` learns, in the form in which the page tells it."""
+    """The result of `train_bpe`, in the form that the page uses."""
     from bpetite.patterns import named_pattern
 
     result = train_bpe(corpus, 257 + most, dialect=dialect, pattern=named_pattern(pattern))

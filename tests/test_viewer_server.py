@@ -162,7 +162,7 @@ def test_a_client_that_hangs_up_is_forgotten_silently(
 
 
 def hang_up_after(viewer: Viewer, sent: bytes, reset: bool) -> None:
-    """Send something and be gone, with a reset or in order."""
+    """Send something and close the connection, with a reset or properly."""
     with socket.create_connection(("127.0.0.1", viewer.server_port), timeout=10) as connection:
         if reset:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -238,7 +238,7 @@ def test_parts_are_normalized_as_the_whole_is(text: str) -> None:
 
 
 def test_every_pair_of_parts_normalizes_alone() -> None:
-    """Of all characters that decompose, and those that they are made of."""
+    """All characters that can be decomposed, and their parts."""
     characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decomposition(chr(code))]
     rng = random.Random(5)
     text = "".join(rng.choices([*characters, *unicodedata.normalize("NFD", "".join(characters))], k=100_000))

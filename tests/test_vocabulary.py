@@ -79,7 +79,7 @@ def test_a_vocabulary_cannot_be_changed() -> None:
 
 
 class Polite(Tokenizer):
-    """A tokenizer of a kind of its own."""
+    """A subclass of `Tokenizer`."""
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
@@ -195,7 +195,7 @@ def outcome(make: Callable[[], Vocabulary]) -> Vocabulary | str:
 def test_merges_as_rows_are_taken_and_refused_as_merges_as_objects_are(
     rows: list[tuple[int, int, int]], in_order: bool, specials: dict[str, int]
 ) -> None:
-    if in_order:  # most ids drawn are refused; these seldom are
+    if in_order:  # most random ids are refused; these rarely are
         rows = [(left, right, 256 + rank) for rank, (left, right, _) in enumerate(rows)]
     base = outcome(lambda: Vocabulary(BASE, (), specials))
     assert isinstance(base, Vocabulary)
@@ -250,7 +250,7 @@ def test_what_a_merge_makes_is_part_of_the_fingerprint_where_its_bytes_do_not_te
 
 
 def behaviour(vocabulary: Vocabulary) -> list[object]:
-    """What a vocabulary does, or says, when it is worked with."""
+    """What the calls of a vocabulary return, or raise."""
     counts = Counts.from_iterator(
         ["xyz xyz<z>ab"], dialect=vocabulary.dialect, special_tokens=sorted(vocabulary.special_tokens)
     )

@@ -54,7 +54,7 @@ def content_of(folder: Path) -> dict[str, bytes]:
 
 
 def files_of(kind: str) -> dict[str, bytes]:
-    """The files of a tokenizer, spelled as no writer of ours would spell them."""
+    """The files of a tokenizer, formatted as none of our writers would."""
     files = dict(zip(FORMATS[kind][1], WHOLE[kind][1]().values(), strict=True))
     for name, content in files.items():
         if name.endswith(".json"):

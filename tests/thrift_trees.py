@@ -108,7 +108,7 @@ def _signed(value: int) -> bytes:
 
 
 def integers(tree: Tree) -> Iterator[tuple[int, Callable[[int], Tree]]]:
-    """Yield each integer of a tree, and what makes the tree that has another one in its place."""
+    """Yield each integer of a tree, and a function that makes the tree with another one in its place."""
     for place, (number, kind, value) in enumerate(tree):
         for found, change in _integers_in(kind, value):
             yield found, partial(_changed, tree, place, number, kind, change)

@@ -1,7 +1,7 @@
 """A browser and a running viewer for the tests of the page: fixtures, loaded by `conftest.py`.
 
-The tests need Chromium. `make test` installs it where it can; where it is missing they fail and say what to
-do, and `BPETITE_BROWSER=none` leaves them out visibly (pytest counts them as deselected).
+The tests need Chromium, which `make test` installs if it can. Without it they fail and say what to do;
+`BPETITE_BROWSER=none` leaves them out, and pytest counts them as deselected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def chromium_path() -> str:
-    """Where Chromium is; a test that needs it fails where it is not."""
+    """The path of Chromium; a test that needs it fails if it is missing."""
     chosen = os.environ.get("BPETITE_BROWSER")
     names = ("chromium", "chromium-browser", "google-chrome")
     found = chosen or next(filter(None, map(shutil.which, names)), None)
@@ -69,7 +69,7 @@ def small() -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def other() -> Tokenizer:
-    """One that differs from it in everything."""
+    """A tokenizer that differs from it in everything."""
     return Tokenizer.train_from_iterator(
         [CORPUS], 330, dialect="cs336", pattern="cl100k", special_tokens=["<|endoftext|>", "<b>&amp;</b>"]
     )
@@ -104,7 +104,7 @@ def pair(small: Tokenizer, other: Tokenizer) -> Iterator[Viewer]:
 
 @contextmanager
 def watched_page(browser: Browser, viewer: Viewer, **options: Any) -> Iterator[Page]:
-    """Open a page on which nothing may go wrong: no error, no dialog, no request that leaves this machine."""
+    """Open a page that must do nothing wrong: no error, no dialog, no request to another machine."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
     page = context.new_page()
     wrong: list[str] = []
@@ -128,7 +128,7 @@ def page(browser: Browser, viewer: Viewer) -> Iterator[Page]:
 
 
 def open_view(page: Page, viewer: Viewer, view: str) -> None:
-    """Open one of the four views, and wait until it has something to show."""
+    """Open one of the four views, and wait until it shows something."""
     page.goto(f"{viewer.url}#{view}")
     page.wait_for_selector("body[data-ready]")
     shown = {

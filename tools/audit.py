@@ -1,7 +1,7 @@
-"""The dependencies and workflows in, a line for each check out: `make audit`.
+"""Dependencies and workflows → a line for each check: `make audit`.
 
-Exit code 0 only when every check was made and found nothing. A check whose source of knowledge cannot be
-reached is told apart from one that found something, and is no success either.
+The exit code is 0 only if every check was made and found nothing. A check that could not reach its source is
+reported as that, and also fails.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ OUT_OF_REACH = (
     "ConnectionError",
     "timed out",
 )
-"""What the tools say when they could not ask."""
+"""What the tools print if they could not reach their source."""
 
 
 def main() -> int:
-    """Run every check, tell what came of it, and return the exit code."""
+    """Run every check, print its result, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python tools/audit.py", description=__doc__)
     parser.add_argument("--cargo-deny", required=True, metavar="FILE", help="the program")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""The engine's source in, `docs/unsafe.md` out: every unsafe block with its proof and the tests that run it.
+"""The source of the engine → `docs/unsafe.md`: every unsafe block with its proof and the tests that run it.
 
-`python tools/list_unsafe.py` writes the page; a test fails when the page is not what the source says.
+`python tools/list_unsafe.py` writes the page; a test fails if the page differs from the source.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TESTS = {
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "py/": "`tests/test_engine_decode.py`, `fuzz/encoding.py`",
 }
-"""The tests that run the unsafe code under each part of the source."""
+"""The tests that run the unsafe code in each part of the source."""
 
 HEAD = """# Unsafe code
 
@@ -39,7 +39,7 @@ without its proof.
 
 
 def blocks(path: Path) -> list[str]:
-    """Return the proof of every unsafe block, trait implementation included, that is no test's."""
+    """Return the proof of every unsafe block and trait implementation outside of tests."""
     lines = path.read_text("utf-8").split("#[cfg(test)]\nmod tests")[0].splitlines()
     return [
         _proof(lines, number)
@@ -49,7 +49,7 @@ def blocks(path: Path) -> list[str]:
 
 
 def _proof(lines: list[str], number: int) -> str:
-    """Return the comment that begins with SAFETY above a line, or on it."""
+    """Return the comment that begins with SAFETY above a line or at its end."""
     start = number
     while "SAFETY:" not in lines[start]:
         if start == 0 or number - start > 12:

@@ -1,6 +1,6 @@
-"""Docstrings in, `docs/api.md` out: every public name with its signature, what it does, and an example.
+"""Docstrings → `docs/api.md`: every public name with its signature, what it does, and an example.
 
-Run as `make docs`; `tests/test_documents.py` fails where the page is not what this writes.
+Run as `make docs`; `tests/test_documents.py` fails if the page is not current.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLACES: list[tuple[str, str, Any]] = [
     ("The interface of CS336", "bpetite.cs336", bpetite.cs336),
     ("BPE over symbols", "bpetite.symbols", bpetite.symbols),
 ]
-"""The headings of the page: what they are called, where one imports from, and the module."""
+"""The headings of the page: the title, the import path, and the module."""
 
 KINDS = (property, staticmethod, classmethod)
 
@@ -52,7 +52,7 @@ def page() -> str:
 
 
 def public_names(module: Any) -> list[str]:
-    """Return what a module offers: its `__all__`, or the functions and classes that are made in it."""
+    """Return the public names of a module: its `__all__`, or its own functions and classes."""
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if callable(getattr(module, name))]
     own = [
@@ -91,7 +91,7 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def signature(name: str, function: Callable[..., object], *, bound: bool = False) -> str:
-    """Return a call as it stands in the source, in one line or one parameter a line."""
+    """Return a call as in the source: on one line, or with a line for each parameter."""
     written = inspect.signature(function)
     parameters = [one.replace(annotation=_bare(one.annotation)) for one in written.parameters.values()]
     returned = _bare(written.return_annotation)

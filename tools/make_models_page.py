@@ -1,10 +1,10 @@
-"""Real tokenizer files in, `docs/models.md` out: which models' tokenizers are read, and how that is known.
+"""Real tokenizer files → `docs/models.md`: which models' tokenizers can be read, and how that is known.
 
     python tools/make_models_page.py FOLDER
 
-`FOLDER` holds real files, which may be packed by xz (see `make test-models`). Of a family with a file there,
-the file is loaded now, and its ids are compared with those of its own library. What is said of the other
-families is what is known of their files, and is marked as that.
+FOLDER holds real files, which may be compressed with xz (see `make test-models`). If there is a file of a
+family, it is loaded, and its ids are compared with those of its own library. What the page says of other
+families is known from descriptions of their files, and is marked as that.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Family:
     kind: str
     models: str
     file: str = ""
-    """The file at hand, in the folder."""
+    """The name of its file in the folder."""
     refused: str = ""
-    """Why it is refused, if it is."""
+    """The reason if it is refused."""
     pattern: str | None = None
 
 
@@ -173,7 +173,7 @@ def _state(family: Family, folder: Path) -> str:
 
 
 def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]] | None:
-    """The encoder of a file's own library; none for GGUF."""
+    """The encoder of a file's own library; there is none for GGUF."""
     if path.name == "tokenizer.json":
         import tokenizers
 

@@ -1,9 +1,9 @@
-"""The `regex` module's character properties in, the tables of `rust/src/unicode/` out.
+"""The character properties of the `regex` module → the tables of `rust/src/unicode/`.
 
     python tools/make_unicode_tables.py && make fmt
 
-Run it with the `regex` release whose Unicode version the engine is to be pinned to; `pyproject.toml` asks for
-the same one, so that the specification and the engine agree on every code point.
+Run it with the release of `regex` that has the engine's Unicode version. `pyproject.toml` asks for the same
+release, so that the specification and the engine agree on every code point.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def code_points(expression: str) -> list[int]:
 
 
 def run_length(members: list[int], start: int, step: int) -> int:
-    """Return how many members, from the one at `start`, follow each other by `step`."""
+    """Return how many members, from the one at `start`, follow each other in steps of `step`."""
     end = start + 1
     while end < len(members) and members[end] == members[end - 1] + step:
         end += 1
@@ -104,7 +104,7 @@ def literal(words: list[str], indent: str) -> str:
 
 
 def unicode_version() -> str:
-    """Return the Unicode version that the installed `regex` module says it supports."""
+    """Return the Unicode version that the installed `regex` module supports."""
     found = re.search(r"supports Unicode (\d+\.\d+\.\d+)", distribution("regex").read_text("METADATA") or "")
     if found is None:
         raise SystemExit("the installed regex module does not say which Unicode version it supports")
@@ -130,7 +130,7 @@ def table(name: str, meaning: str, rows: list[tuple[str, str]]) -> str:
 
 
 def by_value(names: dict[str, int]) -> dict[int, list[str]]:
-    """Gather the names that mean the same."""
+    """Collect the names that mean the same."""
     gathered: dict[int, list[str]] = {}
     for name, value in names.items():
         gathered.setdefault(value, []).append(name)
@@ -185,7 +185,7 @@ def cases() -> str:
     for code_point in range(0x110000):
         others = _regex.get_all_cases(regex.UNICODE, code_point)
         pairs += [(code_point, other) for other in others if other > code_point]
-    runs: list[list[int]] = []  # first, last, other, step (0 as long as there is but one pair)
+    runs: list[list[int]] = []  # first, last, other, step (0 until there is more than one pair)
     for first, other in sorted(pairs, key=lambda pair: (pair[1] - pair[0], pair)):
         if runs:
             start, last, paired, step = runs[-1]

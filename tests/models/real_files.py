@@ -1,6 +1,7 @@
-"""Real tokenizer files, of which the project ships none: the ids that their own libraries gave, and give.
+"""Real tokenizer files, which the project does not contain: our ids against those of their own libraries.
 
-Run by `make test-models` where there is such a folder; `BPETITE_MODELS` names it. Files may be packed by xz.
+Run by `make test-models` if there is a folder of such files; `BPETITE_MODELS` names it. Files may be
+compressed with xz.
 """
 
 import base64
@@ -78,7 +79,7 @@ def loaded(name: str) -> Tokenizer:
 def texts() -> list[str]:
     """Difficult texts, all characters that every library knows, and real code.
 
-    Marks that combine are left out: where libraries normalize, the order of newer ones differs.
+    Combining marks are left out: libraries that normalize order the newer ones differently.
     """
     scalars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     characters = [one for one in scalars if is_known(one) and not unicodedata.combining(one)]
@@ -136,7 +137,7 @@ def test_ids_are_those_that_were_recorded(name: str, kind: str) -> None:
     checked = 0
     for text, line in zip(lines, recorded, strict=False):
         if line:
-            # mistral_common looks for no special tokens in a text.
+            # mistral_common does not recognize special tokens in a text.
             ids = tok.encode_ordinary(text) if name.startswith("mistral") else tok.encode(text)
             assert ids == json.loads(f"[{line}]"), text
             checked += 1
