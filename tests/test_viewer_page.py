@@ -173,7 +173,7 @@ def test_pointing_at_a_token_tells_what_it_is(page: Page, small: Tokenizer) -> N
     assert facts["Id"] == str(token_id)
     assert facts["Rank"] == str(small.merges.index(small.vocabulary.merges[token_id - 256]))
     assert facts["Bytes"] == f"{token.hex(' ')} ({len(token)})"
-    assert facts["Stands at"] == f"token 0, bytes 0 to {len(token)}"
+    assert facts["Position"] == f"token 0, bytes 0 to {len(token)}"
     leaves = details.locator(".tree li:not(:has(li)) .chip").all_text_contents()
     assert "".join(leaves).encode() == token
     inner = details.locator(".tree li:has(li)").count()
@@ -288,7 +288,7 @@ def test_a_special_token_and_a_long_pretoken_say_why_they_have_no_steps(page: Pa
     for text, words in (
         ("<|endoftext|>", "without any merge"),
         ("x" * 300, "too long"),
-        ("", "Write something"),
+        ("", "Type something"),
     ):
         page.locator("#merging-text").fill(text)
         page.wait_for_function(
@@ -587,7 +587,7 @@ def test_nothing_jumps(browser: Browser, pair: Viewer) -> None:
                     page.locator(".tokens .token").nth(place).hover()
             if view in ("merging", "training"):
                 for _ in range(8):
-                    page.locator(f"#{view} [aria-label='One step on']").click()
+                    page.locator(f"#{view} [aria-label='Next step']").click()
             if view == "vocabulary":
                 page.locator("#search").fill("to")
                 page.locator("#found tbody tr").nth(2).click()

@@ -1,4 +1,4 @@
-// Questions in, the server's answers out. A refusal is an Error with the server's own words.
+// Requests → answers of the server. If it refuses a request, the Error has its message.
 
 async function ask(path, parameters = {}, text) {
   const query = new URLSearchParams(parameters);

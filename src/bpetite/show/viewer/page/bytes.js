@@ -1,4 +1,4 @@
-// A token's bytes in, what a person can see of them out.
+// A token's bytes → visible text, with marks for what is invisible.
 
 import { element } from "./dom.js";
 
@@ -16,7 +16,7 @@ export const hexOf = (byte) => byte.toString(16).padStart(2, "0");
 
 export const spacedHex = (bytes) => Array.from(bytes, hexOf).join(" ");
 
-/** Decodes bytes, or returns null where they are no whole characters. */
+/** Decodes bytes, or returns null if they are not whole characters. */
 export function textOf(bytes) {
   try {
     return strict.decode(bytes);
@@ -25,7 +25,7 @@ export function textOf(bytes) {
   }
 }
 
-/** Cuts a token into runs of text and marks: `{ text, mark }`, where a mark stands for what cannot be seen. */
+/** Divides a token into runs of text and marks of invisible characters: `{ text, mark }`. */
 export function visible(bytes) {
   const runs = [];
   let plain = "";
@@ -44,7 +44,7 @@ export function visible(bytes) {
   return runs;
 }
 
-/** Yields each character, and as a number each byte that is part of none. */
+/** Yields each character, and each byte that is not part of one as a number. */
 function* charactersOf(bytes) {
   for (let at = 0; at < bytes.length; ) {
     const length = 1 + (bytes[at] >= 0xc0) + (bytes[at] >= 0xe0) + (bytes[at] >= 0xf0);

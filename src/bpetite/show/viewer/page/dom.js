@@ -1,4 +1,4 @@
-// Elements are made here and nowhere else; text only ever becomes a text node.
+// Creates all elements of the page. Text only ever becomes a text node, never HTML.
 
 /** Makes an element: `element("p.note", { title: "x" }, "text", child)`. */
 export function element(kind, properties = {}, ...children) {
@@ -16,7 +16,7 @@ export function element(kind, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Runs `work` once nothing has called for `delay` milliseconds. */
+/** Returns a function that runs `work` when it was not called again for `delay` milliseconds. */
 export function later(work, delay) {
   let timer = 0;
   return () => {
@@ -27,5 +27,5 @@ export function later(work, delay) {
 
 export const number = (value) => value.toLocaleString("en-US");
 
-/** Says how many: `plural(1, "token")` is "1 token". */
+/** A number with its noun: `plural(1, "token")` is "1 token". */
 export const plural = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,4 +1,4 @@
-// Starts the page: asks what is served, then wires the four views.
+// Starts the page: asks for the models, then starts the four views.
 
 import { about } from "./api.js";
 import { byId, element, number } from "./dom.js";

@@ -71,8 +71,8 @@ function drawStep(pretoken, step, player) {
   player.say(pretoken?.steps ? `${step} of ${pretoken.steps.length}` : "");
   if (!pretoken?.steps) {
     stage.replaceChildren();
-    sentence.textContent = !pretoken ? "Write something to merge."
-      : "special" in pretoken ? `A special token: it is found as it stands and becomes id ${pretoken.special}, without any merge.`
+    sentence.textContent = !pretoken ? "Type something to merge."
+      : "special" in pretoken ? `A special token: its text becomes id ${pretoken.special} without any merge.`
         : `This pretoken is too long to be shown step by step (more than ${pretoken.too_long} bytes).`;
     return;
   }
@@ -99,8 +99,8 @@ function stageOf(pretoken, ids, ranks, pair) {
 function sentenceOf(pretoken, ids, next) {
   const name = (id) => `“${labelOf(fromHex(pretoken.tokens[id]))}”`;
   if (next) {
-    return `The lowest rank among the neighbours is ${number(next.rank)}: ${name(next.pair[0])} and ${name(next.pair[1])} become ${name(next.made)}, id ${next.made}.`;
+    return `The lowest rank of a pair is ${number(next.rank)}: ${name(next.pair[0])} and ${name(next.pair[1])} become ${name(next.made)}, id ${next.made}.`;
   }
-  const end = `No two neighbours can be merged any more: ${plural(ids.length, "token")}.`;
-  return pretoken.whole ? `${end} But this vocabulary takes a pretoken that is a token as a whole: id ${pretoken.whole.join(" ")}.` : end;
+  const end = `No two adjacent tokens can be merged any more: ${plural(ids.length, "token")}.`;
+  return pretoken.whole ? `${end} But with this vocabulary, a pretoken that is a token is not merged: id ${pretoken.whole.join(" ")}.` : end;
 }

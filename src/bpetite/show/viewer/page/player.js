@@ -1,4 +1,4 @@
-// A number of steps in, a slider with buttons out: first, back, play, forward, last.
+// A slider over a number of steps, with buttons: first, back, play, forward, last.
 
 import { element } from "./dom.js";
 
@@ -16,9 +16,9 @@ export class Player {
       element("button.round", { type: "button", "aria-label": label, title: label, onclick: () => this.go(step()) }, text);
     holder.replaceChildren(
       button("First step", "«", () => 0),
-      button("One step back", "‹", () => this.step - 1),
+      button("Previous step", "‹", () => this.step - 1),
       this.playing,
-      button("One step on", "›", () => this.step + 1),
+      button("Next step", "›", () => this.step + 1),
       button("Last step", "»", () => this.last),
       this.slider, this.place,
     );
@@ -28,7 +28,7 @@ export class Player {
   get step() { return Number(this.slider.value); }
   get last() { return Number(this.slider.max); }
 
-  /** Begins anew with that many steps, at step `at`. */
+  /** Starts again with this many steps, at step `at`. */
   reset(last, at = 0) {
     this.stop();
     this.slider.max = last;
@@ -67,7 +67,7 @@ export class Player {
     this.changed(this.step);
   }
 
-  /** Writes where the player stands; called by whoever draws the step. */
+  /** Shows the number of the step; the view that draws the step calls this. */
   say(text) {
     this.place.textContent = text;
   }

@@ -1,4 +1,4 @@
-// A token's number in, a panel with its bytes, id, rank and merge tree out.
+// A token's id → a panel with its bytes, id, rank and merge tree.
 
 import { token } from "./api.js";
 import { chip, fromHex, nodesOf, spacedHex, textOf } from "./bytes.js";
@@ -14,7 +14,7 @@ async function partsOf(model, id) {
 }
 
 export class TokenDetails {
-  /** `hint` is what the panel says while no token is shown. */
+  /** `hint` is the text of the panel until a token is shown. */
   constructor(panel, hint) {
     this.panel = panel;
     this.wanted = null;
@@ -55,7 +55,7 @@ function factsOf(whole, bytes, extra) {
 
 function treeOf(parts) {
   const [whole] = parts;
-  if (whole.special) return element("p.hint", {}, "A special token is never merged: it is found in the text as it stands.");
+  if (whole.special) return element("p.hint", {}, "A special token is never merged: its text is found as a whole.");
   if (whole.pair === null) return element("p.hint", {}, "No merge makes this token.");
   const byNumber = new Map(parts.map((part) => [part.id, part]));
   let left = LARGEST_TREE;

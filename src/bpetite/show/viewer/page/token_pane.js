@@ -1,4 +1,4 @@
-// An encoded text in, coloured tokens out; only what is near the visible part is drawn, so a megabyte stays light.
+// An encoded text → coloured tokens. Only tokens near the visible part are drawn, so a megabyte is no problem.
 
 import { nodesOf, spacedHex } from "./bytes.js";
 import { element, number } from "./dom.js";
@@ -53,7 +53,7 @@ export class TokenPane {
     return made;
   }
 
-  /** Guesses how high a block will be, so that the scroll bar is about right before it is drawn. */
+  /** Estimates the height of a block that is not drawn yet, for the scroll bar. */
   guessHeight(first, end) {
     const columns = Math.max(20, this.body.clientWidth / 10);
     const letters = this.start(end) - this.start(first) + (this.mode === "ids" ? (end - first) * 4 : 0);
@@ -107,7 +107,7 @@ export class TokenPane {
     if (token) act(Number(token.dataset.place));
   }
 
-  /** Makes a token the one that the tab key reaches. */
+  /** Lets the tab key reach this token. */
   choose(place) {
     this.tokenAt(this.current)?.setAttribute("tabindex", "-1");
     this.current = place;
@@ -143,7 +143,7 @@ function tableHead() {
   return element("div.row.head", { "aria-hidden": "true" }, ...names.map((name) => element("span", {}, name)));
 }
 
-/** Cuts the tokens into blocks that end at a line's end where there is one. */
+/** Divides the tokens into blocks, which end at the end of a line if there is one. */
 function blocksOf({ bytes, ids, ends }, mode) {
   const blocks = [];
   let first = 0;

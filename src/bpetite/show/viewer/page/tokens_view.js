@@ -50,7 +50,7 @@ export function startTokens(models, watchPretoken, failed) {
     const from = tokens.start(target.token);
     details.show(target.place, encoding.ids[target.token], {
       heading: panes.length > 1 ? models[target.place].name : "",
-      extra: [["Stands at", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}${"text" in encoding ? " of the normalized text" : ""}`]],
+      extra: [["Position", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}${"text" in encoding ? " of the normalized text" : ""}`]],
       action: element("button.plain", { type: "button", onclick: () => watchPretoken(target.place, text, from) }, "Watch its pretoken merge"),
     }).catch(failed);
   }
@@ -90,8 +90,8 @@ function summaryOf(encoding, panes, place) {
 }
 
 /**
- * Marks the tokens of one encoding whose bytes are not one token in the other. Where the two spell different texts,
- * because one is normalized, what counts is the place in the text as it was typed; what has none there is different.
+ * Marks the tokens of one encoding that are not tokens of the other. If the texts differ, because one is normalized,
+ * positions in the typed text are compared; a token without one is marked.
  */
 export function differences(one, other) {
   const endsOf = (encoding) => (one.text === other.text ? encoding.ends : encoding.source_ends ?? encoding.ends);
@@ -110,7 +110,7 @@ export function differences(one, other) {
   return flags;
 }
 
-/** Inserts a long pasted text at once; a browser's own way takes a minute for some hundred kilobytes of lines. */
+/** Inserts a long pasted text at once; browsers take a minute for a few hundred kilobytes of lines. */
 function pasteLong(event, input) {
   const pasted = event.clipboardData.getData("text/plain");
   if (pasted.length < LARGE / 10) return;

@@ -1,7 +1,7 @@
-// Words and rules in, merges out: byte-level BPE training, by the rules of bpetite's specification.
+// Words and rules → merges: byte-level BPE training, by the rules of bpetite's specification.
 //
 // A lesson (from the server) has the rules of one dialect and the words of the corpus, each as base tokens in
-// hexadecimal. Comparing such strings compares bytes.
+// hexadecimal. These strings compare as their bytes do.
 
 /** The state before any merge. */
 export function firstState(lesson) {
@@ -14,7 +14,7 @@ export function firstState(lesson) {
   };
 }
 
-/** Counts every adjacent pair, weighted by how often its word occurs; most frequent first. */
+/** Counts every adjacent pair, multiplied by the count of its word; most frequent first. */
 export function countPairs(words) {
   const counts = new Map();
   for (const { ids, count } of words) {
@@ -67,7 +67,7 @@ function mergeWords(words, pair, made) {
   return [...merged.values()];
 }
 
-/** Trains; every step says what was counted, which pairs were tied, which won, and the words after the merge. */
+/** Trains; every step has the counts, the pairs that were tied, the one that won, and the words after the merge. */
 export function train(lesson, mostMerges) {
   const { bytesOf, idOf, words: start, nextId: first } = firstState(lesson);
   let words = start;

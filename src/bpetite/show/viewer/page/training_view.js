@@ -1,4 +1,4 @@
-// The third view: a small corpus trains in the page, by the rules of every dialect side by side.
+// The third view: the page trains on a small corpus, by the rules of every dialect side by side.
 
 import { difference, latestOnly, lessons } from "./api.js";
 import { chip, fromHex, labelOf } from "./bytes.js";
@@ -40,7 +40,7 @@ export function startTraining(patterns, dialects) {
     const [corpus, pattern] = [byId("corpus").value, byId("pattern").value];
     const special = byId("special").value;
     const asked = JSON.stringify([corpus, pattern, special, most]);
-    if (asked === shown) return; // the same again: stay at the step that is looked at
+    if (asked === shown) return; // nothing has changed: stay at this step
     shown = "";
     const answer = await lessons(corpus, pattern, special);
     Object.assign(byId("lessons").dataset, { corpus, pattern });
@@ -64,7 +64,7 @@ export function startTraining(patterns, dialects) {
   use(EXAMPLES[0]);
 }
 
-/** The form below: somebody's own merges, and where and why they differ from a dialect's. */
+/** The form below: the person's own merges, and where and why they differ from those of a dialect. */
 function startExplaining(dialects) {
   byId("explain-dialect").append(...dialects.map((name) => element("option", { selected: name === "cs336" }, name)));
   const tell = (text, wrong) => {
@@ -111,15 +111,15 @@ function draw(trained, hidden, step, player) {
 const winnerOf = ({ steps, bytesOf }, step) =>
   (steps[step - 1] ? steps[step - 1].pair.map((id) => bytesOf.get(id)).join(" ") : "");
 
-/** Says whether the dialects shown chose the same pair. */
+/** A sentence about whether the visible dialects chose the same pair. */
 function agreement(shown, step) {
-  if (step === 0) return "Nothing is merged yet: every word is its bytes.";
+  if (step === 0) return "Nothing is merged yet: every word consists of its bytes.";
   const groups = new Map();
   for (const one of shown) {
     const winner = winnerOf(one, step);
     groups.set(winner, [...(groups.get(winner) ?? []), one.lesson.name]);
   }
-  if (groups.size === 1) return `Merge ${step}: all of them choose the same pair.`;
+  if (groups.size === 1) return `Merge ${step}: all dialects choose the same pair.`;
   const named = (winner) => (winner ? winner.split(" ").map((hex) => labelOf(fromHex(hex))).join(" + ") : "nothing (no pair is left)");
   return `Merge ${step}: ${[...groups].map(([winner, names]) => `${names.join(", ")} → ${named(winner)}`).join(";  ")}`;
 }
@@ -138,7 +138,7 @@ function lessonOf({ lesson, start, steps, bytesOf }, place) {
 function winner(step, bytesOf, lesson) {
   const [left, right] = step.pair;
   const why = step.tied.length === 1
-    ? "It alone has the highest count."
+    ? "No other pair has this count."
     : `${plural(step.tied.length, "pair")} have this count; ${RULES[lesson.tie_break]} wins${lesson.tie_break === "smallest_ids" ? `: (${left}, ${right})` : ""}.`;
   return element("div.winner", {},
     element("p.winner-pair", {}, chip(bytesOf.get(left)), " + ", chip(bytesOf.get(right)), " → ", chip(bytesOf.get(step.made), "made"),
