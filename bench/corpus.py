@@ -184,7 +184,7 @@ def main(folder: Path) -> None:
         models = {path: _trained(path, Path(made, path.stem)) for path in paths}
         for path in paths:
             check(str(path), models[path])
-        counting = _counting(paths, models, Path(made))
+        counting = _counting(paths, models)
         encoding = _encoding(paths, models)
         memory = _memory(paths, models)
     write_section("Whole corpora", "\n\n".join([_how(), encoding, counting, memory]))
@@ -197,7 +197,7 @@ def _trained(path: Path, folder: Path) -> str:
     return str(folder / "tok.json")
 
 
-def _counting(paths: Sequence[Path], models: dict[Path, str], folder: Path) -> str:
+def _counting(paths: Sequence[Path], models: dict[Path, str]) -> str:
     formats = {path: packed(path, Path(models[path]).parent) for path in paths}
     rows = []
     for threads in THREADS:

@@ -120,15 +120,6 @@ def artifact_bytes(vocabulary: Vocabulary) -> bytes:
         return b"".join(written_object(document, ascii_only=False))
 
 
-def load_vocabulary(path: Path) -> Vocabulary:
-    """Load an artifact of any schema.
-
-    A missing required key raises `KeyError`, any other error `ValueError`; both name the file and the field.
-    """
-    with open(path, "rb") as file, collector_paused():
-        return vocabulary_of(file.read(), path)
-
-
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     """Return the vocabulary of an artifact's bytes; errors name `path`."""
     vocabulary = vocabulary_as_written(artifact, path)

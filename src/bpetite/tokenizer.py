@@ -1009,7 +1009,7 @@ def _not_a_text(text: object, method: str = "encode") -> TypeError:
 
 
 def _from_artifact(
-    kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...], original: Original | None = None
+    kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...], original: Original | None
 ) -> Tokenizer:
     return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)._with_original(original)
 

@@ -183,11 +183,6 @@ def _group_end(ends: NDArray[np.uint64], first: int) -> int | None:
     return after if after <= len(ends) else None
 
 
-def read_rules(path: Path) -> Rules:
-    """Read the rules of a file, without its rows."""
-    return _rules(path, _open(path))
-
-
 def are_apart(paths: Iterable[Path]) -> bool:
     """Whether the files have disjoint ranges of pretokens, as those that a cluster writes."""
     bounds = sorted(found for path in paths if (found := _bounds(path)) is not None)

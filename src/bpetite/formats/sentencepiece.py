@@ -49,7 +49,7 @@ def is_model(content: bytes) -> bool:
 
 def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Imported:
     """Read a file's content, and add the tokens that a configuration beside it names; errors name `path`."""
-    pieces, end = _leading_pieces(path, content)
+    pieces, end = _leading_pieces(content)
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
     for field, value in _fields(path, content, end):
@@ -271,7 +271,7 @@ def _check_normalizer(
 # The message ---------------------------------------------------------------------------------------------
 
 
-def _leading_pieces(path: Path, content: bytes) -> tuple[Listed, int]:
+def _leading_pieces(content: bytes) -> tuple[Listed, int]:
     """The pieces that a file begins with, as long as they are written as sentencepiece writes short ones;
     and where they end.
 

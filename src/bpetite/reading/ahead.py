@@ -11,12 +11,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def read_ahead(items: Iterator[T], depth: int = 1) -> Generator[T, None, None]:
+def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
     """Yield the items, produced in a separate thread while the caller works on earlier ones.
 
     If the system cannot start another thread, they are produced on demand.
     """
-    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(depth)
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(1)
     left = threading.Event()
 
     def put(item: T | None, error: BaseException | None) -> None:

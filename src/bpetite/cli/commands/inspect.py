@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -97,7 +98,7 @@ def _text(name: str, facts: dict[str, Any]) -> str:
         name,
         "",
         f"  dialect      {facts['dialect']}",
-        *(f"               {line}" for line in _wrapped(rules)),
+        *(f"               {line}" for line in textwrap.wrap(rules, 90, break_on_hyphens=False)),
         f"  pattern      {facts['pattern_name'] or facts['pattern']}",
         f"  cut by       {WAYS[facts['pattern_way']]}",
         f"  size         {sizes}{len(specials)} special; {facts['merges']:,} merges",
@@ -151,15 +152,6 @@ def _table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[st
         ).rstrip()
         for line in lines
     ]
-
-
-def _wrapped(text: str, width: int = 90) -> list[str]:
-    lines = [""]
-    for word in text.split(" "):
-        if len(lines[-1]) + len(word) >= width:
-            lines.append("")
-        lines[-1] += f"{' ' if lines[-1] else ''}{word}"
-    return lines
 
 
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
