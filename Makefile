@@ -21,9 +21,13 @@ help: ## List the commands
 demo: $(BUILT) ## Build, train 4,096 tokens on Python's own standard library, show the result
 	@$(BIN)/bpetite demo
 
-test: check ## Build, lint, type-check and test (what CI runs)
+# Two things at a time, each with its output in one piece: much of it is the work of one core.
+TOGETHER := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-check: lint test-rust test-python ## The same, for habit's sake
+test: ## Build, lint, type-check and test (what CI runs)
+	@$(MAKE) --no-print-directory $(TOGETHER) test-rust lint test-python
+
+check: test ## The same, for habit's sake
 
 lint: $(TESTED) ## ruff, mypy, stubtest, cargo fmt, clippy
 	$(BIN)/ruff format --check .
@@ -50,7 +54,7 @@ ports: ## Compile the engine for other machines and for Python without a GIL (`r
 		--features python --target-dir rust/target/free-threaded
 
 test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 MODELS := ../shared/models
 

@@ -124,6 +124,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
     return answered
 
 
+@pytest.mark.xdist_group("too little memory")  # so that the attempts are made once
 @pytest.mark.parametrize("name", WORK)
 def test_with_too_little_memory_a_call_raises_memory_error(answers: dict[str, list[int]], name: str) -> None:
     found = dict(zip(LIMITS, answers[name], strict=True))

@@ -266,7 +266,7 @@ def many(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("separator", [None, SEPARATOR])
-@pytest.mark.parametrize("shard_size", [50, 10**6])
+@pytest.mark.parametrize("shard_size", [400, 10**6])
 @pytest.mark.usefixtures("small")
 def test_small_files_are_read_together_as_they_would_be_apart(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str | None, shard_size: int
@@ -292,7 +292,7 @@ def test_a_run_that_stops_among_small_files_goes_on_there(
     monkeypatch.setattr(long_list, "_BLOCK", 16)
     monkeypatch.setattr(long_list, "_IN_MEMORY", 1000)
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
-    options = corpus.Options(reading=READING, shard_size=700)
+    options = corpus.Options(reading=READING, shard_size=2000)
     corpus.encode(tokenizer, many, tmp_path / "whole", options=options)
     for stop in range(1, 40, 7):
         left = stop
