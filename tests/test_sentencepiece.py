@@ -125,6 +125,65 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
         tok.extend(["abc"], 1)
 
 
+RULES = ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
+DIFFICULT_PARTS = [
+    *" \u2581\u3000\t\n\u00adａｂ①㌀ﬁABcİſ가\u1100\u1161\u11a8cat東京😀\u0345\ufeff\u200b\u030a\u0301",
+    *("e\u0301", "A\u030a", "<x>", "the", "  ", "> "),
+]
+
+
+@cache
+def normalizing(rule: str, removes: bool, variant: str) -> tuple[Tokenizer, Any]:
+    """A model that normalizes texts, and sentencepiece with it."""
+    options: dict[str, dict[str, Any]] = {
+        "as trained": {},
+        "no space": {"add_dummy_prefix": False},
+        "user-defined": {"user_defined_symbols": "<x>,é,a,ﬁ,t h"},
+    }
+    rules: dict[str, Any] = {"normalization_rule_name": rule, "remove_extra_whitespaces": removes}
+    model = trained("plain", **rules, **options[variant])
+    theirs = sentencepiece.SentencePieceProcessor(model_proto=model)
+    read = parse("tokenizer.model", model)
+    return Tokenizer(read.vocabulary, read.assumptions), theirs
+
+
+@pytest.mark.parametrize("variant", ["as trained", "no space", "user-defined"])
+@pytest.mark.parametrize("removes", [True, False])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_model_that_normalizes_gives_the_ids_of_sentencepiece(
+    rule: str, removes: bool, variant: str
+) -> None:
+    tok, theirs = normalizing(rule, removes, variant)
+    every = list(characters()) if removes and variant == "as trained" else []
+    for text in [*TEXTS, *every[:: 1 if rule == "nmt_nfkc" else 4]]:
+        assert tok.encode(text) == theirs.encode(text), text[:80]
+        if not text.startswith(MARK) and variant != "user-defined":
+            assert tok.decode(tok.encode(text)) == theirs.decode(theirs.encode(text)).replace(MARK, " ")
+    assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+    told = " ".join(tok.assumptions)
+    assert (f"normalized ('{rule}')" in told, "remove_extra_whitespaces" in told) == (
+        rule != "identity",
+        removes,
+    )
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.sampled_from(DIFFICULT_PARTS), max_size=10), st.booleans())
+def test_any_text_is_normalized_as_sentencepiece_does(parts: list[str], removes: bool) -> None:
+    text = "".join(parts)
+    for rule, variant in (("nmt_nfkc", "user-defined"), ("nfkc_cf", "no space"), ("identity", "as trained")):
+        tok, theirs = normalizing(rule, removes, variant)
+        ids, spans = tok.encode_with_offsets(text)
+        assert ids == theirs.encode(text)
+        assert all(0 <= start <= end <= len(text) for start, end in spans)
+
+
+def test_a_replaced_text_has_the_place_of_all_that_it_replaces() -> None:
+    tok, _ = normalizing("nmt_nfkc", True, "no space")
+    ids, spans = tok.encode_with_offsets("  e\u0301①  ")
+    assert (tok.decode(ids), spans[0][0], spans[-1]) == ("é1", 2, (4, 5))
+
+
 def test_runs_of_spaces_of_one_score_grow_from_the_left(tmp_path: Path) -> None:
     """As in Llama's models, where sentencepiece merges the leftmost of equal pairs."""
     runs = [MARK * length for length in (2, 4, 8, 5, 16, 6, 12, 13, 10, 14, 3, 9, 7, 11, 15)]
@@ -439,14 +498,42 @@ def made(pieces: list[tuple[str, float, int]], kind: int = 2, normalizer: bytes 
     return message + field(2, field(3, kind) + field(35, 1)) + field(3, kept)
 
 
+def trie(units: list[int]) -> bytes:
+    return struct.pack("<I", 4 * len(units)) + struct.pack(f"<{len(units)}I", *units)
+
+
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "Unigram": (lambda: made([], kind=1), "a SentencePiece model of Unigram"),
     "words": (lambda: made([], kind=3), "a SentencePiece model of words"),
-    "nmt_nfkc": (
-        lambda: made([], normalizer=field(2, b"map")),
-        "in a way that only sentencepiece can reproduce",
+    "a map without a trie": (lambda: made([], normalizer=field(2, b"map")), "size of its trie is wrong"),
+    "a map that is cut off": (
+        lambda: made([], normalizer=field(2, struct.pack("<II", 1 << 30, 0))),
+        "size of its trie is wrong",
     ),
-    "white space": (lambda: made([], normalizer=field(4, 1)), "remove_extra_whitespaces"),
+    "a trie in a circle": (
+        lambda: made([], normalizer=field(2, trie([0, *[0] * 0x40, 0x41 | 0x41 << 10]) + b"x\0")),
+        "broken, or too large",
+    ),
+    "a key without a value": (
+        lambda: made([], normalizer=field(2, trie([0, *[0] * 0x40, 0x141]) + b"x\0")),
+        "key b'A' has no value",
+    ),
+    "a text that is cut off": (
+        lambda: made(
+            [], normalizer=field(2, trie([0, 0x80000007, *[0] * 0x3F, 0x141 | 0x40 << 10]) + b"x\0")
+        ),
+        "what replaces b'A' is cut off",
+    ),
+    "a key that is not UTF-8": (
+        lambda: made(
+            [], normalizer=field(2, trie([0, 0x80000000, *[0] * 0xFD, 0x1FF | 0xFE << 10]) + b"x\0")
+        ),
+        "is not UTF-8",
+    ),
+    "white space of a user": (
+        lambda: made([(MARK * 2, 0.0, 4)], normalizer=field(4, 1)),
+        "remove_extra_whitespaces is on",
+    ),
     "no marks": (lambda: made([], normalizer=field(5, 0)), "escape_whitespaces is off"),
     "twice": (lambda: made([("a", 0.0, 1), ("a", 0.0, 1)]), "appears twice"),
     "empty": (lambda: made([("", 0.0, 1)]), "is empty"),

@@ -45,7 +45,14 @@ LAYERS = [
     {"_trainer", "_encoder", "_character_encoder", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
-    {"_constants", "_internal.integers", "_internal.lazy", "_internal.long_list", "_internal.types"},
+    {
+        "_constants",
+        "_internal.character_map",
+        "_internal.integers",
+        "_internal.lazy",
+        "_internal.long_list",
+        "_internal.types",
+    },
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 

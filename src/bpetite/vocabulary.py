@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import merges_json, number_merges, spell_merges, spelled_in_order, tokens_json
+from bpetite._internal.character_map import character_map
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import ARGUMENTS, Step
@@ -641,6 +642,8 @@ def checked_normalization(normalization: object) -> Normalization | None:
             raise ValueError(f"normalization: {step!r:.80} is not one of {', '.join(ARGUMENTS)}")
         for word in step:
             word.encode("utf-8")
+        if step[0] == "Map":
+            character_map(step[1])  # refuses what is none
         steps.append(tuple(step))
     if not steps:
         return None

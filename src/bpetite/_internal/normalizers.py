@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, cast
 
+from bpetite._internal.character_map import CharacterMap, character_map
+
 Step = tuple[str, ...]
 """The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
 
@@ -27,6 +29,7 @@ _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 ARGUMENTS = {
     **dict.fromkeys([*_FORMS, "Lowercase", "StripAccents", "Strip left", "Strip right"], 0),
+    "Map": 1,
     "Prepend": 1,
     "Prepend first": 1,
     "Replace": 2,
@@ -38,7 +41,7 @@ ONLY_FIRST = ("Prepend first", "Space first")
 """Those that only concern the beginning of a whole text: they insert a text, or a space if there is none
 (after special tokens are separated)."""
 
-_WHOLE_TEXT = {"Prepend", "Strip left", "Strip right", "Replace"}
+_WHOLE_TEXT = {"Map", "Prepend", "Strip left", "Strip right", "Replace"}
 """Normalizers whose result depends on where a text begins and ends."""
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -166,6 +169,8 @@ def _plain(step: Step) -> Callable[[str], str]:
         return lambda text: text[: _end_of_text(text)]
     if name == "Prepend":
         return lambda text: text and arguments[0] + text
+    if name == "Map":
+        return character_map(arguments[0])
     find, content = _matches(arguments[0]), arguments[1]
     return lambda text: "".join(content if is_match else text[s:e] for s, e, is_match in find(text))
 
@@ -186,6 +191,8 @@ def _aligned(step: Step) -> Callable[[str, Places], Aligned]:
         return lambda text, places: _sliced(text, places, len(text) - len(_plain(step)(text)), len(text))
     if name == "Strip right":
         return lambda text, places: _sliced(text, places, 0, _end_of_text(text))
+    if name == "Map":
+        return lambda text, places: _mapped(character_map(arguments[0]), text, places)
     if name == "Prepend":
         more = arguments[0]
         return lambda text, places: (
@@ -350,6 +357,19 @@ def _transformed(changes: Sequence[tuple[str, int]], places: Places) -> Aligned:
             transformed.append(places[taken])
             taken += 1 - change
     return "".join(character for character, _ in changes), transformed
+
+
+def _mapped(replace: CharacterMap, text: str, places: Places) -> Aligned:
+    """Give new texts the place of all that they replace."""
+    parts: list[str] = []
+    mapped: Places = []
+    for part, start, end in replace.parts(text):
+        parts.append(part)
+        if end is None:
+            mapped += places[start : start + len(part)]
+        else:
+            mapped += [(places[start][0], places[end - 1][1])] * len(part)
+    return "".join(parts), mapped
 
 
 def _filtered(text: str, places: Places, keep: Callable[[str], bool]) -> Aligned:

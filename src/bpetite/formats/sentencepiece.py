@@ -5,6 +5,7 @@ Only the parts that decide ids are read: pieces with their scores and kinds, and
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -15,8 +16,9 @@ from operator import add, eq, itemgetter
 from typing import cast
 
 from bpetite._internal.json import refuse
-from bpetite._internal.normalizers import Step
+from bpetite._internal.normalizers import Normalizer, Step
 from bpetite._internal.types import Path
+from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
 from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pieces
@@ -66,8 +68,15 @@ def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Im
             f"a SentencePiece model of {_KINDS.get(_number(kind), 'no known kind')}; only BPE can be read",
         )
     _check_normalizer(path, trainer, normalizer)
-    imported = of_pieces(path, pieces, puts_space=bool(normalizer.get(3, 1)), beside=beside)
-    return replace(imported, extras=("the scores of pieces, but not their order", "the settings of training"))
+    normalization, said = _normalization(path, normalizer, pieces)
+    puts_space = bool(normalizer.get(3, 1))
+    imported = of_pieces(path, pieces, puts_space=puts_space, normalization=normalization, beside=beside)
+    said += imported.assumptions
+    return replace(
+        imported,
+        assumptions=said,
+        extras=("the scores of pieces, but not their order", "the settings of training"),
+    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,12 @@ class Listed:
 
 
 def of_pieces(
-    path: Path, pieces: Listed, *, puts_space: bool, beside: Configuration | None = None
+    path: Path,
+    pieces: Listed,
+    *,
+    puts_space: bool,
+    normalization: tuple[Step, ...] = (),
+    beside: Configuration | None = None,
 ) -> Imported:
     """Make a vocabulary of pieces (text, score and kind), in the order of ids, and of tokens beside them."""
     ids = dict(zip(pieces.texts, range(len(pieces.texts)), strict=True))
@@ -100,8 +114,11 @@ def of_pieces(
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}
     user_defined: list[str] = []
+    one_space = Normalizer([step for step in normalization if step[0] == "Replace"])
     for token_id in [token_id for token_id, kind in enumerate(pieces.kinds) if kind in _APART]:
         text, kind = pieces.texts[token_id], pieces.kinds[token_id]
+        if kind == _USER_DEFINED and " " in text:
+            continue  # It is searched where all spaces are U+2581, so it is never found.
         del ids[text]
         if kind == _BYTE:
             byte = byte_of_name(text)
@@ -112,6 +129,12 @@ def of_pieces(
         if kind == _USER_DEFINED:
             # User-defined pieces are searched in the original text, with plain spaces.
             text = text.replace(MARK, " ")
+            if one_space(text) != text:
+                refuse(
+                    path,
+                    f"user-defined piece {token_id} has spaces at an end, or several, and "
+                    "remove_extra_whitespaces is on, which is not supported together",
+                )
             user_defined.append(text)
         if text in special_tokens:
             refuse(path, f"piece {token_id}: {text!r:.80} appears twice")
@@ -129,7 +152,7 @@ def of_pieces(
         Pieces(path, ids, byte_ids, True, special_tokens),
         None,
         in_order,
-        normalization=(*space, ("Replace", MARK, " ")),
+        normalization=normalization or (*space, ("Replace", MARK, " ")),
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
         drops_space=puts_space,
@@ -176,7 +199,11 @@ def _check_pieces(path: Path, pieces: Listed, ids: Mapping[str, int]) -> None:
     if _UNUSED in pieces.kinds:
         place = pieces.kinds.index(_UNUSED)
         text = pieces.texts[place]
-        refuse(path, f"piece {place}: {text!r:.80} is marked as unused, which is not supported")
+        refuse(
+            path,
+            f"piece {place}: {text!r:.80} is marked as unused: "
+            "what stands for it depends on the text around it",
+        )
 
 
 def _in_order_of_scores(path: Path, pieces: Listed) -> list[str]:
@@ -251,21 +278,43 @@ def _merged_run(count: int, lengths: Collection[int], *, longest_first: bool) ->
 def _check_normalizer(
     path: Path, trainer: Mapping[int, int | bytes], normalizer: Mapping[int, int | bytes]
 ) -> None:
-    if normalizer.get(2):
-        name = normalizer.get(1, b"")
-        named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
-        refuse(
-            path,
-            f"its normalization ({named!r:.40}) changes text in a way that only sentencepiece can reproduce",
-        )
-    if normalizer.get(4, 1):
-        refuse(path, "it removes white space (remove_extra_whitespaces), so texts cannot be restored")
     if not normalizer.get(5, 1):
         refuse(
             path, "it does not replace spaces by U+2581 (escape_whitespaces is off), which is not supported"
         )
     if trainer.get(24):
         refuse(path, "it puts the space after a text (treat_whitespace_as_suffix), which is not supported")
+
+
+def _normalization(
+    path: Path, normalizer: Mapping[int, int | bytes], pieces: Listed
+) -> tuple[tuple[Step, ...], list[str]]:
+    """Return the steps of the normalization, and assumptions about texts that do not come back."""
+    steps: list[Step] = []
+    said: list[str] = []
+    space: list[Step] = [("Prepend first", " ")] if normalizer.get(3, 1) else []
+    compiled = normalizer.get(2)
+    if isinstance(compiled, bytes) and compiled:
+        symbols = {
+            text
+            for text, kind in zip(pieces.texts, pieces.kinds, strict=True)
+            if kind == _USER_DEFINED and text
+        }
+        replaced = replaced_texts(path, compiled)
+        # User-defined pieces are looked for first, and are kept as they are.
+        begun = tuple(symbols)
+        for text in [text for text in replaced if text.startswith(begun)]:
+            del replaced[text]
+        replaced.update((symbol, symbol) for symbol in sorted(symbols))
+        steps.append(("Map", json.dumps(replaced, ensure_ascii=False, sort_keys=True, separators=(",", ":"))))
+        name = normalizer.get(1, b"")
+        named = name.decode("utf-8", "replace") if isinstance(name, bytes) else "?"
+        said.append(f"texts come back as they are normalized ({named!r:.40})")
+    if not normalizer.get(4, 1):
+        return (*steps, *space, ("Replace", MARK, " ")), said
+    said.append("of several spaces one is kept, and none at the ends of a text (remove_extra_whitespaces)")
+    one_space: list[Step] = [("Replace", " {2,}", " "), ("Replace", r"\A ", "")]
+    return (*steps, *one_space, *space, ("Replace", MARK, " "), ("Replace", r" +\Z", "")), said
 
 
 # The message ---------------------------------------------------------------------------------------------

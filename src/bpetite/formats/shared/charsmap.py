@@ -1,0 +1,66 @@
+"""SentencePiece's compiled map of characters in, the texts that it replaces out.
+
+The map is a number, so many bytes of a trie (Darts: a double array of 32-bit units), and the new texts, each
+ended by a zero byte. A unit has the byte that leads to it, the distance of its children, and whether a key
+ends there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bpetite._internal.json import refuse
+from bpetite._internal.types import Path
+
+_LONGEST_KEY, _MOST_STEPS = 256, 4_000_000
+"""A number of bytes, and of nodes, which several keys may share. SentencePiece's own maps have keys of at
+most 18 bytes and fewer than 200,000 nodes."""
+
+
+def replaced_texts(path: Path, compiled: bytes) -> dict[str, str]:
+    """Return the new text for each text that a map replaces; errors name `path`."""
+    size = int.from_bytes(compiled[:4], "little")
+    if len(compiled) < 8 or size % 4 or not 4 <= size <= len(compiled) - 4:
+        refuse(path, "its map of characters is broken: the size of its trie is wrong")
+    units = np.frombuffer(compiled, "<u4", size // 4, 4)
+    texts = compiled[4 + size :]
+    replaced: dict[str, str] = {}
+    for key, start in _keys(path, units):
+        end = texts.find(b"\0", start)
+        try:
+            replaced[key.decode("utf-8")] = texts[start : end if start < len(texts) else start].decode(
+                "utf-8"
+            )
+        except UnicodeDecodeError:
+            refuse(path, f"its map of characters is broken: {key!r:.80} or what replaces it is not UTF-8")
+        if start >= len(texts) or end < 0:
+            refuse(path, f"its map of characters is broken: what replaces {key!r:.80} is cut off")
+    return replaced
+
+
+def _keys(path: Path, units: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> list[tuple[bytes, int]]:
+    """Return the keys of a trie with their values."""
+    places = np.arange(len(units))
+    labels = units & 0x800000FF
+    inner = np.nonzero(labels < 0x100)[0]
+    distances = ((units >> 10).astype(np.int64) << ((units & 0x200) >> 6)).tolist()
+    ends = ((units >> 8) & 1).tolist()
+    children: dict[int, list[tuple[int, int]]] = {}
+    for place, label in zip(inner.tolist(), labels[inner].tolist(), strict=True):
+        if label:
+            children.setdefault(place ^ label, []).append((label, place))
+    found: list[tuple[bytes, int]] = []
+    waiting = [(b"", 0)]
+    for _ in range(_MOST_STEPS):
+        if not waiting:
+            return found
+        key, place = waiting.pop()
+        below = place ^ distances[place]
+        if key and ends[place]:
+            if below >= len(places) or units[below] < 0x80000000:
+                refuse(path, f"its map of characters is broken: key {key!r:.80} has no value")
+            found.append((key, int(units[below]) & 0x7FFFFFFF))
+        waiting += [(key + bytes([label]), child) for label, child in children.get(below, ())]
+        if len(key) > _LONGEST_KEY:
+            break
+    return refuse(path, "its map of characters is broken, or too large")
