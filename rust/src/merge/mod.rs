@@ -21,9 +21,10 @@
 //! - All words are stored in one flat array of slots ([`slots`]). A merge finds both neighbours and writes its result
 //!   within one or two cache lines. Words of equal count form a group, and a position leads to its group's count.
 //! - Only pairs whose count reaches a *threshold* are followed ([`pairs`]): they have an exact count, a list of
-//!   positions ([`positions`]) and an entry in the queue ([`queue`]). All other pairs are rarer. When the best
-//!   followed pair falls below the threshold, all pairs are counted again with a lower one ([`recount`]). A new pair
-//!   appears with all its occurrences at once, so it can be decided immediately whether it is followed.
+//!   positions ([`positions`]) and an entry in the queue ([`queue`], ordered by count and then by [`tie_break`]). All
+//!   other pairs are rarer. When the best followed pair falls below the threshold, all pairs are counted again with a
+//!   lower one ([`recount`]). A new pair appears with all its occurrences at once, so it can be decided immediately
+//!   whether it is followed.
 //! - A merge first sums its changes per neighbouring token ([`neighbours`]). Each neighbouring pair is then looked up
 //!   once, not once per occurrence ([`word_store`] replaces the pair, [`trainer`] updates the counts).
 //! - Several threads read words, count pairs and list positions. One thread makes the merges, which are too small to
@@ -40,6 +41,7 @@ mod prior;
 mod queue;
 mod recount;
 mod slots;
+mod tie_break;
 mod tokens;
 mod trainer;
 mod tuning;
@@ -51,7 +53,7 @@ mod tests;
 use crate::error::Result;
 use tokens::{Code, Tokens};
 
-pub use queue::TieBreak;
+pub use tie_break::TieBreak;
 pub use trainer::{Trainer, train};
 
 /// One merge: left symbol, right symbol, result symbol.

@@ -1,4 +1,4 @@
-//! A priority queue of pairs: the highest count first, ties by the dialect's total order.
+//! A priority queue of pairs: the highest count first, ties by a total order ([`super::tie_break`]).
 //!
 //! Frequent pairs are in a heap. Rare pairs, which are far more numerous, are in unordered buckets, one per count. When
 //! the queue reaches a count, it brings the pairs of that bucket up to date and sorts them many at a time. The next
@@ -6,49 +6,15 @@
 //!
 //! Invariant: a queued count is never lower than the pair's real count. It may be higher, and is checked when popped.
 
-use std::cmp::Ordering;
-
-use super::pairs::{PairTable, codes_of};
-use super::tokens::{Code, Tokens};
-
-/// The rule that picks among the pairs with the highest count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TieBreak {
-    /// The smallest pair of symbols.
-    SmallestIds,
-    /// The largest pair of token bytes; for equal bytes, the smaller symbols.
-    LargestBytes,
-    /// The smallest pair of token bytes; for equal bytes, the smaller symbols.
-    SmallestBytes,
-}
+use super::pairs::PairTable;
+use super::tie_break::TieBreak;
+use super::tokens::Tokens;
 
 /// A queued pair. Its real count may have fallen since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub key: u64,
     pub count: u64,
-}
-
-impl TieBreak {
-    /// A total order on distinct pairs of equal count: the lesser is merged first.
-    fn compare(self, tokens: &Tokens, a: u64, b: u64) -> Ordering {
-        if self == Self::SmallestIds {
-            return a.cmp(&b);
-        }
-        let by_bytes = |a: Code, b: Code| {
-            if a == b { Ordering::Equal } else { tokens.bytes(a).cmp(&tokens.bytes(b)) }
-        };
-        let (left, right) = (codes_of(a), codes_of(b));
-        let order = by_bytes(left.0, right.0).then_with(|| by_bytes(left.1, right.1));
-        let order = if self == Self::LargestBytes { order.reverse() } else { order };
-        order.then(a.cmp(&b))
-    }
-
-    /// Whether `a` is merged before `b`.
-    fn prefers(self, tokens: &Tokens, a: &Candidate, b: &Candidate) -> bool {
-        let order = b.count.cmp(&a.count).then_with(|| self.compare(tokens, a.key, b.key));
-        order == Ordering::Less
-    }
 }
 
 /// The queue of candidates.

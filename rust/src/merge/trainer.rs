@@ -7,9 +7,10 @@
 use super::neighbours::{NeighbourCount, Neighbours};
 use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
-use super::queue::{Candidate, PairQueue, TieBreak};
+use super::queue::{Candidate, PairQueue};
 use super::recount::{Plan, Recount};
 use super::slots::{AnySlots, Layout};
+use super::tie_break::TieBreak;
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::tuning::{LIST_BYTES_PER_SLOT, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
 use super::word_store::{Need, Side, Task, WordStore};
