@@ -139,8 +139,7 @@ def random_file(rng: random.Random) -> Json:
 
 
 def encoding_of(peer: Any, text: str) -> Any:
-    """What tokenizers gives; None where it panics, as it does where one token takes the space another begins
-    with."""
+    """The result of tokenizers; None if it panics, as for two tokens that include the same space."""
     try:
         return peer.encode(text, add_special_tokens=False)
     except BaseException as panic:

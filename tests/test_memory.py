@@ -1,7 +1,7 @@
 """Too little memory: every call that takes much of it works, or raises `MemoryError`; no process is aborted.
 
-Each attempt is a process of its own, forked from one that has everything ready, with a limit on its address
-space: from no more than it has to plenty.
+Each attempt is a process of its own, forked from one that has prepared everything, with a limit on its
+address space: from no more than it has to plenty.
 """
 
 import json
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 LIMITS = (0, 16, 32, 36, 40, 48, 60, 75, 90, 105, 120, 150, 190, 250, 2000)
-"""Megabytes of address space beyond what the process has."""
+"""Megabytes of address space that the process may add."""
 
 READY = """
 import ctypes, gc, json, os, resource, sys, traceback
@@ -42,7 +42,7 @@ with open("text", "w") as file:
 Tokenizer.train(text, 20_000).save("large.json")
 gc.freeze()  # or collections in the forked processes would copy every object
 """
-"""What each attempt has: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
+"""The data of each attempt: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
 
 SWEEP = """
 malloc = ctypes.CDLL(None).malloc  # which, unlike Python, leaves what it gives as it is
@@ -78,7 +78,7 @@ def attempt(work, megabytes):
 works, limits = json.loads(sys.argv[1])
 print(json.dumps({name: [attempt(work, limit) for limit in limits] for name, work in works.items()}))
 """
-"""Answers 0 for work that was done and 3 for a `MemoryError`, for each of the limits."""
+"""Prints, for each limit, 0 if the work was done and 3 for a `MemoryError`."""
 
 WORK = {
     "count documents": "Counts.from_iterator([numbers], pattern='whitespace', num_threads=2)",
@@ -106,13 +106,13 @@ WORK = {
     "split texts": "SplitTexts(b' ', Buffers(0)).take_block(buffer)",
     "take texts of lines": "FieldTexts(b'text', Buffers(0)).take_lines(lines, 0)",
 }
-"""Calls that take memory by the size of what they are given."""
+"""Calls whose memory depends on the size of their arguments."""
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
     done = subprocess.run(
-        # Training says beforehand how much it will need.
+        # Training announces how much memory it will need.
         [sys.executable, "-W", "ignore::RuntimeWarning", "-c", READY + SWEEP, json.dumps([WORK, LIMITS])],
         cwd=tmp_path_factory.mktemp("memory"),
         capture_output=True,
@@ -157,7 +157,7 @@ print((after - before) >> 20, (used() - before) >> 20)
 
 
 def test_what_was_encoded_and_dropped_gives_its_memory_back() -> None:
-    """Of some 700 MB, 64 may be kept for the next result; after `trim_memory` nothing."""
+    """At most 64 of some 700 MB may be kept for the next result; after `trim_memory` nothing."""
     done = subprocess.run([sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     kept, trimmed = map(int, done.stdout.split())

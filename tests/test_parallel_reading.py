@@ -68,13 +68,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have parts and batches of a few documents."""
+    """Make parts and batches of a few documents."""
     monkeypatch.setattr(division, "PART_BYTES", 4000)
     monkeypatch.setattr(batches, "BLOCK", 1500)
 
 
 def documents(items: Iterator[Item]) -> list[str]:
-    """Return whole documents, whose pieces stand in batches that follow each other."""
+    """Return whole documents; pieces of a document are in consecutive batches."""
     found, open_text = [], b""
     for _, made, _ in items:
         if isinstance(made, Ended):
@@ -250,7 +250,7 @@ def test_a_file_that_changes_behind_a_part_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Small files, some of them with no documents or several, and some that are no small text."""
+    """Small files, some with no documents or several, and some that are not small text files."""
     folder = tmp_path / "in"
     folder.mkdir()
     for number, text in enumerate(TEXTS):
@@ -261,7 +261,7 @@ def many(tmp_path: Path) -> Path:
         lines = "".join(json.dumps({"text": f"{text}{line}"}) + "\n" for line in range(number % 4))
         (folder / f"25{number:02d}.jsonl").write_text(lines)
         parquet(folder / f"26{number:02d}.parquet", [text] * (1 + number % 3))
-    (folder / "300").write_bytes(gzip.compress(TEXT))  # which its name does not tell
+    (folder / "300").write_bytes(gzip.compress(TEXT))  # the name does not tell its format
     return folder
 
 

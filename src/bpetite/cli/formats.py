@@ -28,9 +28,7 @@ FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
 READ = (*FORMATS, "tekken", "gguf", "js-tiktoken", "sentencepiece")
 """The formats that can be read."""
 
-ANY_FORMAT = (
-    "an artifact, tokenizer.json, tiktoken's or GPT-2's files, tekken.json, GGUF, or a model's folder"
-)
+ANY_FORMAT = "an artifact, tokenizer.json, tiktoken's, GPT-2's or SentencePiece's files, tekken.json, GGUF, or a folder"
 
 
 def add_model(command: argparse.ArgumentParser) -> None:

@@ -3,11 +3,9 @@
 The specification is pyarrow. The engine takes the texts from pages that are certainly well-formed; from the
 first other page on, pyarrow reads the rest of the row group.
 
-The benefit, measured by whole counts of 64 MB on two threads, beside pyarrow alone (medians of three,
-processor time and peak): English in Snappy 0.38 to 0.40 s instead of 0.46 to 0.70 and 147 MB instead of 250,
-in zstd 0.42 instead of 0.48 and 145 instead of 235; many languages 0.53 instead of 0.84 and 213 instead of
-389, in zstd 0.58 instead of 0.78; code in Snappy 0.33 instead of 0.42, in zstd no time, and 146 MB instead of
-174. And repeated entries of a dictionary take no memory, whereas pyarrow copies them for each row.
+Whole counts of 64 MB take 67 to 89 % of the processor time that they take with pyarrow alone, and 56 to 73 %
+of the memory (`docs/performance/corpora.md`). Repeated entries of a dictionary take no memory at all, whereas
+pyarrow copies them for each row.
 """
 
 from __future__ import annotations

@@ -24,7 +24,11 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     verify.add_argument("folder", metavar="DIR", help="a folder that encode-corpus wrote")
     verify.add_argument(
-        "--samples", type=int, default=16, metavar="N", help="documents of each shard to decode"
+        "--samples",
+        type=int,
+        default=16,
+        metavar="N",
+        help="documents of each shard to decode (default: %(default)s)",
     )
     verify.add_argument("--inputs", action="store_true", help="also check that the inputs have not changed")
     add_quiet(verify)
