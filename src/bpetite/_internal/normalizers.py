@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from bpetite._internal.character_map import CharacterMap, character_map
 
@@ -171,6 +171,8 @@ def _plain(step: Step) -> Callable[[str], str]:
         return lambda text: text and arguments[0] + text
     if name == "Map":
         return character_map(arguments[0])
+    if arguments[0] and _is_literal(arguments[0]):
+        return lambda text: text.replace(arguments[0], arguments[1])
     find, content = _matches(arguments[0]), arguments[1]
     return lambda text: "".join(content if is_match else text[s:e] for s, e, is_match in find(text))
 
@@ -323,12 +325,19 @@ def _end_of_text(text: str) -> int:
 _is_space = re.compile(f"[{WHITE_SPACE}]").match
 
 
+_is_literal = re.compile(r"[^\\.^$*+?{}()\[\]|]+").fullmatch
+_is_plain = re.compile(r"(?:\\[AZ]|[^\\.^$*+?{}()\[\]|]|\+|\{\d,\})+").fullmatch
+
+
 @lru_cache(maxsize=64)
 def _matches(pattern: str) -> Callable[[str], list[tuple[int, int, bool]]]:
     """Return a function that finds the matches of a pattern and the text between them."""
-    import regex
+    if _is_plain(pattern):
+        finditer: Callable[[str], Iterator[Any]] = re.compile(pattern).finditer
+    else:
+        import regex  # slow to import
 
-    finditer = regex.compile(pattern, regex.VERSION0).finditer
+        finditer = regex.compile(pattern, regex.VERSION0).finditer
 
     def matches(text: str) -> list[tuple[int, int, bool]]:
         found: list[tuple[int, int, bool]] = []

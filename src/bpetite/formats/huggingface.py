@@ -27,12 +27,15 @@ from bpetite.formats.huggingface_steps import (
 )
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
-from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pieces
+from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
+from bpetite.formats.shared.pieces import merge_lines as pair_lines
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
 
 T = TypeVar("T")
+
+_MOST_SEARCHED = 32
 
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
@@ -107,26 +110,23 @@ class _Reader:
         flags = self._token_flags(specials, before.normalization)
         marks, never_met = special_pieces(specials, flags, before)
         byte_ids = {
-            byte: token_id
-            for spelled, token_id in ids.items()
-            if (byte := byte_of_name(spelled)) is not None and spelled not in specials
+            byte: ids[name] for byte, name in enumerate(BYTE_NAMES) if name in ids and name not in specials
         }
         pieces = Pieces(
             self._path,
-            {
-                spelled: token_id
-                for spelled, token_id in _without(ids, specials.keys() - marks).items()
-                if byte_of_name(spelled) is None
-            },
+            _without(ids, [*(specials.keys() - marks), *BYTE_NAMES]),
             byte_ids,
             before.has_marks,
             specials,
         )
         merges = self._list(model.get("merges"), "model.merges")
-        kept = _merges_without(merges, never_met)
+        lines = pair_lines(merges)
+        kept = _merges_without(merges, lines, never_met)
+        is_whole = len(kept) == len(merges)
         vocabulary = vocabulary_of_pieces(
             pieces,
-            [merges[place] for place in kept],
+            merges if is_whole else [merges[place] for place in kept],
+            lines=lines if is_whole else None,
             pattern=before.pattern,
             puts_space=before.puts_space,
             normalization=before.normalization,
@@ -321,9 +321,9 @@ def _place(rank: int) -> str:
     return f"model.merges[{rank}]"
 
 
-def _merges_without(merges: list[Any], left_out: set[str]) -> Sequence[int]:
+def _merges_without(merges: list[Any], lines: str | None, left_out: set[str]) -> Sequence[int]:
     """Return the places of all merges but those of some tokens, and those that make them."""
-    if not left_out:
+    if not left_out or not _may_have(lines, left_out):
         return range(len(merges))
 
     def is_of_them(merge: Any) -> bool:
@@ -333,6 +333,14 @@ def _merges_without(merges: list[Any], left_out: set[str]) -> Sequence[int]:
         return not left_out.isdisjoint([*parts, "".join(parts)])
 
     return [place for place, merge in enumerate(merges) if not is_of_them(merge)]
+
+
+def _may_have(lines: str | None, tokens: Collection[str]) -> bool:
+    """Whether tokens may be parts or results of merges; only of few tokens it is quick to tell."""
+    if lines is None or len(tokens) > _MOST_SEARCHED:
+        return True
+    parts, results = (f"\n{lines.replace(' ', between)}\n" for between in ("\n", ""))
+    return any(f"\n{token}\n" in searched for token in tokens for searched in (parts, results))
 
 
 def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:

@@ -30,6 +30,12 @@ _BETWEEN, _WITHIN = "\ud801", "\ud800"
 """What stands between texts, and between the two parts of a merge: no text holds half a surrogate pair."""
 
 
+BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The names of the tokens of single bytes."""
+
+_BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
+
+
 @dataclass(frozen=True)
 class Pieces:
     """What a file says of its tokens."""
@@ -51,6 +57,11 @@ class Pieces:
         """
         if not self.has_marks:
             return {text: token_id for text, token_id in self.ids.items() if text}
+        joined = _BETWEEN.join(self.ids)
+        if " " not in joined and joined.count(_BETWEEN) == len(self.ids) - 1:
+            texts = dict(zip(joined.replace(MARK, " ").split(_BETWEEN), self.ids.values(), strict=True))
+            texts.pop("", None)
+            return texts
         return {
             spelled.replace(MARK, " "): token_id
             for spelled, token_id in self.ids.items()
@@ -65,6 +76,23 @@ class Pieces:
             for spelled, token_id in self.ids.items()
             if token_id not in in_texts
         }
+
+
+def merge_lines(merges: Sequence[object]) -> str | None:
+    """Join merges by line breaks, and their parts by spaces, or return None if a part holds a line break.
+
+    >>> merge_lines([["a", "b"], ["ab", "c"]])
+    'a b\\nab c'
+    """
+    try:
+        if set(map(type, merges)) == {str}:
+            lines = "\n".join(cast("Sequence[str]", merges))
+        else:
+            lines = "\n".join(map(" ".join, cast("Sequence[list[str]]", merges)))
+        lines.encode("utf-8")
+    except (TypeError, UnicodeEncodeError):
+        return None
+    return lines if lines.count("\n") == max(len(merges) - 1, 0) else None
 
 
 def pattern_of_pieces(texts: Collection[str]) -> str:
@@ -89,8 +117,7 @@ def byte_of_name(name: str) -> int | None:
     >>> byte_of_name("<0x0A>"), byte_of_name("<0xA>")
     (10, None)
     """
-    found = re.fullmatch("<0x([0-9A-F]{2})>", name)
-    return int(found[1], 16) if found else None
+    return _BYTES.get(name)
 
 
 def vocabulary_of_pieces(
@@ -98,6 +125,7 @@ def vocabulary_of_pieces(
     merges: Sequence[object] | None,
     in_order: Sequence[str] = (),
     *,
+    lines: str | None = None,
     pattern: str | None = None,
     puts_space: bool = False,
     normalization: Normalization | None = None,
@@ -108,7 +136,7 @@ def vocabulary_of_pieces(
 ) -> Vocabulary:
     """Make the vocabulary, of merges as pairs of spellings or of tokens `in_order` of their ranks.
 
-    Errors name the `place` of a merge in its file.
+    Errors name the `place` of a merge in its file; `lines` are the same merges by `merge_lines`, if known.
 
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
     between special tokens that begins with none.
@@ -125,7 +153,7 @@ def vocabulary_of_pieces(
     if merges is None:
         rows = _rows_of_ranks(table, in_order)
     else:
-        rows = _rows_of_pairs(table, merges, place)
+        rows = _rows_of_pairs(table, merges, lines, place)
     cut = pattern or pattern_of_pieces([text for text in pieces.texts if len(text) > 1])
     try:
         return Vocabulary(
@@ -204,7 +232,12 @@ class _Table:
 
     def places(self, ids: object) -> NDArray[np.uint32]:
         """Where the tokens of ids are in the arrays."""
-        return np.searchsorted(self.ids, np.array(ids, np.uint32)).astype(np.uint32)
+        wanted = np.array(ids, np.uint32)
+        if int(self.ids[-1]) > 4 * len(self.ids):
+            return np.searchsorted(self.ids, wanted).astype(np.uint32)
+        place_of = np.zeros(int(self.ids[-1]) + 1, np.uint32)
+        place_of[self.ids] = np.arange(len(self.ids), dtype=np.uint32)
+        return np.asarray(place_of[wanted])
 
 
 def _character(token: bytes) -> str:
@@ -237,22 +270,26 @@ def _rows_of_ranks(table: _Table, in_order: Sequence[str]) -> NDArray[np.uint32]
 
 
 def _rows_of_pairs(
-    table: _Table, merges: Sequence[object], place: Callable[[int], str]
+    table: _Table, merges: Sequence[object], lines: str | None, place: Callable[[int], str]
 ) -> NDArray[np.uint32]:
     """The merges of a list of pairs."""
     path, ids = table.pieces.path, table.pieces.ids
-    pairs = _as_texts(path, merges, place)
-    used = set(pairs).union(*ids)
-    # What separates the parts of merges, where it is a part of tokens itself, is written as something else.
-    free = [chr(code) for code in range(0xE000, 0xF900) if chr(code) not in used][:2]
-    if len(free) < 2:
-        refuse(path, "model.vocab: its tokens hold all characters for private use")
-    space, line = free
-    pairs = pairs.replace(" ", space).replace("\n", line).replace(_WITHIN, " ").replace(_BETWEEN, "\n")
-    spelled = list(ids)
-    written = [text.replace(" ", space).replace("\n", line).encode("utf-8") for text in spelled]
-    ends = np.cumsum(np.fromiter(map(len, written), np.uint64, len(written)), dtype=np.uint64)
-    found, wrong = resolve_pairs(b"".join(written), ends, pairs.encode("utf-8"))
+    spelled, space, line = list(ids), " ", "\n"
+    every, pairs = "".join(spelled), lines or merge_lines(merges)
+    written = spelled
+    if " " in every or "\n" in every or pairs is None:
+        pairs = _as_texts(path, merges, place)
+        used = set(pairs).union(every)
+        # What separates the parts of merges, where it is a part of tokens itself, is written otherwise.
+        free = [chr(code) for code in range(0xE000, 0xF900) if chr(code) not in used][:2]
+        if len(free) < 2:
+            refuse(path, "model.vocab: its tokens hold all characters for private use")
+        space, line = free
+        pairs = pairs.replace(" ", space).replace("\n", line).replace(_WITHIN, " ").replace(_BETWEEN, "\n")
+        written = [text.replace(" ", space).replace("\n", line) for text in spelled]
+    encoded = [text.encode("utf-8") for text in written]
+    ends = np.cumsum(np.fromiter(map(len, encoded), np.uint64, len(encoded)), dtype=np.uint64)
+    found, wrong = resolve_pairs(b"".join(encoded), ends, pairs.encode("utf-8"))
     if wrong is not None:
         refuse(path, f"{place(wrong)} is not a pair of tokens")
     unknown = np.nonzero((found == _UNKNOWN).any(axis=1))[0]
