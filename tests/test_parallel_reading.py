@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +27,7 @@ from bpetite.reading.division import divide, whole_records
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import Bundle, Ended, Item, read_all
+from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, find_inputs
 
 SEPARATOR = "<|end|>"
@@ -283,7 +286,7 @@ def test_small_files_are_read_together_as_they_would_be_apart(
     assert [Path(read.name) for read in made.inputs] == sorted(many.iterdir())
 
 
-@pytest.mark.parametrize("listed_at_once", [3, 100, 1 << 14])
+@pytest.mark.parametrize("listed_at_once", [3, 100])
 @pytest.mark.usefixtures("small")
 def test_a_run_that_stops_among_small_files_goes_on_there(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed_at_once: int
@@ -294,7 +297,7 @@ def test_a_run_that_stops_among_small_files_goes_on_there(
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
     options = corpus.Options(reading=READING, shard_size=2000)
     corpus.encode(tokenizer, many, tmp_path / "whole", options=options)
-    for stop in range(1, 40, 7):
+    for stop in range(1, 40, 13):
         left = stop
         output = tmp_path / f"stopped{stop}"
         publish = ShardWriter.publish
@@ -389,3 +392,46 @@ def test_a_manifest_of_many_inputs_is_the_same_in_parquet(
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_small_files_are_read_as_they_are_and_not_as_they_were_found(many: Path) -> None:
+    inputs = find_inputs(many.parent)
+    names = [found.name for found in inputs]
+    (many / "150.txt").write_text("the cat sat " * parallel._SMALL)
+    (many / "151.txt").write_text("")
+    for threads in (1, 2):
+        read = {source.name: 0 for source in inputs}
+        for source, made, _ in read_all(inputs, READING, threads, hashed=True):
+            if isinstance(made, Bundle):
+                for file, ended in zip(made.sources, made.ended, strict=True):
+                    assert (ended.size, ended.digest) == hash_input(file.name)
+                    read[file.name] += 1
+            else:
+                read[source.name] += isinstance(made, Ended)
+        assert read == dict.fromkeys(names, 1)
+    (many / "152.txt").unlink()
+    with pytest.raises(FileNotFoundError) as missing:
+        list(read_all(inputs, READING, 2))
+    assert missing.value.filename == str(many / "152.txt")
+
+
+WITHOUT_PANDAS = """
+import sys
+from bpetite import Counts, Tokenizer, corpus
+from bpetite.corpus import manifest
+manifest.MOST_IN_JSON = 1
+folder, made = sys.argv[1:]
+counts = Counts.from_files(folder)
+counts.save(made + "/counts")
+assert Counts.load(made + "/counts") == counts
+tokenizer = Tokenizer.train_from_counts(counts, 260)
+assert corpus.encode(tokenizer, folder, made + "/ids") == corpus.verify(made + "/ids")
+"""
+
+
+def test_pandas_is_not_imported_where_it_is_installed(many: Path, tmp_path: Path) -> None:
+    (tmp_path / "pandas.py").write_text("raise RuntimeError('pandas was imported')")
+    (tmp_path / "made").mkdir()
+    command = [sys.executable, "-c", WITHOUT_PANDAS, str(many), str(tmp_path / "made")]
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True)

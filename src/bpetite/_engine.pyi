@@ -33,6 +33,7 @@ __all__ = [
     "pattern_way",
     "pretokenize",
     "read_pattern",
+    "read_small_files",
     "recover_merges",
     "resolve_pairs",
     "safe_cut",
@@ -68,6 +69,12 @@ def pattern_way(pattern: str) -> str:
     """Return the name of the way in which a pattern is scanned."""
 
 # Inputs: bytes → texts --------------------------------------------------------------------------------
+
+def read_small_files(paths: Sequence[str], most: int, hashed: bool) -> list[tuple[bytes, str]] | None:
+    """Return the content of each file and its XXH3 of 128 bits (`""` unless asked for).
+
+    `None` if one of them has more than `most` bytes, changes meanwhile, or cannot be read.
+    """
 
 @final
 class Gunzip:

@@ -25,7 +25,7 @@ from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Invalid, Reading, Split
 from bpetite.reading.recognition import Format
-from bpetite.reading.sources import find_inputs, weight_of
+from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ class Counts:
         inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
         limit = memory_bytes(memory_limit)
         counts._table.add_documents([], num_threads=num_threads, memory_limit=limit)
-        total = sum(found.size() or 0 for found in inputs)
-        report = None if progress is None else ProgressOfAll(progress, total)
+        report = None if progress is None else ProgressOfAll(progress, size_of(inputs))
         weighted: list[Counts] = []
         for (weight, source), group in groupby(inputs, key=weight_of):
             part = counts if weight == 1 else counts.empty()

@@ -25,6 +25,7 @@ mod pairs;
 mod parquet;
 mod pretokenize;
 mod recover;
+mod small;
 mod spell;
 mod texts;
 
@@ -53,6 +54,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parquet::PyPageTexts>()?;
     module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
+    module.add_function(wrap_pyfunction!(small::read_small_files, module)?)?;
     Ok(())
 }
 

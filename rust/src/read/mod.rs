@@ -1,5 +1,5 @@
 //! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), pages of Parquet
-//! ([`parquet`]), and gzip ([`gunzip`]). Python opens the files and passes blocks. Input that a reader here does not fully
+//! ([`parquet`]), and gzip ([`gunzip`]). Python opens the files and passes blocks, but for small files ([`small`]). Input that a reader here does not fully
 //! understand is left to the readers in Python.
 
 use std::mem;
@@ -11,6 +11,7 @@ use crate::memory;
 pub mod gunzip;
 pub mod json_lines;
 pub mod parquet;
+pub mod small;
 pub mod split;
 
 /// Texts in one buffer.

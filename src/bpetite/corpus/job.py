@@ -86,6 +86,8 @@ class Documents:
         """Return None: the size is not known before everything was read."""
         return None
 
+    about_size = size
+
     def status(self) -> None:
         """Return None: there is no file."""
 

@@ -30,7 +30,7 @@ from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, ShardWriter
 from bpetite.reading.batches import Batch
 from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
-from bpetite.reading.sources import Input
+from bpetite.reading.sources import Input, size_of
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class _Run:
         self._job = job
         self._reached = reached
         self._progress = progress
-        self._total = sum(source.size() or 0 for source in job.inputs)
+        self._total = 0 if progress is None else size_of(job.inputs)
         self._before = sum(read.bytes for read in reached.inputs)
         self._reached_position = reached.position
         self._behind = sum(shard.documents for shard in reached.shards)

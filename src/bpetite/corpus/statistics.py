@@ -16,7 +16,7 @@ from bpetite.reading.batches import decoded, refusing_invalid
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import Input, find_inputs
+from bpetite.reading.sources import Input, find_inputs, size_of
 from bpetite.show.display import bytes_per_token
 from bpetite.tokenizer import Tokenizer
 
@@ -91,7 +91,7 @@ def stats(
     else:
         for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
             sources.setdefault(found.source, []).append(found)
-    size = sum(found.size() or 0 for inputs in sources.values() for found in inputs)
+    size = sum(map(size_of, sources.values()))
     tallies, before, documents = [], 0, 0
     for name, inputs in sources.items():
         tally = _Tally(name, tokenizer)

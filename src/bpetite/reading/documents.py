@@ -60,9 +60,10 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
 
 def is_plain_text(source: Input, reading: Reading) -> bool:
     """Whether an input is a local file that is itself one document of plain text."""
+    if reading.separator is not None or reading.invalid != "error" or reading.hold_out is not None:
+        return False
     whole = source.is_local and not source.is_part and os.path.isfile(source.name)
-    as_it_is = reading.separator is None and reading.invalid == "error" and reading.hold_out is None
-    return whole and as_it_is and format_of(source, reading) == ("text", None)
+    return whole and format_of(source, reading) == ("text", None)
 
 
 def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:

@@ -27,7 +27,7 @@ def read_json_lines(
     read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers
 ) -> Iterator[Batch]:
     """Yield the text field of every line; a line of only white space has no document."""
-    gathered = _GatheredLines(raw.name, reading, buffers)
+    gathered = GatheredLines(raw.name, reading, buffers)
     cut = cut_of(reading)
     while block := read(min(PIECE, batches.BLOCK)):
         gathered.add_lines(block)
@@ -58,7 +58,7 @@ def text_or_lines(name: str, read: Callable[[int], bytes]) -> tuple[str, Callabl
     return form, lambda size: next(blocks, None) or read(size)
 
 
-class _GatheredLines(Gathered):
+class GatheredLines(Gathered):
     """Texts of JSON lines: the engine takes them from plain lines, and Python from all others."""
 
     def __init__(self, name: str, reading: Reading, buffers: Buffers) -> None:

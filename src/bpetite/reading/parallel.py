@@ -20,13 +20,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
+from bpetite._engine import read_small_files
 from bpetite._internal.integers import integer
 from bpetite.reading.ahead import started_thread
 from bpetite.reading.batches import Batch, new_buffers, refuse_invalid
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
+from bpetite.reading.json_lines import GatheredLines
 from bpetite.reading.options import Reading
-from bpetite.reading.raw import Raw, hash_input, hash_of, read_whole
+from bpetite.reading.raw import Raw, hash_input
 from bpetite.reading.recognition import is_marked, named_format
 from bpetite.reading.sources import Input
 
@@ -45,6 +47,9 @@ FORKED = (
 
 _SMALL = 1 << 14
 """A file of at most this size is small: its fixed costs exceed those of reading it."""
+
+_PLAIN = ("text", "jsonl")
+"""The formats of small files that the engine reads; others are opened one by one."""
 
 _MOST_BUNDLED = 256
 """The maximum number of small files that are read together."""
@@ -78,7 +83,7 @@ class Bundle:
 
     sources: Sequence[Input]
     ended: list[Ended]
-    texts: list[bytes]
+    texts: Sequence[bytes]
     """The documents of all of them."""
     counts: list[int]
     """The number of documents of each."""
@@ -127,7 +132,9 @@ def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterato
     may_bundle = reading.invalid == "error" and reading.hold_out is None
     bundled: list[Input] = []
     for found in inputs:
-        if may_bundle and _is_small(found, reading):
+        size = found.found_size
+        is_small = may_bundle and size is not None and size <= _SMALL and not found.is_part
+        if is_small and named_format(found.name, reading.input_format) is not None:
             bundled.append(found)
         if bundled and (bundled[-1] is not found or len(bundled) == _MOST_BUNDLED):
             yield _Part(bundled[0], bundled[0], True, bundled)
@@ -142,16 +149,6 @@ def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterato
             yield _Part(part, found, number == len(parts))
     if bundled:
         yield _Part(bundled[0], bundled[0], True, bundled)
-
-
-def _is_small(found: Input, reading: Reading) -> bool:
-    if not found.is_local or found.is_part or named_format(found.name, reading.input_format) is None:
-        return False
-    try:
-        status = found.status()
-    except OSError:
-        return False
-    return status is not None and status.st_size <= _SMALL
 
 
 def read_again(source: Input, reading: Reading) -> None:
@@ -214,32 +211,60 @@ class _PartReader:
 
     def _bundle(self, sources: Sequence[Input]) -> Bundle | None:
         """Read small files together, unless one of them is not what its name and size promise."""
-        bundle, size = Bundle(sources, [], [], []), 0
-        for source in sources:
-            is_text = named_format(source.name, self._reading.input_format) == "text"
-            found = self._small_text(source) if is_text else self._small_records(source)
-            if found is None:
-                return None
-            texts, ended = found
-            size += sum(map(len, texts))
+        ended: list[Ended] = []
+        counts: list[int] = []
+        parts: list[Sequence[Any]] = []
+        size = begun = 0
+        lines = GatheredLines("", self._reading, self._buffers)
+        forms = [named_format(source.name, self._reading.input_format) for source in sources]
+        plain = [source.name for source, form in zip(sources, forms, strict=True) if form in _PLAIN]
+        contents = read_small_files(plain, _SMALL, self._is_hashed)
+        if contents is None:
+            return None
+        read = iter(contents)
+        for source, form in zip(sources, forms, strict=True):
+            content = b""
+            if form in _PLAIN:
+                content, digest = next(read)
+                if is_marked(content):
+                    return None
+                ended.append(Ended(len(content), digest))
+                size += len(content)
+            if form == "jsonl":
+                before = lines.number
+                lines.add_lines(content)
+                lines.add_lines(b"\n")  # The last line may have no end.
+                counts.append(lines.number - before)
+                continue
+            if lines.number > begun:
+                parts.append(lines.take(0).texts)
+                begun = lines.number
+            if form == "text":
+                texts: Sequence[Any] = self._split(content)
+            else:
+                found = self._small_records(source)
+                if found is None:
+                    return None
+                texts, end = found
+                ended.append(end)
+                size += sum(map(len, texts))
+            parts.append(texts)
+            counts.append(len(texts))
             if size > _MOST_IN_BUNDLE:
                 return None
-            bundle.texts.extend(texts)
-            bundle.counts.append(len(texts))
-            bundle.ended.append(ended)
-        return bundle
+        if lines.number > begun:
+            parts.append(lines.take(0).texts)
+        texts = parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
+        refuse_invalid("", Batch(texts))
+        return Bundle(sources, ended, texts, counts)
 
-    def _small_text(self, source: Input) -> tuple[list[bytes], Ended] | None:
-        """Return the documents of a text file, unless it is something else."""
+    def _split(self, content: bytes) -> list[bytes]:
+        """Return the documents of a text file."""
         separator = (self._reading.separator or "").encode("utf-8")
-        content = read_whole(source.name)
-        if is_marked(content):
-            return None
         texts = content.split(separator) if separator else [content]
         if separator and not texts[-1]:
             texts.pop()
-        refuse_invalid(source.name, Batch(texts))
-        return texts, Ended(len(content), hash_of(content) if self._is_hashed else "")
+        return texts
 
     def _small_records(self, source: Input) -> tuple[list[bytes], Ended] | None:
         """Return the documents of a file with records, unless its texts are much larger than the file."""
@@ -248,7 +273,6 @@ class _PartReader:
         for batch in read_batches(source, self._reading, raw, self._buffers):
             if batch.goes_on or (batch.first > 0 and batch.texts):
                 return None
-            refuse_invalid(source.name, batch)
             texts.extend(batch.texts)
         return texts, Ended(raw.size, raw.digest)
 

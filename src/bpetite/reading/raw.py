@@ -103,29 +103,6 @@ class Raw:
         self._file.close()
 
 
-def read_whole(path: str) -> bytes:
-    """Return the content of a small file, whose size must not have changed."""
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        size = os.fstat(file).st_size
-        content = block = os.read(file, size + 1)
-        while block and len(content) <= size:
-            block = os.read(file, size + 1)
-            content += block
-    finally:
-        os.close(file)
-    if len(content) != size:
-        raise ValueError(f"{path}: changed while it was read ({size} to {len(content)} bytes)")
-    return content
-
-
-def hash_of(content: bytes) -> str:
-    """Return the hash function for inputs."""
-    digest = Xxh3128()
-    digest.update(content)
-    return digest.hexdigest()
-
-
 def hash_input(path: str) -> tuple[int, str]:
     """Return the size of a file and its hash."""
     digest, size = Xxh3128(), 0

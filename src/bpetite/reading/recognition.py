@@ -41,6 +41,9 @@ _MAGIC = (
 _PARQUET = b"PAR1"
 
 
+_MARKED = re.compile(b"|".join([_PARQUET, *(b"(?:%s)" % magic.pattern for _, magic in _MAGIC)]))
+
+
 def named_format(name: str, asked: Format) -> str | None:
     """Return a file's format by its name, None if compressed; its content may contradict (`is_marked`)."""
     suffix = os.path.splitext(name.lower())[1]
@@ -51,7 +54,7 @@ def named_format(name: str, asked: Format) -> str | None:
 
 def is_marked(content: bytes) -> bool:
     """Whether content begins like a format that is not text."""
-    return content.startswith(_PARQUET) or any(magic.match(content) for _, magic in _MAGIC)
+    return _MARKED.match(content) is not None
 
 
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:

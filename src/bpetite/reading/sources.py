@@ -18,12 +18,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import merge
 from itertools import groupby, islice
-from operator import attrgetter
 from typing import Any, BinaryIO
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path
-from bpetite.reading.unreadable import Unreadable
+from bpetite.reading.unreadable import Found, Unreadable
 
 STDIN = "-"
 
@@ -64,6 +63,9 @@ class Input:
     """The row groups of Parquet, if not all: the first, and the one after the last. The span then only says
     how much of the file they are."""
 
+    found_size: int | None = None
+    """Its size when it was found, if it is an ordinary local file: it may have changed since."""
+
     @property
     def is_part(self) -> bool:
         """Whether it is only a part of a file."""
@@ -72,7 +74,8 @@ class Input:
     @property
     def is_local(self) -> bool:
         """Whether it is a file on this machine."""
-        return self.name != STDIN and not _URL.match(self.name)
+        name = self.name
+        return name != STDIN and (("://" not in name and "::" not in name) or not _URL.match(name))
 
     def open(self) -> BinaryIO:
         """Open it for reading."""
@@ -112,13 +115,34 @@ class Input:
         size: int | None = system.info(path).get("size")
         return size
 
+    def about_size(self) -> int | None:
+        """Return its size, if known: that of a file when it was found."""
+        return self.size() if self.found_size is None or self.is_part else self.found_size
+
+
+_ONCE = Fraction(1)
+
 
 class Inputs(LongList[Input]):
     """The inputs that arguments name, in order."""
 
-    def __init__(self, unreadable: Unreadable) -> None:
-        super().__init__(Input, attrgetter("name", "weight", "source"))
-        self.unreadable = unreadable
+    def __init__(self) -> None:
+        super().__init__(_input, _row)
+        self.unreadable = Unreadable()
+
+
+def _row(found: Input) -> tuple[Any, ...]:
+    """Return what is kept of an input that was found."""
+    return found.name, None if found.weight is _ONCE else found.weight, found.source, found.found_size
+
+
+def _input(name: str, weight: Fraction | None, source: str, size: int | None) -> Input:
+    return Input(name, _ONCE if weight is None else weight, source, found_size=size)
+
+
+def size_of(inputs: Iterable[Any]) -> int:
+    """Return how many bytes inputs are, or were when they were found, as far as this is known."""
+    return sum(found.about_size() or 0 for found in inputs)
 
 
 def find_inputs(arguments: Path | Iterable[Path], *, skip_unreadable: bool | None = None) -> Inputs:
@@ -129,39 +153,39 @@ def find_inputs(arguments: Path | Iterable[Path], *, skip_unreadable: bool | Non
     given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
     if sum(_weighted(os.fspath(argument))[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
-    unreadable = Unreadable()
-    found = Inputs(unreadable)
+    found = Inputs()
     for argument in given:
         path, weight = _weighted(os.fspath(argument))
-        found.extend(Input(name, weight, path) for name in _names(path, unreadable))
-    unreadable.tell(len(found), skip_unreadable)
+        names = _names(path, found.unreadable)
+        found.extend(Input(name, weight, path, found_size=size) for name, size in names)
+    found.unreadable.tell(len(found), skip_unreadable)
     return found
 
 
 def weight_of(found: Input) -> tuple[Fraction, str]:
     """Return the weight of an input, and its name for records."""
-    return found.weight, "" if found.weight == 1 else found.source
+    return found.weight, "" if found.weight is _ONCE or found.weight == 1 else found.source
 
 
 def _weighted(argument: str) -> tuple[str, Fraction]:
     """Split a weight off the end of an argument."""
     match = _WEIGHTED.fullmatch(argument)
     if match is None or os.path.lexists(argument):
-        return argument, Fraction(1)
+        return argument, _ONCE
     path = match["path"]
     if _URL.match(path) and path.count("/") < 3:  # scheme://host:port
-        return argument, Fraction(1)
+        return argument, _ONCE
     weight = Fraction(match["weight"]) if not match["weight"].endswith("/0") else Fraction(0)
     if weight <= 0:
         raise ValueError(f"{argument}: a weight must be above 0")
     return path, weight
 
 
-def _names(path: str, unreadable: Unreadable) -> Iterable[str]:
+def _names(path: str, unreadable: Unreadable) -> Iterable[Found]:
     if path == STDIN:
-        return [path]
+        return [(path, None)]
     if _URL.match(path):
-        return _remote_names(path)
+        return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
         return _readable(_files_below(path, (), unreadable), unreadable, f"{path}: the folder holds no files")
     if not os.path.lexists(path) and _GLOB.search(path):
@@ -216,13 +240,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterator[str]:
+def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterator[Found]:
     """Yield names that can be read in order, each once; if there are no names, the error says so."""
     before = unreadable.number
     is_empty = True
-    for name in unreadable.without(name for name, _ in groupby(_in_order(names))):
+    for found in unreadable.without(name for name, _ in groupby(_in_order(names))):
         is_empty = False
-        yield name
+        yield found
     if is_empty and unreadable.number == before:
         raise FileNotFoundError(none)
 

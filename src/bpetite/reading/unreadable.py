@@ -22,6 +22,10 @@ _RECORDED = 1000
 _STREAMS = ("/dev/", "/proc/")
 
 
+Found = tuple[str, int | None]
+"""The name of an input, and its size if it is an ordinary local file."""
+
+
 class Unreadable:
     """What cannot be read of the inputs that arguments name."""
 
@@ -35,14 +39,23 @@ class Unreadable:
         if len(self._first) < _RECORDED:
             self._first.append((name, why))
 
-    def without(self, names: Iterable[str], *, are_named: bool = False) -> Iterator[str]:
+    def without(self, names: Iterable[str], *, are_named: bool = False) -> Iterator[Found]:
         """Yield the names that can be read; those that the user named may be streams."""
         for name in names:
-            why = _why_not(name, may_be_stream=are_named)
-            if why is None:
-                yield name
+            try:
+                status = os.stat(name)
+            except OSError as error:
+                self.note(name, "a link that leads nowhere" if os.path.islink(name) else str(error.strerror))
+                continue
+            is_file = stat.S_ISREG(status.st_mode)
+            if not os.access(name, os.R_OK):
+                self.note(name, "no permission to read it")
+            elif is_file:
+                yield name, status.st_size
+            elif are_named and os.path.abspath(name).startswith(_STREAMS):
+                yield name, None
             else:
-                self.note(name, why)
+                self.note(name, _kind(status.st_mode, are_named))
 
     def tell(self, readable: int, skip_unreadable: bool | None) -> None:
         """Warn of what is left out; it is an error if nothing may be, or if nothing else is there."""
@@ -62,16 +75,8 @@ class Unreadable:
         return {"number": self.number, "first": [list(each) for each in self._first]} if self.number else {}
 
 
-def _why_not(name: str, *, may_be_stream: bool) -> str | None:
-    """Return why a name cannot be read; None if it can."""
-    try:
-        mode = os.stat(name).st_mode
-    except OSError as error:
-        return "a link that leads nowhere" if os.path.islink(name) else str(error.strerror)
-    if not os.access(name, os.R_OK):
-        return "no permission to read it"
-    if stat.S_ISREG(mode) or (may_be_stream and os.path.abspath(name).startswith(_STREAMS)):
-        return None
+def _kind(mode: int, is_named: bool) -> str:
+    """Say what it is that is no file."""
     if stat.S_ISFIFO(mode):
-        return "a named pipe; to read it, use - and redirect stdin" if may_be_stream else "a named pipe"
+        return "a named pipe; to read it, use - and redirect stdin" if is_named else "a named pipe"
     return "a socket" if stat.S_ISSOCK(mode) else "a device"

@@ -32,7 +32,6 @@ from bpetite.corpus.cluster.tasks import (
     fetched,
     grouped,
     locating_errors,
-    size_of,
     work_in,
 )
 from bpetite.counts import Counts, memory_bytes
@@ -41,7 +40,7 @@ from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.sources import Input, find_inputs, weight_of
+from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 
 _RANGES = 16
 """The smallest number of ranges of pretokens."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.cluster.tasks import Cluster, connected, grouped, locating_errors, size_of, work_in
+from bpetite.corpus.cluster.tasks import Cluster, connected, grouped, locating_errors, work_in
 from bpetite.corpus.job import Job, Options
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
@@ -31,7 +31,7 @@ from bpetite.reading.division import divide
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import Bundle, Ended, read_all
 from bpetite.reading.raw import hash_input
-from bpetite.reading.sources import Input
+from bpetite.reading.sources import Input, size_of
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from typing import Any
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import read_again
 from bpetite.reading.recognition import named_format
-from bpetite.reading.sources import Input
+from bpetite.reading.sources import Input, size_of
 
 _LEAST, _MOST = 1 << 24, 1 << 28
 """The smallest and the largest number of bytes that a task reads, unless the caller sets it."""
@@ -95,11 +95,6 @@ def fetched(result: Any) -> Any:
     import ray
 
     return ray.get(result)
-
-
-def size_of(inputs: Iterable[Input]) -> int:
-    """Return the sum of the sizes that are known."""
-    return sum(found.size() or 0 for found in inputs)
 
 
 def work_in(inputs: Iterable[Input], reading: Reading) -> int:
