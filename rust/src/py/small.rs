@@ -10,7 +10,7 @@ use crate::memory;
 use crate::read::small::SmallFiles;
 
 /// A file's content and its hash, if asked for.
-type Content<'py> = (Bound<'py, PyBytes>, String);
+type HashedContent<'py> = (Bound<'py, PyBytes>, String);
 
 /// Return the content of each file with its hash; `None` if one is larger than `most` or cannot be read.
 #[pyfunction]
@@ -19,7 +19,7 @@ pub fn read_small_files<'py>(
     paths: Vec<PathBuf>,
     most: usize,
     hashed: bool,
-) -> PyResult<Option<Vec<Content<'py>>>> {
+) -> PyResult<Option<Vec<HashedContent<'py>>>> {
     let read = py.detach(|| {
         SmallFiles::read(&paths, most).map(|files| {
             files.map(|files| {
