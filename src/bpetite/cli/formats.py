@@ -28,7 +28,9 @@ FORMATS = ("bpetite", "tiktoken", "huggingface", "gpt2")
 READ = (*FORMATS, "tekken", "gguf", "js-tiktoken", "sentencepiece")
 """The formats that can be read."""
 
-ANY_FORMAT = "an artifact, tokenizer.json, tiktoken's, GPT-2's or SentencePiece's files, tekken.json, GGUF, or a folder"
+ANY_FORMAT = (
+    "an artifact, tokenizer.json, files of tiktoken, GPT-2 or SentencePiece, tekken.json, GGUF, or a folder"
+)
 
 
 def add_model(command: argparse.ArgumentParser) -> None:
