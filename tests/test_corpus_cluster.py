@@ -170,12 +170,13 @@ def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Pat
     with pytest.raises(ValueError, match=r"bad\.jsonl: line 1000"):
         cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", task_bytes=5000)
     (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n{"text": "mended"}\n')
-    with pytest.raises(ValueError, match=r"bad\.jsonl: changed"):
-        cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True)
     with pytest.raises(ValueError, match="option shard_size changed"):
         cluster.encode(
             tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True, options=Options(shard_size=5)
         )
+    cluster.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "out", resume=True)
+    corpus.encode(tokenizer, tmp_path / "bad.jsonl", tmp_path / "local")
+    assert contents(tmp_path / "out") == contents(tmp_path / "local")
 
 
 def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +247,36 @@ def test_a_stopped_run_goes_on_behind_the_last_whole_shard(
     cluster.encode(tokenizer, folder / "in", out, options=options, resume=True)
     assert contents(out) == contents(tmp_path / "local")
     assert shards.items() <= {path.name: path.stat().st_ino for path in out.iterdir()}.items()
+
+
+def test_only_what_a_stopped_run_has_read_must_be_as_it_was(
+    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Tokenizer.load(folder / "tok.json")
+    paths = [tmp_path / f"{number}.txt" for number in range(4)]
+    for number, path in enumerate(paths):
+        path.write_text(f"the cat {number}\x00sat on the mat")
+    options = Options(shard_size=1, reading=READING)
+    with monkeypatch.context() as patched:
+        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(3))
+        with pytest.raises(ValueError, match="stopped"):
+            cluster.encode(tokenizer, paths, tmp_path / "out", options=options, task_bytes=1000)
+    for path in paths[2:]:
+        path.write_text(path.read_text() + "\x00which grew")  # nobody has read it
+    content = paths[0].read_text()
+    for number, says in ((0, "changed since it was encoded"), (1, "changed since the run read a part of it")):
+        whole = paths[number].stat()
+        was = paths[number].read_text()
+        paths[number].write_text(was + "more")
+        with pytest.raises(ValueError, match=rf"{number}\.txt: {says}"):
+            cluster.encode(tokenizer, paths, tmp_path / "out", options=options, resume=True)
+        paths[number].write_text(was)
+        os.utime(paths[number], ns=(whole.st_atime_ns, whole.st_mtime_ns))
+    paths[0].unlink()
+    paths[0].write_text(content)  # restored
+    cluster.encode(tokenizer, paths, tmp_path / "out", options=options, resume=True)
+    corpus.encode(tokenizer, paths, tmp_path / "local", options=options)
+    assert contents(tmp_path / "out") == contents(tmp_path / "local")
 
 
 def building_up_to(number: int) -> Callable[..., Shard]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +122,27 @@ def test_threads_read_in_order_what_one_reads(folder: Path, threads: int) -> Non
         (source.name, made.size, made.digest) for source, made, _ in alone if isinstance(made, Ended)
     ]
     assert sum(more for *_, more in items) == sum(found.size() or 0 for found in inputs)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", [*NAMES, "e.parquet"])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_two_threads_read_one_file_at_the_same_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, in_order: bool
+) -> None:
+    met = threading.Barrier(2, timeout=60)
+    threads: set[int] = set()
+
+    def read_where_threads_meet(*arguments: Any) -> Iterator[Batch]:
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            met.wait()  # until another thread reads a part, too
+        return read_batches(*arguments)
+
+    monkeypatch.setattr(parallel, "read_batches", read_where_threads_meet)
+    read = documents(read_all(find_inputs(folder / name), READING, 2, in_order=in_order))
+    assert sorted(read) == sorted(TEXTS)
+    assert len(threads) == 2
 
 
 @pytest.mark.usefixtures("small")

@@ -110,8 +110,8 @@ def add_memory_limit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory-limit",
         metavar="SIZE",
-        help="memory for the table of counts, such as 2GB; the rest is kept in temporary files. "
-        "Reading needs another 150 to 300 MB (default: no limit)",
+        help="memory for the table of counts (of each task on a cluster), such as 2GB; the rest is kept in "
+        "temporary files. Reading needs another 150 to 300 MB (default: no limit)",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, repeat, zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +67,17 @@ def proposing_resume(folder: Path) -> Iterator[None]:
 
 
 def begin_run(
-    folder: Path, journal: Journal, job: Job, resume: bool, task_bytes: int | None = None
+    folder: Path,
+    journal: Journal,
+    job: Job,
+    resume: bool,
+    task_bytes: int | None = None,
+    begun_inputs: Callable[[RunState], int] | None = None,
 ) -> tuple[RunState, Callable[[], bool]]:
     """Return how far a stopped run of the same job came, and a function that begins the journal.
 
     The function must be called before any shard is given its name. On a cluster, the run continues with the
-    `task_bytes` that it was begun with.
+    `task_bytes` that it was begun with, and `begun_inputs` tells how many inputs its tasks began to read.
     """
     remove_parts(folder)
     was, reached = journal.read()
@@ -90,7 +95,7 @@ def begin_run(
     if (reached.task_bytes is None) != (task_bytes is None):
         where = "without" if reached.task_bytes is None else "on"
         raise ValueError(f"{folder}: begun {where} a cluster, and goes on only as it was begun")
-    _check_same_job(folder, was, job, None if task_bytes else reached)
+    _check_same_job(folder, was, job, reached, begun_inputs)
     if not (folder / TOKENIZER).exists():
         job.save_tokenizer(folder)
     for shard in reached.shards:
@@ -103,21 +108,36 @@ def begin_run(
     return reached, lambda: True
 
 
-def _check_same_job(folder: Path, was: Json, job: Job, reached: RunState | None) -> None:
+def _check_same_job(
+    folder: Path,
+    was: Json,
+    job: Job,
+    reached: RunState,
+    begun_inputs: Callable[[RunState], int] | None,
+) -> None:
     """Refuse a job that differs from the one that was begun.
 
-    Inputs that were read must not have changed since; the others may have. Without `reached` it is not known
-    which inputs were read, so none may have changed.
+    Inputs that were read must not have changed since; the others may have.
     """
     _check_same(folder, "model", was["fingerprint"], job.tokenizer.fingerprint)
     _check_same_options(folder, was["options"], job.options.to_dict(job.dtype))
     _check_same_inputs(folder, lambda: (name for name, *_ in was["inputs"]), job)
-    read = chain(() if reached is None else reached.inputs, repeat(None))
-    begun = len(job.inputs)
-    if reached is not None:
+    if begun_inputs is None:
         begun = reached.position.input + (reached.position.documents > 0)
-    for source, then, known in islice(zip(job.inputs, was["inputs"], read, strict=False), begun):
-        _check_input(source, then, named_stamp(source), known)
+    else:
+        begun = begun_inputs(reached)
+    touched: dict[str, tuple[list[Any], list[Any]]] = {}
+    for source, then in islice(zip(job.inputs, was["inputs"], strict=False), begun):
+        now = named_stamp(source)
+        if then != now:
+            touched[source.name] = then, now
+    if not touched:
+        return
+    # On a cluster, what was read of a part has no hash.
+    known = {read.name: read for read in reached.inputs if read.name in touched and read.xxh3_128}
+    for source in islice(job.inputs, begun):
+        if source.name in touched:
+            _check_input(source, *touched[source.name], known.get(source.name))
 
 
 def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:

@@ -10,6 +10,7 @@ import contextlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -68,7 +69,7 @@ def encode(
         connected(address) as cluster,
     ):
         size = task_bytes or cluster.task_bytes(work_in(_inputs(job), job.options.reading))
-        reached, begin = begin_run(folder, journal, job, resume, task_bytes=size)
+        reached, begin = begin_run(folder, journal, job, resume, size, partial(_begun_inputs, job))
         size = reached.task_bytes or size
         if task_bytes not in (None, size):
             raise ValueError(f"{folder}: begun with tasks of {size} bytes, not {task_bytes}")
@@ -82,6 +83,25 @@ def encode(
 
 def _inputs(job: Job) -> Iterator[Input]:
     return (found for found in job.inputs if isinstance(found, Input))
+
+
+def _begun_inputs(job: Job, reached: RunState) -> int:
+    """Return how many inputs were begun by the tasks whose documents are in whole shards."""
+    position, reading = reached.position, job.options.reading
+    numbers: deque[int] = deque()
+
+    def parts() -> Iterator[Input]:
+        for number, found in enumerate(_inputs(job)):
+            for part in divide(found, reading, reached.task_bytes):
+                numbers.append(number)
+                yield part
+
+    begun = 0
+    groups = grouped(parts(), reading, reached.task_bytes or 0)
+    for group in islice(groups, position.input + (position.documents > 0)):
+        for _ in group:
+            begun = numbers.popleft() + 1
+    return begun
 
 
 @dataclass(frozen=True)
