@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
 use crate::memory;
+use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
 
 /// Ranks are packed with positions in one number, so they are limited to this many bits: 67 million merges.
@@ -42,6 +43,13 @@ impl Merge {
     pub fn place(self) -> usize {
         (self.0 >> u32::BITS) as usize % (1 << (u32::BITS - RANK_BITS))
     }
+}
+
+/// A pair whose slot is being fetched.
+#[derive(Clone, Copy)]
+pub struct AskedPair {
+    pair: u64,
+    hash: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -110,6 +118,18 @@ impl Merges {
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> Merge {
         self.pairs.get(pair(left, right))
+    }
+
+    /// Begin to look up a pair of neighbouring tokens.
+    #[inline]
+    pub fn ask(&self, left: u32, right: u32) -> AskedPair {
+        self.pairs.ask(pair(left, right))
+    }
+
+    /// The merge of a pair that was asked for, or none.
+    #[inline]
+    pub fn answer(&self, asked: AskedPair) -> Merge {
+        self.pairs.answer(asked)
     }
 
     /// The merge of two bytes, or none.
@@ -200,7 +220,19 @@ impl MergeTable {
 
     #[inline]
     fn get(&self, pair: u64) -> Merge {
+        self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
+    }
+
+    /// Begin to look up a pair: its slot is fetched while the filter, and other pairs, are looked at.
+    #[inline]
+    fn ask(&self, pair: u64) -> AskedPair {
         let hash = self.seed.hash_number(pair);
+        prefetch(&self.slots, (hash >> self.shift) as usize);
+        AskedPair { pair, hash }
+    }
+
+    #[inline]
+    fn answer(&self, AskedPair { pair, hash }: AskedPair) -> Merge {
         let bit = self.filter_bit(hash);
         if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
             return Merge::NONE;

@@ -201,14 +201,17 @@ impl ShortPretoken {
         self.starts &= !(1 << absorbed);
         self.merges[absorbed] = Merge::NONE;
         self.merges[place] = Merge::NONE;
+        // Both pairs are asked for before either answer is waited for.
         let following = self.after(place);
-        if following < SHORT {
-            self.merges[place] = merges.get(best.id(), self.ids[following]).at(place);
-        }
+        let with_next = (following < SHORT).then(|| merges.ask(best.id(), self.ids[following]));
         let earlier = self.starts & ((1 << place) - 1);
         if earlier != 0 {
             let before = SHORT - 1 - earlier.leading_zeros() as usize;
-            self.merges[before] = merges.get(self.ids[before], best.id()).at(before);
+            let with_previous = merges.ask(self.ids[before], best.id());
+            self.merges[before] = merges.answer(with_previous).at(before);
+        }
+        if let Some(with_next) = with_next {
+            self.merges[place] = merges.answer(with_next).at(place);
         }
         true
     }
