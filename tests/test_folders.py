@@ -1,6 +1,7 @@
 """Folders of models whose tokens stand in files of their own: what transformers finds in a text is found."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -245,4 +246,25 @@ def test_a_folder_of_another_kind_is_refused_by_its_name(
     (tmp_path / name).write_bytes(content)
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
     with pytest.raises(ValueError, match=says):
+        Tokenizer.load(tmp_path)
+
+
+def test_what_is_no_file_or_too_large_is_not_read(tmp_path: Path) -> None:
+    size = two_files(tmp_path, ["<s>"])
+    for name in ("tokenizer.json", "tokenizer_config.json", "config.json", "chat_template.jinja"):
+        (tmp_path / name).symlink_to(name)  # to itself
+    (tmp_path / "tekken.json").symlink_to(tmp_path / "bpetite.json")  # to nothing
+    (tmp_path / "additional_chat_templates").symlink_to(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "tokenizer.model")
+    with (tmp_path / "tokenizer_large.json").open("wb") as file:
+        file.truncate(1 << 40)  # Nothing is stored of it.
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.vocab_size == size
+    loaded.save_original(tmp_path / "copy/")
+    assert "tokenizer_large.json" not in {path.name for path in (tmp_path / "copy").iterdir()}
+    (tmp_path / "tokenizer_config.json").unlink()
+    with (tmp_path / "tokenizer_config.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ValueError, match=r"tokenizer_config\.json: it has more than 67108864 bytes"):
         Tokenizer.load(tmp_path)

@@ -201,7 +201,9 @@ def test_what_was_read_is_written_with_everything_in_it(small: Json, tmp_path: P
         tok = Tokenizer.from_huggingface(tmp_path / "a.json")
         tok.to_huggingface(tmp_path / "b.json", overwrite=True)
         assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
-        assert tok.truncate(290)._original is None
+        tok.truncate(290).to_huggingface(tmp_path / "c.json", overwrite=True)
+        smaller = json.loads((tmp_path / "c.json").read_bytes())
+        assert [smaller[key] for key in ("truncation", "padding")] == [{"max_length": 5}, {"pad_id": 3}]
 
 
 @pytest.mark.parametrize("specials", [["<|endoftext|>", "<|user|>"], ["<|user|>"], []])
@@ -638,3 +640,49 @@ def test_merges_in_any_order_give_the_ids_that_tokenizers_gives(seed: int) -> No
             ids = tok.encode(text)
             assert ids == peer(text)
             assert ids == specification(text, vocab=tok.vocabulary.tokens, merges=tok.merges)
+
+
+@pytest.mark.parametrize("kind", ["TemplateProcessing", "RobertaProcessing", "BertProcessing"])
+def test_another_vocabulary_keeps_the_template_with_its_own_ids(kind: str, tmp_path: Path) -> None:
+    corpus = ["the cat sat on the mat, the bat sat on the hat " * 3]
+    names = ["<s>", "</s>", "<pad>"]
+    trained = Tokenizer.train_from_iterator(corpus, 290, dialect="tiktoken", special_tokens=names)
+    path = tmp_path / "tokenizer.json"
+    trained.to_huggingface(path)
+    real = tokenizers.Tokenizer.from_file(str(path))
+    first, last = (("<s>", trained.special_tokens["<s>"]), ("</s>", trained.special_tokens["</s>"]))
+    if kind == "TemplateProcessing":
+        template = tokenizers.processors.TemplateProcessing("<s> $A </s>", "<s> $A </s> $B", [first, last])
+        level = tokenizers.processors.ByteLevel(trim_offsets=False)
+        real.post_processor = tokenizers.processors.Sequence([level, template])
+    else:
+        real.post_processor = getattr(tokenizers.processors, kind)(last, first)
+    real.enable_padding(pad_id=trained.special_tokens["<pad>"], pad_token="<pad>", length=20)
+    real.enable_truncation(16)
+    real.save(str(path))
+    loaded = Tokenizer.load(path)
+    for changed in (
+        loaded.truncate(275),
+        loaded.extend(["a black cat"], 4),
+        loaded.truncate(275).truncate(270),
+    ):
+        changed.to_huggingface(tmp_path / "changed.json", overwrite=True)
+        theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "changed.json"))
+        specials = changed.special_tokens
+        body = [specials["<s>"], *changed.encode("the cat"), specials["</s>"]]
+        expected = body + [specials["<pad>"]] * (20 - len(body))
+        assert theirs.encode("the cat").ids == changed.as_huggingface().encode("the cat").ids == expected
+        assert len(theirs.encode("the cat " * 9).overflowing) > 0
+        assert changed.assumptions == loaded.assumptions
+
+
+def test_what_a_template_loses_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    Tokenizer.train("the cat the cat", 262).to_huggingface(path)
+    real = tokenizers.Tokenizer.from_file(str(path))
+    real.enable_padding(pad_id=0, pad_token="<pad>")
+    real.enable_truncation(4)
+    real.save(str(path))
+    changed = Tokenizer.load(path).truncate(260)
+    assert "how texts are padded: left out, as '<pad>' is not a special token" in changed.assumptions
+    assert len(changed.as_huggingface().encode("the cat").ids) == 4

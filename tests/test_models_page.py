@@ -1,4 +1,4 @@
-"""The table of models says of each family whether it was checked, loaded, or is only known."""
+"""The table of models says on which file of which model each family was checked, or that it is only known."""
 
 import re
 from pathlib import Path
@@ -14,8 +14,10 @@ def test_a_hundred_models_are_listed_once_each_with_how_it_is_known() -> None:
     assert len(families) == len(rows) - 1
     assert len(models) == len(set(models)) >= 100
     for row in families:
-        assert re.fullmatch(
-            r"\*(?:checked|loaded)\*: loads since \S+ \(`[^`]+`, [\d,]+ tokens\)"
+        state = re.fullmatch(
+            r"\*checked\* on `[^`]+` of (?P<of>.+) \([\d,]+ tokens\)"
             r"|\*known\*: (?:its kind loads|refused \(.+\))",
             row["state"],
         )
+        assert state
+        assert state["of"] in (None, *row["models"].split(", "))

@@ -1,10 +1,11 @@
 """Real tokenizer files → `docs/models.md`: which models' tokenizers can be read, and how that is known.
 
-    python tools/make_models_page.py FOLDER
+    python tools/make_models_page.py FOLDER...
 
-FOLDER holds real files, which may be compressed with xz (see `make test-models`). If there is a file of a
-family, it is loaded, and its ids are compared with those of its own library. What the page says of other
-families is known from descriptions of their files, and is marked as that.
+The folders hold real files, which may be compressed with xz (see `make test-models`). If there is a file of
+a model, it is loaded, and its ids are compared with those of its own library. What the page says of other
+models is known from descriptions of their files, and is marked as that. Patterns come from the package's
+table.
 """
 
 from __future__ import annotations
@@ -36,16 +37,23 @@ class Family:
     kind: str
     models: str
     file: str = ""
-    """The name of its file in the folder."""
+    """The name of a file in one of the folders."""
+    of: str = ""
+    """The model that the file is of, if it is not the first."""
     refused: str = ""
     """The reason if it is refused."""
     pattern: str | None = None
 
 
 FAMILIES = (
-    Family("GPT-2", BYTES, "GPT-2, DistilGPT-2, DialoGPT, GPT-Neo, GPT-J, OPT, Cerebras-GPT, Phi-1, Phi-2"),
+    Family(
+        "GPT-2",
+        BYTES,
+        "GPT-2, DistilGPT-2, DialoGPT, GPT-Neo, GPT-J, OPT, Cerebras-GPT, Phi-1, Phi-2",
+        "vocab.json",
+    ),
     Family("RoBERTa", BYTES, "RoBERTa, DistilRoBERTa, BART, Longformer, CodeBERT", "roberta/tokenizer.json"),
-    Family("cl100k", BYTES, "GPT-3.5, GPT-4, Phi-4", "tiktoken/cl100k_base.tiktoken"),
+    Family("cl100k", BYTES, "GPT-3.5, GPT-4, Phi-4", "tiktoken/cl100k_base.tiktoken", "GPT-4"),
     Family("o200k", BYTES, "GPT-4o, gpt-oss-20b, gpt-oss-120b", "tiktoken/o200k_base.tiktoken"),
     Family(
         "Llama 3",
@@ -61,6 +69,7 @@ FAMILIES = (
         "Qwen 1.5, Qwen2, Qwen2.5, Qwen2.5-Coder, Qwen2.5-VL, QwQ, Qwen3, Qwen3-Coder, Qwen3-Embedding, "
         "DeepSeek-R1-Distill-Qwen",
         "qwen2.5/tokenizer.json",
+        "Qwen2.5",
     ),
     Family("Qwen 3.5", BYTES, "Qwen3.5"),
     Family("DeepSeek V3", BYTES, "DeepSeek-V3, DeepSeek-R1, DeepSeek-V3.1, DeepSeek-V3.2"),
@@ -70,6 +79,7 @@ FAMILIES = (
         BYTES,
         "Mistral Nemo, Mistral Small 3, Ministral, Pixtral, Magistral, Devstral",
         "tekken/tekken.json",
+        "Pixtral",
     ),
     Family("Kimi", BYTES, "Kimi K2, Moonlight", "kimi-k2/tiktoken.model", pattern="kimi-k2"),
     Family("Whisper", BYTES, "Whisper tiny to large-v3", "whisper/tokenizer.json"),
@@ -85,7 +95,7 @@ FAMILIES = (
         "StarCoder, StarCoder2, SantaCoder, SmolLM, SmolLM2, Granite Code",
         "gguf/starcoder.gguf",
     ),
-    Family("Cohere", BYTES, "Command-R, Command-R+, Aya, Aya Expanse", "cohere/tokenizer.json"),
+    Family("Cohere", BYTES, "Command, Command-R, Command-R+, Aya, Aya Expanse", "cohere/tokenizer.json"),
     Family("Falcon", BYTES, "Falcon, Falcon 3"),
     Family("BLOOM", BYTES, "BLOOM, BLOOMZ"),
     Family("GLM-4", BYTES, "GLM-4, GLM-4.5, GLM-4.6"),
@@ -110,7 +120,12 @@ FAMILIES = (
     Family(
         "ALBERT, XLNet, DeBERTa-v3", "Unigram", "ALBERT, XLNet, DeBERTa-v3, Pegasus, mBART", refused="Unigram"
     ),
-    Family("NLLB", "BPE over characters", "NLLB-200, M2M-100", refused="SentencePiece's own normalization"),
+    Family(
+        "NLLB",
+        "BPE over characters",
+        "NLLB-200, M2M-100",
+        refused="ids that are not those of its SentencePiece model",
+    ),
     Family("CLIP", "BPE with ends of words", "CLIP, OpenCLIP", refused="CLIP's vocabulary"),
     Family("RWKV", "a trie of bytes", "RWKV-5, RWKV-6, RWKV-7", refused="an RWKV vocabulary"),
 )
@@ -120,11 +135,11 @@ HEAD = """\
 # Models
 
 {count} of the most used open models, by the tokenizer that they share. Written by
-`python tools/make_models_page.py FOLDER` with bpetite {bpetite}, {libraries}.
+`python tools/make_models_page.py FOLDER...` with bpetite {bpetite}, {libraries}.
 
-*Checked* was loaded from a real file, and gave the ids of its own library on {texts} difficult texts and
-real code; *loaded* was loaded from a real file that has no library to compare with. Of what is *known*, no
-file was at hand: it is said of the kind of file that these models have.
+A model is *checked* if the named file of that model was loaded and gave the ids of its own library on {texts}
+difficult texts and real code, or those that llama.cpp recorded. Of the other models of a row, and of rows
+without such a file, no file was at hand: what is said of them is *known* from the kind of their files.
 
 | tokenizer | kind | models | state |
 |---|---|---|---|
@@ -135,7 +150,7 @@ END = """
 """
 
 
-def main(folder: Path) -> None:
+def main(folders: Sequence[Path]) -> None:
     """Write the page."""
     libraries = ("tokenizers", "tiktoken", "sentencepiece")
     head = HEAD.format(
@@ -144,43 +159,69 @@ def main(folder: Path) -> None:
         libraries=", ".join(f"{name} {version(name)}" for name in libraries),
         texts=len(DIFFICULT_TEXTS),
     )
-    PAGE.write_text(head + "".join(_row(family, folder) for family in FAMILIES) + END, "utf-8")
+    PAGE.write_text(head + "".join(_row(family, folders) for family in FAMILIES) + END, "utf-8")
 
 
-def _row(family: Family, folder: Path) -> str:
-    return f"| {family.name} | {family.kind} | {family.models} | {_state(family, folder)} |\n"
+def _row(family: Family, folders: Sequence[Path]) -> str:
+    return f"| {family.name} | {family.kind} | {family.models} | {_state(family, folders)} |\n"
 
 
-def _state(family: Family, folder: Path) -> str:
+def _state(family: Family, folders: Sequence[Path]) -> str:
     if family.refused:
         return f"*known*: refused ({family.refused})"
-    packed = folder / f"{family.file}.xz"
-    plain = folder / family.file
-    if not family.file or not (packed.exists() or plain.exists()):
+    names = [family.file, "merges.txt"] if family.file == "vocab.json" else [family.file]
+    found = next((folder for folder in folders if family.file and _is_there(folder / names[0])), None)
+    if found is None:
         return "*known*: its kind loads"
     with tempfile.TemporaryDirectory() as unpacked:
-        path = Path(unpacked, plain.name)
-        path.write_bytes(lzma.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes())
-        tok = Tokenizer.load(path, pattern=family.pattern)
-        theirs = _theirs(path, tok)
-        code = [source.read_text("utf-8") for source in standard_library_files()[::60]]
-        encode = tok.encode if path.name == "tokenizer.json" else tok.encode_ordinary
-        for text in [*DIFFICULT_TEXTS, *code]:
-            if theirs is not None and encode(text) != list(theirs(text)):
-                raise SystemExit(f"{family.file}: other ids than its own library gives for {text[:60]!r}")
-    how = "checked" if theirs is not None else "loaded"
-    return f"*{how}*: loads since 0.1.0 (`{plain.name}`, {tok.vocab_size:,} tokens)"
+        paths = [Path(unpacked, Path(name).name) for name in names]
+        for name, path in zip(names, paths, strict=True):
+            path.write_bytes(_content(found / name))
+        tok = Tokenizer.load(paths[0], pattern=family.pattern)
+        _check(family, found, paths[0], tok)
+    of = family.of or family.models.split(", ")[0]
+    return f"*checked* on `{paths[0].name}` of {of} ({tok.vocab_size:,} tokens)"
 
 
-def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]] | None:
-    """The encoder of a file's own library; there is none for GGUF."""
+def _is_there(path: Path) -> bool:
+    return path.exists() or path.with_name(f"{path.name}.xz").exists()
+
+
+def _content(path: Path) -> bytes:
+    packed = path.with_name(f"{path.name}.xz")
+    return lzma.decompress(packed.read_bytes()) if packed.exists() else path.read_bytes()
+
+
+def _check(family: Family, folder: Path, path: Path, tok: Tokenizer) -> None:
+    """Compare ids with those of the file's own library, or with recorded ones."""
+    if path.suffix == ".gguf":
+        recorded = folder / family.file
+        texts = recorded.with_suffix(".inp").read_text("utf-8").split("\n__ggml_vocab_test__\n")
+        rows = recorded.with_suffix(".out").read_text("utf-8").split("\n")
+        for text, row in zip(texts, rows, strict=False):
+            if tok.encode(text) != list(map(int, row.split())):
+                raise SystemExit(f"{family.file}: other ids than are recorded for {text[:60]!r}")
+        return
+    theirs = _theirs(path, tok)
+    code = [source.read_text("utf-8") for source in standard_library_files()[::60]]
+    encode = tok.encode if path.name == "tokenizer.json" else tok.encode_ordinary
+    for text in [*DIFFICULT_TEXTS, *code]:
+        if encode(text) != list(theirs(text)):
+            raise SystemExit(f"{family.file}: other ids than its own library gives for {text[:60]!r}")
+
+
+def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
+    """The encoder of a file's own library."""
     if path.name == "tokenizer.json":
         import tokenizers
 
         peer = tokenizers.Tokenizer.from_file(str(path))
         return lambda text: list(peer.encode(text, add_special_tokens=False).ids)
-    if path.suffix == ".gguf":
-        return None
+    if path.name == "vocab.json":
+        import tokenizers
+
+        read = tokenizers.ByteLevelBPETokenizer.from_file(str(path), str(path.with_name("merges.txt")))
+        return lambda text: list(read.encode(text).ids)
     if path.name == "tokenizer.model":
         import sentencepiece
 
@@ -202,4 +243,4 @@ def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]] | None
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main([Path(folder) for folder in sys.argv[1:]])

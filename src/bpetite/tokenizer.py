@@ -237,12 +237,13 @@ class Tokenizer:
     def truncate(self, vocab_size: int) -> Tokenizer:
         """Return a tokenizer with a smaller vocabulary (`fit` shortens a text to a number of tokens).
 
-        It equals a training to this `vocab_size`: the first merges are kept.
+        It equals a training to this `vocab_size`: the first merges are kept. So are the template, truncation
+        and padding of a `tokenizer.json`; `assumptions` says what of them could not be kept.
 
         >>> Tokenizer.train("ab ab ab", 258).truncate(257).merges
         ((97, 98),)
         """
-        return type(self)(self._vocabulary.truncate(vocab_size), self._assumptions)
+        return self._changed(self._vocabulary.truncate(vocab_size))
 
     def extend(
         self,
@@ -270,7 +271,7 @@ class Tokenizer:
                     num_threads=num_threads,
                     progress=report,
                 )
-            return type(self)(
+            return self._changed(
                 learning.extend_vocabulary(
                     self._vocabulary,
                     counts,
@@ -279,9 +280,21 @@ class Tokenizer:
                     max_token_length=max_token_length,
                     num_threads=num_threads,
                     progress=report,
-                ),
-                self._assumptions,
+                )
             )
+
+    def _changed(self, vocabulary: Vocabulary) -> Tokenizer:
+        """Return a tokenizer with another vocabulary, and with the template and all else beside this one."""
+        original = self._original_of("huggingface")
+        if original is None:
+            return type(self)(vocabulary, self._assumptions)
+        try:
+            content, lost = huggingface.changed_bytes(vocabulary, original.content)
+        except ValueError as reason:
+            lost = [f"template, truncation and padding of the tokenizer.json: left out, as {reason}"]
+            return type(self)(vocabulary, [*self._assumptions, *lost])
+        changed = imported.Original("huggingface", {"tokenizer.json": content}, original.extras)
+        return type(self)(vocabulary, [*self._assumptions, *lost])._with_original(changed)
 
     # Encoding ----------------------------------------------------------------------------------------
 

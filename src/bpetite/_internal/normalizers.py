@@ -119,9 +119,11 @@ class Normalizer:
         self.is_local = not _WHOLE_TEXT & {step[0] for step in steps}
         """Whether a text stays unchanged if and only if each part of it does."""
 
-        self.puts_space = [step[:2] for step in steps] == [("Prepend", " ")]
-        """Whether normalizing only inserts a space before a text."""
+        others = [step for step in steps if not _is_of_single_characters(step)]
+        self.puts_space = others == [("Prepend", " ")]
+        """Whether normalizing inserts a space before a text, and leaves it if no characters are replaced."""
 
+        self._replaces_single = not others
         self._keeps_places = {step[0] for step in steps} <= {*_FORMS, "Lowercase", "StripAccents"}
         self._keeps_ascii = self.is_local and "Lowercase" not in {step[0] for step in steps}
 
@@ -138,6 +140,8 @@ class Normalizer:
 
         A text that several steps leave unchanged may have been composed by one and decomposed by the next.
         """
+        if self._replaces_single:
+            return True
         return self._keeps_places and (text.isascii() or (len(self._steps) < 2 and normalized == text))
 
     def aligned(self, text: str) -> Aligned:
@@ -151,6 +155,11 @@ class Normalizer:
             if apply(text) != text:
                 text, places = align(text, places)
         return text, places
+
+
+def _is_of_single_characters(step: Step) -> bool:
+    """Whether a step only replaces one character by another."""
+    return step[0] == "Replace" and len(step[1]) == len(step[2]) == 1 and bool(_is_literal(step[1]))
 
 
 def _plain(step: Step) -> Callable[[str], str]:

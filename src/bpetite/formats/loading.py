@@ -141,7 +141,7 @@ _SYNTAXES: Final = ("bpetite", "rust", "oniguruma")
 
 
 def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
-    names = set(os.listdir(folder))
+    names = {name for name in os.listdir(folder) if _is_file_or_folder(os.path.join(folder, name))}
     named = [(name,) for name in sorted(names) if name.endswith((".tiktoken", ".gguf"))]
     there = [files for files in FOLDER_FILES if names.issuperset(files)]
     if not there and len(named) != 1:
@@ -174,6 +174,11 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
     return replace(found, imported=imported)
 
 
+def _is_file_or_folder(path: str) -> bool:
+    """Whether there is something to read; one who opens a pipe waits for somebody to write."""
+    return os.path.isfile(path) or os.path.isdir(path)
+
+
 def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
     """Say which tokens of a configuration the tokenizer's own file lacks, or gives another id."""
     specials = vocabulary.special_tokens
@@ -196,7 +201,8 @@ def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Impo
         inner = sorted(os.listdir(os.path.join(folder, _MORE_TEMPLATES)))
         others += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
     others = [name for name in others if os.path.isfile(os.path.join(folder, name))]
-    for name in filter(_OF_TOKENIZERS.fullmatch, others):
+    small = [name for name in others if os.path.getsize(os.path.join(folder, name)) <= configuration.LARGEST]
+    for name in filter(_OF_TOKENIZERS.fullmatch, small):
         with open(os.path.join(folder, name), "rb") as file:
             files[name] = file.read()
     left_behind = tuple(name for name in others if name not in files)

@@ -87,6 +87,14 @@ class HuggingFaceTokenizer:
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode a text, or a pair of texts."""
+        if pair is None and not is_pretokenized and isinstance(sequence, str):
+            settings = self._settings if self._settings and not self._lent else self._now()
+            try:
+                encoding = settings and settings.encoding_of_text(sequence, add_special_tokens)
+            except ValueError:
+                encoding = None  # The real one raises the error, or ignores unknown ids.
+            if encoding is not None:
+                return encoding
         given = (sequence,) if pair is None else (sequence, pair)
         encodings = self._encode((given,), is_pretokenized, add_special_tokens)
         if encodings is not None:

@@ -146,6 +146,15 @@ class Processing:
             added=(real.num_special_tokens_to_add(False), real.num_special_tokens_to_add(True)),
         )
 
+    def whole(self, tokens: TextTokens, add_special_tokens: bool) -> Encoding:
+        """Add special tokens to those of a single text."""
+        count = len(tokens.ids)
+        if len(self.single) == 1 or not add_special_tokens:
+            own = next(part for part in self.single if isinstance(part, Own))
+            told = {0: (0, count)} if self.tells_sequences else None
+            return Encoding((Stretch(tokens, 0, count, own.type_id),), told, length=count)
+        return self.encoding_of((tokens,), None, add_special_tokens)
+
     def encoding_of(
         self,
         sequences: Sequence[TextTokens],

@@ -16,7 +16,7 @@ from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable
-from bpetite.interfaces.huggingface_encoding import Span, TextTokens
+from bpetite.interfaces.huggingface_encoding import Encoding, Span, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
 from bpetite.vocabulary import MARK, Vocabulary
 
@@ -291,6 +291,18 @@ class Settings:
         return cls(real, model, processing)
 
     # Encoding ----------------------------------------------------------------------------------------
+
+    def encoding_of_text(self, text: str, add_special_tokens: bool) -> Encoding | None:
+        """Encode a single text, by the shortest way; return None if it takes a longer one."""
+        processing = self.processing
+        if processing is None or self.truncation is not None or self.padding is not None:
+            return None
+        if self._is_simple and self.preparation.leaves(text):
+            return processing.whole(
+                TextTokens(text, self._encoder.encode(text), self._plain), add_special_tokens
+            )
+        (ids,) = self._prepared_ids([text], None)
+        return processing.whole(TextTokens(text, ids, self._prepared), add_special_tokens)
 
     def tokens_of(self, texts: Sequence[str], num_threads: int | None = None) -> list[TextTokens]:
         """Encode texts."""

@@ -18,6 +18,9 @@ from bpetite.vocabulary import LARGEST_ID
 
 CONFIGURATION = "tokenizer_config.json"
 
+LARGEST = 1 << 26
+"""The maximum size of a file beside a tokenizer, in bytes."""
+
 MODEL_CONFIGURATION = "config.json"
 
 _MAP, _ADDED = "special_tokens_map.json", "added_tokens.json"
@@ -149,8 +152,11 @@ def read_configuration(folder: Path) -> Configuration:
 
 def _kind_of_model(folder: Path) -> str | None:
     """Return the kind of tokenizer of a model by its `config.json`, which may hold anything."""
+    path = os.path.join(folder, MODEL_CONFIGURATION)
     try:
-        with open(os.path.join(folder, MODEL_CONFIGURATION), "rb") as file:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
+            return None
+        with open(path, "rb") as file:
             named = json.load(file)["model_type"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -161,6 +167,8 @@ def _document(folder: Path, name: str) -> Json:
     path = os.path.join(folder, name)
     if not os.path.isfile(path):
         return {}
+    if os.path.getsize(path) > LARGEST:
+        refuse(path, f"it has more than {LARGEST} bytes, which no {name} needs")
     with open(path, "rb") as file:
         return parse_object(path, file.read(), f"a {name}")
 
