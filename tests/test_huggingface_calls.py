@@ -229,3 +229,17 @@ def test_settings_are_told_as_the_real_one_tells_them() -> None:
     for again in (copy.copy(ours), pickle.loads(pickle.dumps(ours)), accelerate(ours)):
         assert again.to_str() == real.to_str()
         assert again.encode("ab é").ids == real.encode("ab é").ids
+
+
+@pytest.mark.parametrize("setting", ["Llama 2", "Gemma"])
+def test_single_prompts_are_those_of_the_real_one(setting: str) -> None:
+    """They take the shortest way: before the text at most a space is put."""
+    real = tokenizers.Tokenizer.from_str(json.dumps(document(trained("llama"), setting)))
+    ours = accelerate(real)
+    parts = [*("the", " ", "  ", "\u2581", "cat", "é", "東京", "<s>", "</s>", "\n", "12", "😀", " <s>"), "\t"]
+    drawn = random.Random(setting)
+    for _ in range(400):
+        text = "".join(drawn.choices(parts, k=drawn.randrange(8)))
+        a, b = real.encode(text), ours.encode(text)
+        for name in ("ids", "offsets", "tokens", "word_ids", "type_ids", "sequence_ids", "n_sequences"):
+            assert getattr(a, name) == getattr(b, name), (text, name)

@@ -116,16 +116,18 @@ class Normalizer:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = [(step[0], _plain(step), _aligned(step)) for step in steps]
-        self.is_local = not _WHOLE_TEXT & {step[0] for step in steps}
+        single = [step for step in steps if _is_of_single_characters(step)]
+        others = [step for step in steps if step not in single]
+        self.is_local = not _WHOLE_TEXT & {step[0] for step in others}
         """Whether a text stays unchanged if and only if each part of it does."""
 
-        others = [step for step in steps if not _is_of_single_characters(step)]
-        self.puts_space = others == [("Prepend", " ")]
-        """Whether normalizing inserts a space before a text, and leaves it if no characters are replaced."""
+        self.puts_space = [(name, len("".join(given))) for name, *given in others] == [("Prepend", 1)]
+        """Whether normalizing inserts a character before a text, and replaces at most single ones."""
 
         self._replaces_single = not others
         self._keeps_places = {step[0] for step in steps} <= {*_FORMS, "Lowercase", "StripAccents"}
-        self._keeps_ascii = self.is_local and "Lowercase" not in {step[0] for step in steps}
+        changes_ascii = any(step[1].isascii() for step in single)
+        self._keeps_ascii = self.is_local and not changes_ascii and ("Lowercase",) not in steps
 
     def __call__(self, text: str) -> str:
         """Normalize a text."""

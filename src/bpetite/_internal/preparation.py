@@ -97,6 +97,10 @@ class _Tokens:
         self._flags = {text: set(flags.get(text, ())) for text in ids}
         self._pattern = _any_of(ids)
 
+    def are_in(self, text: str) -> bool:
+        """Whether a text may have any of the tokens."""
+        return self._pattern is not None and self._pattern.search(text) is not None
+
     def cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the start and end of each segment, and its id if it is a special token."""
         if not text:
@@ -226,6 +230,17 @@ class Preparation:
     def is_local(self) -> bool:
         """Whether a part of a text is prepared alike wherever the text begins and ends."""
         return self._normalizer_of_first.is_local and self._pattern is None and not self._space_first
+
+    def only_puts_space(self, text: str) -> bool:
+        """Whether preparing a whole text only inserts a space before it."""
+        return (
+            self._normalizer_of_first.puts_space
+            and self._pattern is None
+            and not self._space_first
+            and not self._first.are_in(text)
+            and self._normalizer_of_first(text) == (spaced := " " + text)
+            and not self._second.are_in(spaced)
+        )
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens in the original text, and of the text between them."""

@@ -118,8 +118,17 @@ class ReadModel:
 class _Plain:
     """Gives details of texts that the engine takes unchanged, including added tokens."""
 
-    def __init__(self, encoder: Encoder, names: _Names, stripping: set[int], trim: Trim) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        names: _Names,
+        stripping: set[int],
+        trim: Trim,
+        uncut: _Prepared | None,
+    ) -> None:
+        """`uncut` tells of words if pretokens are none, as they only serve speed."""
         self._encoder = encoder
+        self._uncut = uncut
         self._names = names
         self._stripping = stripping
         self._trim = trim
@@ -134,6 +143,8 @@ class _Plain:
         return trimmed(tokens.tokens[place], whole, keeps_first=True)
 
     def words(self, text: str, ids: list[int]) -> Sequence[int]:
+        if self._uncut is not None:
+            return self._uncut.words(text, ids)
         return self._encoder.words(text, ids, "parse")
 
     def tokens(self, text: str, ids: list[int]) -> list[str]:
@@ -217,6 +228,14 @@ class _Prepared:
         return tokens
 
 
+class _Spaced(_Prepared):
+    """Gives details of texts before which only a space is inserted; it has the place of what follows it."""
+
+    def offsets(self, text: str, ids: list[int]) -> list[Span]:
+        spans = self._encoder.places(" " + text, ids, "text", "no")
+        return [(start - 1 if start else 0, end - 1 if end > 1 else 1) for start, end in spans]
+
+
 def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
     """Return the place of a token without its white space.
 
@@ -267,8 +286,11 @@ class Settings:
             for content, names in flags.items()
         )
         self.names = _Names(self._added, real.model)
-        self._plain = _Plain(self._encoder, self.names, {ids[content] for content in stripping}, self.trim)
         self._prepared = _Prepared(self)
+        stripping_ids = {ids[content] for content in stripping}
+        uncut = None if model.cuts_words else self._prepared
+        self._plain = _Plain(self._encoder, self.names, stripping_ids, self.trim, uncut)
+        self._spaced = _Spaced(self)
         self._provisional = model.vocabulary.provisional - self._added.keys()
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
@@ -301,6 +323,9 @@ class Settings:
             return processing.whole(
                 TextTokens(text, self._encoder.encode(text), self._plain), add_special_tokens
             )
+        if self.trim == "no" and self.preparation.only_puts_space(text):
+            ids = self.model.encoder.encode(" " + text, "text")
+            return processing.whole(TextTokens(text, ids, self._spaced), add_special_tokens)
         (ids,) = self._prepared_ids([text], None)
         return processing.whole(TextTokens(text, ids, self._prepared), add_special_tokens)
 
