@@ -17,13 +17,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.section import machine, table, versions
 from bpetite._constants import END_OF_TEXT_TOKEN
 
-PROMPTS, PROMPT_LENGTH = 200, 500
+PROMPTS, PROMPT_LENGTHS = 200, (25, 500)
 LIBRARIES = ("bpetite", "tokenizers")
 
 
@@ -45,8 +46,8 @@ def ways(library: str, tokenizer: str) -> dict[str, Callable[[Sequence[str]], li
     used: Any = accelerate(real) if library == "bpetite" else real
     wrapped = load(tokenizer_object=used, model_max_length=1 << 40)
 
-    def prompts(texts: Sequence[str]) -> list[Any]:
-        encodings = (used.encode(text[:PROMPT_LENGTH]) for text in texts[:PROMPTS])
+    def prompts(length: int, texts: Sequence[str]) -> list[Any]:
+        encodings = (used.encode(text[:length]) for text in texts[:PROMPTS])
         return [(encoding.ids, encoding.offsets) for encoding in encodings]
 
     return {
@@ -60,7 +61,10 @@ def ways(library: str, tokenizer: str) -> dict[str, Callable[[Sequence[str]], li
         "transformers, offsets": lambda texts: wrapped(list(texts), return_offsets_mapping=True)[
             "offset_mapping"
         ],
-        f"{PROMPTS} prompts one by one, ids and offsets": prompts,
+        **{
+            f"{PROMPTS} prompts of {length} characters one by one, ids and offsets": partial(prompts, length)
+            for length in PROMPT_LENGTHS
+        },
     }
 
 
