@@ -11,7 +11,7 @@ SOURCES := pyproject.toml $(MANIFEST) rust/Cargo.lock $(wildcard rust/src/*.rs r
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint test-rust test-python test-models browser fmt bench bench-train bench-encode bench-patterns bench-corpus
-.PHONY: portable ports docs fuzz soak sanitize valgrind audit clean
+.PHONY: portable ports emulated docs fuzz soak sanitize valgrind audit clean
 
 SECONDS := 60
 
@@ -52,6 +52,12 @@ ports: ## Compile the engine for other machines and for Python without a GIL (`r
 	for target in $(PORTS); do $(CARGO) check --quiet --locked --manifest-path $(MANIFEST) --target $$target || exit 1; done
 	PYO3_CONFIG_FILE=$(CURDIR)/tools/free_threaded_python.txt $(CARGO) check --quiet --locked --manifest-path $(MANIFEST) \
 		--features python --target-dir rust/target/free-threaded
+
+# Debian has an emulator and a linker: qemu-user, gcc-aarch64-linux-gnu. `rustup target add` brings the target.
+emulated: ## The scanner's tests on an emulated aarch64, with its vector instructions
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target aarch64-unknown-linux-gnu -- pretokenize
 
 test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
 	$(BIN)/pytest -n auto --dist loadgroup
