@@ -21,7 +21,10 @@ pub struct Terms {
     /// For each atom, the terms that allow it after the place.
     pub behind: [u8; ATOMS],
     /// Whether there are at most 16 atoms.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only AVX2 has a shorter way for few"))]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only AVX2 has a shorter way for few")
+    )]
     pub few_atoms: bool,
 }
 
