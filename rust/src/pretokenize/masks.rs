@@ -37,11 +37,8 @@ const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 const MAX_PLAIN_EIGHTS: usize = 11;
 const MAX_WIDE_EIGHTS: usize = 14;
 
-/// A bit for every byte, or every character, of a window.
-type Bits = [u64; WORDS];
-
-const NONE: Bits = [0; WORDS];
-const ALL: Bits = [!0; WORDS];
+/// A bit for every byte, or every character, of a window of `N` words.
+type Bits<const N: usize> = [u64; N];
 
 /// The labels that have masks; all other characters have the usual label.
 const LABELLED: [usize; 3] = [BEGINS, SPECIAL[0], SPECIAL[1]];
@@ -295,21 +292,21 @@ struct ScanInput<'a> {
 }
 
 /// The characters of a window.
-struct Characters {
+struct Characters<const N: usize> {
     atoms: [u8; ATOMS_OF_WINDOW],
     count: usize,
     /// The first bytes of the characters, and whether any character has several bytes.
-    leads: Bits,
+    leads: Bits<N>,
     wide: bool,
 }
 
 /// The result of the masks for the characters of a window.
-struct WindowBits {
-    begins: Bits,
-    unsure: Bits,
-    open: Bits,
+struct WindowBits<const N: usize> {
+    begins: Bits<N>,
+    unsure: Bits<N>,
+    open: Bits<N>,
     /// The gaps that the automaton found.
-    gaps: Bits,
+    gaps: Bits<N>,
 }
 
 /// Where the automaton's run has left a window.
@@ -327,27 +324,34 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn fill<V: Vectors>(self, mut start: usize, batch: &mut Batch) {
         while start < self.text.len() && batch.room() >= USUAL_PIECES {
+            // A whole window takes as long for a few bytes as for many, which short texts would pay for.
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe { self.scan_window::<V>(start, batch) };
+            start = unsafe {
+                match self.text.len() - start {
+                    ..=64 => self.scan_window::<V, 1>(start, batch),
+                    65..=128 => self.scan_window::<V, 2>(start, batch),
+                    _ => self.scan_window::<V, WORDS>(start, batch),
+                }
+            };
         }
     }
 
-    /// Add the certain pieces of a window that begins at the start of a piece; return the start of the next piece.
+    /// Add the certain pieces of a window of `N` words that begins at the start of a piece; return the start of the next piece.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn scan_window<V: Vectors>(self, base: usize, batch: &mut Batch) -> usize {
+    unsafe fn scan_window<V: Vectors, const N: usize>(self, base: usize, batch: &mut Batch) -> usize {
         // SAFETY: the caller vouches for the instructions of `V`.
         let (characters, mut labels) = unsafe {
-            let characters = self.characters::<V>(base);
-            let labels = self.look::<V>(&characters);
+            let characters = self.characters::<V, N>(base);
+            let labels = self.look::<V, N>(&characters);
             (characters, labels)
         };
-        let ends = self.text.len() - base <= WINDOW;
+        let ends = self.text.len() - base <= 64 * N;
         // The character after the window is not known, unless the text ends there.
         let limit = if ends { characters.count } else { characters.count - 1 };
-        let left = if labels.unsure == NONE {
+        let left = if labels.unsure == [0; N] {
             None
         } else {
             self.settle(&characters.atoms, limit, ends, &mut labels)
@@ -366,7 +370,7 @@ impl ScanInput<'_> {
         }
         if characters.wide {
             // SAFETY: the caller vouches for the instructions of `V`.
-            labels.begins = unsafe { at_bytes::<V>(&labels.begins, &characters.leads) };
+            labels.begins = unsafe { at_bytes::<V, N>(&labels.begins, &characters.leads) };
         }
         let mut end = base;
         for (word, &bits) in labels.begins.iter().enumerate() {
@@ -392,7 +396,12 @@ impl ScanInput<'_> {
     }
 
     /// Mark the gaps among the pieces that are to be added: each ends where the next one begins.
-    fn mark_gaps(self, atoms: &[u8; ATOMS_OF_WINDOW], labels: &WindowBits, batch: &mut Batch) {
+    fn mark_gaps<const N: usize>(
+        self,
+        atoms: &[u8; ATOMS_OF_WINDOW],
+        labels: &WindowBits<N>,
+        batch: &mut Batch,
+    ) {
         let first = batch.ends().len();
         let mut start = 0;
         let ends = labels.begins.iter().enumerate().flat_map(|(word, &bits)| places_in(64 * word, bits));
@@ -409,12 +418,12 @@ impl ScanInput<'_> {
     /// Run the automaton where the masks are unsure, and correct their result; returns where the run has left the window,
     /// if it has.
     #[inline(never)]
-    fn settle(
+    fn settle<const N: usize>(
         self,
         atoms: &[u8; ATOMS_OF_WINDOW],
         limit: usize,
         ends: bool,
-        labels: &mut WindowBits,
+        labels: &mut WindowBits<N>,
     ) -> Option<LeftAt> {
         // The atom after the last character is known, too.
         let atoms = &atoms[1..limit + 2];
@@ -465,43 +474,43 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn look<V: Vectors>(self, characters: &Characters) -> WindowBits {
+    unsafe fn look<V: Vectors, const N: usize>(self, characters: &Characters<N>) -> WindowBits<N> {
         let scanner = self.scanner;
         // SAFETY: the caller vouches for the instructions of `V`.
-        let relations = unsafe { self.relations::<V>(characters) };
+        let relations = unsafe { self.relations::<V, N>(characters) };
         let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
         always[BEGINS][0] |= 1;
         // SAFETY: the caller vouches for the instructions of `V`.
         let mut labels = unsafe { Labelled::new::<V>(always) };
-        let mut changed = NONE;
+        let mut changed = [0; N];
         for round in 0..MAX_ROUNDS {
             // SAFETY: the caller vouches for the instructions of `V`.
-            let next = unsafe { scanner.next_labels::<V>(&always, &labels, &relations) };
+            let next = unsafe { scanner.next_labels::<V, N>(&always, &labels, &relations) };
             changed = labels.differences(&next);
             labels = next;
-            if changed == NONE || round == 0 && scanner.propagated.is_empty() {
+            if changed == [0; N] || round == 0 && scanner.propagated.is_empty() {
                 break;
             }
         }
         let mut unsure = changed;
-        add(&mut unsure, relations.places(scanner.always[UNSURE]), &ALL);
+        add(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
         for link in &scanner.unsure {
             labels.follow(link, &relations, &mut unsure);
         }
-        let mut open = NONE;
+        let mut open = [0; N];
         if scanner.opens {
             add(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
-            add(&mut open, relations.places(scanner.always[OPEN]), &ALL);
-            if open != NONE {
+            add(&mut open, relations.places(scanner.always[OPEN]), &[!0; N]);
+            if open != [0; N] {
                 open = run(&open, relations.places(scanner.stays_open));
                 // SAFETY: the caller vouches for the instructions of `V`.
-                let open_before = unsafe { V::up(&open) };
+                let open_before = unsafe { up::<V, N>(&open) };
                 add(&mut unsure, relations.places(scanner.contradicts), &open_before);
             }
         }
         unsure[0] &= !1;
-        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: NONE }
+        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: [0; N] }
     }
 
     /// The places where each relation holds.
@@ -509,17 +518,17 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn relations<V: Vectors>(self, characters: &Characters) -> Relations {
-        let mut relations = Relations([NONE; MAX_RELATIONS]);
-        let mut fulfilled = [[0; 64]; WORDS];
-        let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(WORDS)];
+    unsafe fn relations<V: Vectors, const N: usize>(self, characters: &Characters<N>) -> Relations<N> {
+        let mut relations = Relations([[0; N]; MAX_RELATIONS]);
+        let mut fulfilled = [[0; 64]; N];
+        let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(N)];
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
         for eight in eights {
             // SAFETY: the caller vouches for the instructions of `V`.
             let anywhere = unsafe { V::fulfilled(&characters.atoms, &eight.terms, fulfilled) };
             for &(relation, terms) in &eight.uses {
-                // Most relations hold nowhere in most windows.
-                if anywhere & terms != 0 {
+                // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
+                if N <= 2 || anywhere & terms != 0 {
                     // SAFETY: the caller vouches for the instructions of `V`.
                     unsafe { V::places(fulfilled, terms, &mut relations.0[relation % MAX_RELATIONS]) }
                 }
@@ -533,11 +542,11 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn characters<V: Vectors>(self, base: usize) -> Characters {
+    unsafe fn characters<V: Vectors, const N: usize>(self, base: usize) -> Characters<N> {
         let alphabet = &self.automaton.alphabet;
         let mut this =
-            Characters { atoms: [alphabet.end; ATOMS_OF_WINDOW], count: 0, leads: NONE, wide: false };
-        for (word, rest) in self.text[base..].chunks(64).take(WORDS).enumerate() {
+            Characters { atoms: [alphabet.end; ATOMS_OF_WINDOW], count: 0, leads: [0; N], wide: false };
+        for (word, rest) in self.text[base..].chunks(64).take(N).enumerate() {
             let mut padded = [0; 64];
             let bytes = match rest.first_chunk() {
                 Some(bytes) => bytes,
@@ -562,11 +571,14 @@ impl ScanInput<'_> {
             }
             this.count += this.leads[word].count_ones() as usize;
         }
-        if self.text.len() - base <= WINDOW {
+        if self.text.len() - base <= 64 * N {
             if self.automaton.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
                 this.atoms[this.count] = alphabet.final_line_feed;
             }
-            this.atoms[this.count + 1..].fill(alphabet.end);
+            // What stands behind the last character are the atoms of no bytes, up to a whole word.
+            if let Some(behind) = this.atoms[this.count + 1..].first_chunk_mut::<64>() {
+                behind.fill(alphabet.end);
+            }
         }
         this
     }
@@ -627,12 +639,12 @@ impl MaskScanner {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn next_labels<V: Vectors>(
+    unsafe fn next_labels<V: Vectors, const N: usize>(
         &self,
-        always: &[Bits; LABELLED.len()],
-        labels: &Labelled,
-        relations: &Relations,
-    ) -> Labelled {
+        always: &[Bits<N>; LABELLED.len()],
+        labels: &Labelled<N>,
+        relations: &Relations<N>,
+    ) -> Labelled<N> {
         let mut next = *always;
         for link in &self.propagated {
             labels.follow(link, relations, &mut next[mask_of(link.target)]);
@@ -641,7 +653,7 @@ impl MaskScanner {
         // the automaton confirms it.
         let [begins, first, second] = &mut next;
         for (special, stays) in [(first, self.stays[0]), (second, self.stays[1])] {
-            if *special == NONE {
+            if *special == [0; N] {
                 continue;
             }
             take_away(special, begins);
@@ -657,39 +669,39 @@ impl MaskScanner {
 }
 
 /// The places of each relation in a window.
-struct Relations([Bits; MAX_RELATIONS]);
+struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
 
-impl Relations {
+impl<const N: usize> Relations<N> {
     /// The places of a relation; none if there is no such relation.
     #[inline(always)]
-    fn places(&self, relation: Option<usize>) -> &Bits {
-        relation.map_or(&NONE, |relation| &self.0[relation % MAX_RELATIONS])
+    fn places(&self, relation: Option<usize>) -> &Bits<N> {
+        relation.map_or(const { &[0; N] }, |relation| &self.0[relation % MAX_RELATIONS])
     }
 }
 
 /// The labels of characters: a mask for each label but the usual one.
-struct Labelled {
-    at: [Bits; LABELLED.len()],
+struct Labelled<const N: usize> {
+    at: [Bits<N>; LABELLED.len()],
     /// For each character, masks for the label of the character before, and for no piece beginning there.
-    before: [Bits; 1 + LABELS],
+    before: [Bits<N>; 1 + LABELS],
     /// Whether there is any special label.
     special: bool,
 }
 
-impl Labelled {
+impl<const N: usize> Labelled<N> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn new<V: Vectors>(at: [Bits; LABELLED.len()]) -> Self {
+    unsafe fn new<V: Vectors>(at: [Bits<N>; LABELLED.len()]) -> Self {
         // SAFETY: the caller vouches for the instructions of `V`.
-        let begins = unsafe { V::up(&at[0]) };
-        let mut no_beginning = ALL;
+        let begins = unsafe { up::<V, N>(&at[0]) };
+        let mut no_beginning = [!0; N];
         take_away(&mut no_beginning, &begins);
-        let (mut usual, mut first, mut second) = (no_beginning, NONE, NONE);
-        let special = at[1] != NONE || at[2] != NONE;
+        let (mut usual, mut first, mut second) = (no_beginning, [0; N], [0; N]);
+        let special = at[1] != [0; N] || at[2] != [0; N];
         if special {
             // SAFETY: the caller vouches for the instructions of `V`.
-            (first, second) = unsafe { (V::up(&at[1]), V::up(&at[2])) };
+            (first, second) = unsafe { (up::<V, N>(&at[1]), up::<V, N>(&at[2])) };
             take_away(&mut usual, &first);
             take_away(&mut usual, &second);
         }
@@ -698,7 +710,7 @@ impl Labelled {
 
     /// Add the places where a link's relation holds behind a character that has the label which it asks for.
     #[inline(always)]
-    fn follow(&self, link: &Link, relations: &Relations, places: &mut Bits) {
+    fn follow(&self, link: &Link, relations: &Relations<N>, places: &mut Bits<N>) {
         if self.special || !SPECIAL.contains(&link.before) {
             add(places, relations.places(Some(link.relation)), &self.before[link.before]);
         }
@@ -706,11 +718,11 @@ impl Labelled {
 
     /// The characters that have other labels.
     #[inline(always)]
-    fn differences(&self, other: &Self) -> Bits {
+    fn differences(&self, other: &Self) -> Bits<N> {
         let masks = if self.special || other.special { LABELLED.len() } else { 1 };
-        let mut differences = NONE;
+        let mut differences = [0; N];
         for (one, other) in self.at.iter().zip(&other.at).take(masks) {
-            for word in 0..WORDS {
+            for word in 0..N {
                 differences[word] |= one[word] ^ other[word];
             }
         }
@@ -720,16 +732,16 @@ impl Labelled {
 
 /// Add the places that are among others.
 #[inline(always)]
-fn add(all: &mut Bits, places: &Bits, among: &Bits) {
-    for word in 0..WORDS {
+fn add<const N: usize>(all: &mut Bits<N>, places: &Bits<N>, among: &Bits<N>) {
+    for word in 0..N {
         all[word] |= places[word] & among[word];
     }
 }
 
 /// Take places away.
 #[inline(always)]
-fn take_away(all: &mut Bits, places: &Bits) {
-    for word in 0..WORDS {
+fn take_away<const N: usize>(all: &mut Bits<N>, places: &Bits<N>) {
+    for word in 0..N {
         all[word] &= !places[word];
     }
 }
@@ -741,10 +753,10 @@ fn mask_of(label: usize) -> usize {
 
 /// The bits of `from`, each extended through the run of `through` bits that follows it.
 #[inline(always)]
-fn run(from: &Bits, through: &Bits) -> Bits {
+fn run<const N: usize>(from: &Bits<N>, through: &Bits<N>) -> Bits<N> {
     let mut all = *from;
     let (mut last, mut carry) = (0, false);
-    for word in 0..WORDS {
+    for word in 0..N {
         let first = (from[word] << 1 | last) & through[word];
         last = from[word] >> 63;
         // Adding the first bit of a run to the run clears the run and sets the bit after it.
@@ -756,16 +768,35 @@ fn run(from: &Bits, through: &Bits) -> Bits {
     all
 }
 
+/// The bits, moved one place up.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
+#[inline(always)]
+unsafe fn up<V: Vectors, const N: usize>(bits: &Bits<N>) -> Bits<N> {
+    let mut moved = *bits;
+    if let (Some(moved), Some(bits)) = (moved.first_chunk_mut(), bits.first_chunk()) {
+        // SAFETY: the caller vouches for the instructions of `V`.
+        *moved = unsafe { V::up(bits) };
+    } else {
+        let mut last = 0;
+        for word in &mut moved {
+            (*word, last) = (*word << 1 | last, *word >> 63);
+        }
+    }
+    moved
+}
+
 /// Moves bits of characters to the first bytes of the characters.
 ///
 /// # Safety
 /// The machine must have the instructions of `V`.
 #[inline(always)]
-unsafe fn at_bytes<V: Vectors>(bits: &Bits, leads: &Bits) -> Bits {
-    let mut at_bytes = NONE;
+unsafe fn at_bytes<V: Vectors, const N: usize>(bits: &Bits<N>, leads: &Bits<N>) -> Bits<N> {
+    let mut at_bytes = [0; N];
     let mut place = 0;
-    for word in 0..WORDS {
-        let (first, from) = (place / 64 % WORDS, place % 64);
+    for word in 0..N {
+        let (first, from) = (place / 64 % N, place % 64);
         let behind = bits.get(first + 1).copied().unwrap_or(0);
         let next = bits[first] >> from | (behind << 1) << (63 - from);
         place += leads[word].count_ones() as usize;
@@ -784,13 +815,13 @@ fn places_in(first: usize, mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn is_in(bits: &Bits, place: usize) -> bool {
+fn is_in(bits: &[u64], place: usize) -> bool {
     bits[place / 64] >> (place % 64) & 1 != 0
 }
 
 /// Clear the bits from a place on.
 #[inline(always)]
-fn clear_from(bits: &mut Bits, place: usize) {
+fn clear_from(bits: &mut [u64], place: usize) {
     if let Some(word) = bits.get_mut(place / 64) {
         *word &= (1 << (place % 64)) - 1;
     }
@@ -801,7 +832,7 @@ fn clear_from(bits: &mut Bits, place: usize) {
 
 /// Clear the bits between two places, both excluded.
 #[inline(always)]
-fn clear_between(bits: &mut Bits, after: usize, before: usize) {
+fn clear_between(bits: &mut [u64], after: usize, before: usize) {
     for (word, bits) in bits.iter_mut().enumerate().take(before.div_ceil(64)).skip(after / 64) {
         let behind = if word == after / 64 { !0 << (after % 64) << 1 } else { !0 };
         let not_there = if word == before / 64 { !0 << (before % 64) } else { 0 };
@@ -811,13 +842,13 @@ fn clear_between(bits: &mut Bits, after: usize, before: usize) {
 
 /// The last place before another one whose bit is set.
 #[inline(always)]
-fn last_in(bits: &Bits, place: usize) -> Option<usize> {
+fn last_in(bits: &[u64], place: usize) -> Option<usize> {
     last(place, |word| bits[word])
 }
 
 /// The last place before another one whose bit is not set.
 #[inline(always)]
-fn last_not_in(bits: &Bits, place: usize) -> Option<usize> {
+fn last_not_in(bits: &[u64], place: usize) -> Option<usize> {
     last(place, |word| !bits[word])
 }
 
@@ -831,8 +862,8 @@ fn last(place: usize, bits: impl Fn(usize) -> u64) -> Option<usize> {
 
 /// The first place from one on whose bit is set.
 #[inline(always)]
-fn first_from(bits: &Bits, place: usize) -> Option<usize> {
-    (place / 64..WORDS).find_map(|word| {
+fn first_from(bits: &[u64], place: usize) -> Option<usize> {
+    (place / 64..bits.len()).find_map(|word| {
         let bits = if word == place / 64 { bits[word] & !0 << (place % 64) } else { bits[word] };
         (bits != 0).then(|| 64 * word + bits.trailing_zeros() as usize)
     })

@@ -59,7 +59,7 @@ pub trait Vectors {
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
-    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]);
+    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]);
 
     /// The places where a byte occurs.
     ///
@@ -223,7 +223,7 @@ impl Vectors for Portable {
         anywhere
     }
 
-    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+    unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]) {
         const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
         let terms = u64::from_le_bytes([terms; 8]);
         for (fulfilled, places) in fulfilled.iter().zip(places) {
@@ -309,7 +309,7 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]) {
             let terms = _mm512_set1_epi8(terms as i8);
             for (fulfilled, places) in fulfilled.iter().zip(places) {
                 // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes.
@@ -466,7 +466,7 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]) {
             let (terms, below) = (_mm256_set1_epi8(terms as i8), _mm256_set1_epi8(0x7F));
             for (fulfilled, places) in fulfilled.iter().zip(places) {
                 // SAFETY: the caller vouches for the instructions; what is loaded are the array's own bytes: 32 of 64.
@@ -705,7 +705,7 @@ mod aarch64 {
             }
         }
 
-        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64; WORDS]) {
+        unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]) {
             for (fulfilled, places) in fulfilled.iter().zip(places) {
                 // SAFETY: every aarch64 machine has NEON; what is loaded are the array's own bytes: 16 of 64.
                 *places |= to_mask(std::array::from_fn(|quarter| unsafe {
