@@ -37,6 +37,10 @@ const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 const MAX_PLAIN_EIGHTS: usize = 11;
 const MAX_WIDE_EIGHTS: usize = 14;
 
+/// Up to so many bytes that are left of a text are scanned in windows of two words or one: a whole window takes as long for a
+/// few bytes as for many.
+const SHORT_REST: usize = 128;
+
 /// A bit for every byte, or every character, of a window of `N` words.
 type Bits<const N: usize> = [u64; N];
 
@@ -140,36 +144,62 @@ impl MaskScanner {
     }
 
     /// Add the pieces from `start` on to the batch, until it is nearly full or the text ends.
-    pub fn fill(&self, automaton: &Automaton, text: &[u8], start: usize, batch: &mut Batch) {
+    pub fn fill(&self, automaton: &Automaton, text: &[u8], mut start: usize, batch: &mut Batch) {
         let work = ScanInput { scanner: self, automaton, text };
+        while start < text.len() && batch.room() >= USUAL_PIECES {
+            start = match text.len() - start {
+                ..=64 => self.fill_in_windows::<1>(work, start, batch),
+                65..=SHORT_REST => self.fill_in_windows::<2>(work, start, batch),
+                _ => self.fill_in_windows::<WORDS>(work, start, batch),
+            };
+        }
+    }
+
+    /// The same in windows of `N` words; those of most words leave a short rest. Returns the start of the next piece.
+    fn fill_in_windows<const N: usize>(&self, work: ScanInput, start: usize, batch: &mut Batch) -> usize {
         match self.instructions {
-            // SAFETY: the portable way needs no special instructions.
-            Instructions::Portable => unsafe { work.fill::<Portable>(start, batch) },
+            Instructions::Portable => fill_portable::<N>(work, start, batch),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx2 => unsafe { fill_avx2(work, start, batch) },
+            Instructions::Avx2 => unsafe { fill_avx2::<N>(work, start, batch) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx512 => unsafe { fill_avx512(work, start, batch) },
+            Instructions::Avx512 => unsafe { fill_avx512::<N>(work, start, batch) },
             #[cfg(target_arch = "aarch64")]
-            // SAFETY: every aarch64 machine has NEON.
-            Instructions::Neon => unsafe { work.fill::<super::vectors::Neon>(start, batch) },
+            Instructions::Neon => fill_neon::<N>(work, start, batch),
         }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx512(work: ScanInput, start: usize, batch: &mut Batch) {
-    // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx512>(start, batch) }
+// Functions of their own for each size of window: together they would need too much of a small stack.
+
+#[inline(never)]
+fn fill_portable<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+    // SAFETY: the portable way needs no special instructions.
+    unsafe { work.fill::<Portable, N>(start, batch) }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(never)]
+fn fill_neon<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+    // SAFETY: every aarch64 machine has NEON.
+    unsafe { work.fill::<super::vectors::Neon, N>(start, batch) }
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx2(work: ScanInput, start: usize, batch: &mut Batch) {
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn fill_avx512<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
     // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx2>(start, batch) }
+    unsafe { work.fill::<super::vectors::Avx512, N>(start, batch) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn fill_avx2<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+    // SAFETY: this function is only entered where there are the instructions that it enables.
+    unsafe { work.fill::<super::vectors::Avx2, N>(start, batch) }
 }
 
 /// Three sets of atoms: for the character before, at and after a place.
@@ -322,18 +352,13 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn fill<V: Vectors>(self, mut start: usize, batch: &mut Batch) {
-        while start < self.text.len() && batch.room() >= USUAL_PIECES {
-            // A whole window takes as long for a few bytes as for many, which short texts would pay for.
+    unsafe fn fill<V: Vectors, const N: usize>(self, mut start: usize, batch: &mut Batch) -> usize {
+        let left = if N == WORDS { SHORT_REST } else { 0 };
+        while self.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe {
-                match self.text.len() - start {
-                    ..=64 => self.scan_window::<V, 1>(start, batch),
-                    65..=128 => self.scan_window::<V, 2>(start, batch),
-                    _ => self.scan_window::<V, WORDS>(start, batch),
-                }
-            };
+            start = unsafe { self.scan_window::<V, N>(start, batch) };
         }
+        start
     }
 
     /// Add the certain pieces of a window of `N` words that begins at the start of a piece; return the start of the next piece.

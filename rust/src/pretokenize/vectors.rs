@@ -652,7 +652,7 @@ pub use aarch64::Neon;
 mod aarch64 {
     use std::arch::aarch64::*;
 
-    use super::{Fulfilled, Kinds, Terms, Vectors, WORDS, any_byte, nearby};
+    use super::{Fulfilled, Kinds, Terms, Vectors, any_byte, nearby};
 
     /// NEON: sixteen bytes at a time are looked up in tables of 64.
     pub struct Neon;
