@@ -252,8 +252,8 @@ def numbers_field(key: str, numbers: list[int]) -> bytes:
     return text_value(key) + struct.pack(f"<IIQ{len(numbers)}i", 9, 5, len(numbers), *numbers)
 
 
-def gguf_file(fields: list[bytes], version: int = 3) -> bytes:
-    return b"GGUF" + struct.pack("<IQQ", version, 0, len(fields)) + b"".join(fields)
+def gguf_file(fields: list[bytes], version: int = 3, tensors: int = 0) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, tensors, len(fields)) + b"".join(fields)
 
 
 def gguf_fields(tok: Tokenizer, pre: str = "gpt-4o") -> dict[str, bytes]:

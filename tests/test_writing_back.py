@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
-from test_broken_files import PATTERN, WHOLE, as_json
+from test_broken_files import PATTERN, WHOLE, as_json, small
+from test_loading import gguf_fields, gguf_file
 
 CONFIG = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": "{{ messages }}", "é": [1.0, None]}
 COMPANIONS = {
@@ -29,6 +30,7 @@ FORMATS = {
     "ranks": ("tiktoken", ["tokenizer.model"]),
     "packed ranks": ("tiktoken", ["a.tiktoken.gz"]),
     "SentencePiece": ("sentencepiece", ["tokenizer.model"]),
+    "GGUF": ("gguf", ["vocabulary.gguf"]),
     "vocab.json": ("gpt2", ["vocab.json", "merges.txt"]),
     "vocab.bpe": ("gpt2", ["encoder.json", "vocab.bpe"]),
 }
@@ -175,3 +177,24 @@ def test_a_format_that_is_only_written_back_is_refused_for_others(tmp_path: Path
         assert (done.returncode, done.stdout) == (1, b"")
         assert f"{kind} files are written only as they were read" in done.stderr.decode()
         assert not (tmp_path / "out").exists()
+
+
+def test_a_gguf_file_with_weights_is_not_written_back(tmp_path: Path) -> None:
+    whole = gguf_file([*gguf_fields(small()).values()], tensors=1) + b"\0" * 1000
+    put(tmp_path / "model", {"model.gguf": whole, **COMPANIONS})
+    for source in ("model", "model/model.gguf"):
+        tok = Tokenizer.load(tmp_path / source)
+        with pytest.raises(ValueError, match="with a model's weights, which are not kept; it cannot"):
+            tok.save_original(tmp_path / "out.gguf")
+        for target in (["out.gguf"], ["out", "--to", "gguf"]):
+            done = bpetite("convert", tmp_path / source, tmp_path / target[0], *target[1:])
+            assert (done.returncode, done.stdout) == (1, b"")
+            assert b"weights" in done.stderr
+    assert not any(path.name.startswith("out") for path in tmp_path.iterdir())
+
+
+def test_a_vocabulary_in_gguf_is_written_by_its_name(tmp_path: Path) -> None:
+    put(tmp_path, files_of("GGUF"))
+    done = bpetite("convert", tmp_path / "vocabulary.gguf", tmp_path / "out.gguf", "--check")
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "out.gguf").read_bytes() == files_of("GGUF")["vocabulary.gguf"]

@@ -753,7 +753,11 @@ class Tokenizer:
         ['tokenizer.json', 'tokenizer_config.json']
         """
         if self._original is None or not self._original.files:
-            kind = "a GGUF file, which is not kept" if self._original else "no file of another library"
+            kind = (
+                "a GGUF file with a model's weights, which are not kept"
+                if self._original
+                else "no file of another library"
+            )
             raise ValueError(
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )
@@ -1037,6 +1041,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=list(vocabulary.decode_only.items()),
         provisional=list(vocabulary.provisional),
+        unknown=vocabulary.unknown,
     )
     if (
         vocabulary.normalization is None

@@ -120,14 +120,16 @@ _NAMES_OF = {str: "strings", int: "integers", float: "numbers"}
 def read(path: Path, pattern: str | None = None) -> Imported:
     """Read a file; `pattern` is used if the file's name for its pattern is unknown."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        fields = _GgufReader(path, content).fields()
+        reader = _GgufReader(path, content)
+        fields = reader.fields()
+        kept = {} if reader.has_weights else {path: content[:]}
     model = fields.get("tokenizer.ggml.model")
     read_model = {"gpt2": _of_pairs, "llama": _of_pieces}.get(str(model))
     if read_model is None:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
     imported = read_model(path, fields, pattern)
-    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", {})
+    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", kept)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -212,13 +214,15 @@ class _GgufReader:
         self._path = path
         self._content = content
         self._at = len(MAGIC)
+        self.has_weights = False
+        """Whether the file holds a model, too; it is known once the fields are read."""
 
     def fields(self) -> dict[str, Any]:
         """All keys with their values."""
         version = self._number("I")
         if version not in (2, 3):
             refuse(self._path, f"GGUF of version {version & 0xFFFF} cannot be read; 2 and 3 can")
-        self._number("Q")  # how many tensors follow
+        self.has_weights = self._number("Q") > 0
         found: dict[str, Any] = {}
         for _ in range(self._count(13)):
             key = self._string(_LONGEST_KEY)

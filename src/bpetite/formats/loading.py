@@ -165,7 +165,7 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
             )
         found = _of_file(paths[0], pattern, special_tokens, beside)
         others_said += _not_looked_for(found.imported.vocabulary, beside)
-    if found.imported.original is not None:
+    if found.imported.original is not None and found.imported.original.files:
         found = replace(found, imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:

@@ -114,9 +114,9 @@ def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     if name == "tekken.json" or name.endswith((".gguf", ".model", ".gz")):
         if original and original.files and _ending(name) == _ending(next(iter(original.files))):
             return original.kind
-        unless = "" if name.endswith(".gguf") else " unless IN is such a file"
+        unless = "unless IN is such a file" + (" without weights" if name.endswith(".gguf") else "")
         raise ValueError(
-            f"{path}: this format can be read, but not written{unless}; choose another one with --to"
+            f"{path}: this format can be read, but not written {unless}; choose another one with --to"
         )
     if name.endswith(".tiktoken"):
         return "tiktoken"

@@ -20,8 +20,8 @@ class Original:
     """The format: `huggingface`, `tiktoken`, `gpt2`, `tekken`, `js-tiktoken`, `sentencepiece` or `gguf`."""
 
     files: Mapping[str, bytes]
-    """The content of each file by its name; those that hold the tokenizer come first. (A GGUF file holds a
-    whole model, which is not kept.)"""
+    """The content of each file by its name; those that hold the tokenizer come first. (There are none
+    for a GGUF file with the weights of a model, which are not kept.)"""
 
     extras: tuple[str, ...] = ()
     """Sentences about what the files have and a vocabulary cannot hold."""
