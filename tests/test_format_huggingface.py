@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 from tokenizers.pre_tokenizers import ByteLevel, Split
 
-from bpetite import Tokenizer, Vocabulary, _persistence
+from bpetite import Tokenizer, Vocabulary, _persistence, accelerate
 from bpetite._encoder import encode
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
@@ -610,6 +610,75 @@ def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> Non
     for _ in range(2):
         with pytest.raises(ValueError, match='"lazy" has a byte for which this vocabulary has no token'):
             Tokenizer(read.vocabulary).encode("lazy")
+
+
+def with_unknown(**settings: Any) -> Json:
+    """A file whose vocabulary has only the bytes that a small corpus has."""
+    peer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", **settings))
+    peer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    peer.decoder = tokenizers.decoders.ByteLevel()
+    specials = ["<s>", "<unk>"]
+    peer.train_from_iterator([CORPUS], trainers.BpeTrainer(vocab_size=120, special_tokens=specials))
+    document: Json = json.loads(peer.to_str())
+    return document
+
+
+@pytest.mark.parametrize("settings", [{}, {"fuse_unk": True}, {"fuse_unk": True, "ignore_merges": True}])
+def test_bytes_without_a_token_become_the_unknown_token(settings: Json, tmp_path: Path) -> None:
+    content = json.dumps(with_unknown(**settings)).encode()
+    read = huggingface.parse("t", content)
+    assert any("a byte that no token is becomes id 1, and is lost" in said for said in read.assumptions)
+    tok, peer = Tokenizer(read.vocabulary), theirs(content)
+    vocabulary = tok.vocabulary
+    specification = functools.partial(
+        encode,
+        vocab=vocabulary.tokens,
+        merges=vocabulary.merges,
+        special_tokens=vocabulary.special_tokens,
+        pattern=vocabulary.pattern,
+        whole_pretoken_first=vocabulary.whole_pretoken_first,
+        unknown=vocabulary.unknown,
+    )
+    texts = [*TEXTS, "ZZcatZ satQQ", "ZcatZZ<unk>ZZ <s>Z", "Ω", "Z" * 3000 + "cat" + "Z" * 3000, "é" * 900]
+    for text in texts:
+        assert tok.encode(text) == peer(text)
+        assert tok.encode(text[:500]) == specification(text[:500])
+    assert tok.encode_batch(texts) == list(map(peer, texts))
+    assert tok.count("ZZcat") == len(peer("ZZcat"))
+    assert tok.decode(tok.encode("the cats")) == "the cats"
+    assert _persistence.vocabulary_of(_persistence.artifact_bytes(vocabulary), "again.json") == vocabulary
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    assert Tokenizer.load(tmp_path / "tokenizer.json") == tok
+    assert replace(vocabulary, unknown=None).fingerprint != vocabulary.fingerprint
+    for refused in (
+        lambda: tok.encode_with_offsets("Z"),
+        lambda: tok.to_gpt2(tmp_path / "a", tmp_path / "b"),
+        lambda: tok.to_tiktoken(tmp_path / "a"),
+    ):
+        with pytest.raises(ValueError, match=r"unknown bytes|every whole pretoken"):
+            refused()
+    real = tokenizers.Tokenizer.from_str(content.decode())
+    fast = accelerate(real)
+    for made, expected in zip(fast.encode_batch(texts), real.encode_batch(texts), strict=True):
+        assert (made.ids, made.tokens, made.offsets) == (expected.ids, expected.tokens, expected.offsets)
+    for text in ("the cat", "the Zcat"):
+        assert fast.encode(text).offsets == real.encode(text).offsets
+
+
+def test_an_unknown_token_that_would_be_merged_is_refused() -> None:
+    document = with_unknown()
+    document["model"]["vocab"]["<unk>a"] = 9000
+    document["model"]["merges"].append(["<unk>", "a"])
+    with pytest.raises(ValueError, match=r"model\.unk_token is '<unk>', which is a part of merges"):
+        huggingface.parse("t", json.dumps(document).encode())
+
+
+def test_an_unknown_token_that_no_text_becomes_is_left_out() -> None:
+    document = with_unknown()
+    document["model"]["vocab"].update(
+        {to_printable(bytes([byte])): 8000 + byte for byte in range(256)} | document["model"]["vocab"]
+    )
+    assert huggingface.parse("t", json.dumps(document).encode()).vocabulary.unknown is None
 
 
 @pytest.mark.parametrize("seed", range(60))

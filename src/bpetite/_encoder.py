@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair
 from bpetite._pretokenizer import pretokenize, split_at_specials
+
+_UNKNOWN = -1
+"""A byte that is not a token."""
 
 
 def encode(
@@ -22,23 +25,29 @@ def encode(
     *,
     whole_pretoken_first: bool = False,
     provisional: Collection[int] = (),
+    unknown: tuple[int, bool] | None = None,
 ) -> list[int]:
     """Encode text; occurrences of special tokens become their ids.
 
     With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
     tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
-    the ids of its bytes.
+    the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
+    successive ones of a pretoken; without it, a text with such a byte cannot be encoded.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
     [256, 256, 257]
+    >>> encode("abc", {0: b"b", 1: b"<unk>"}, [], {}, unknown=(1, True))
+    [1, 0, 1]
     """
     ids: list[int] = []
     for segment, is_special in split_at_specials(text, list(special_tokens)):
         if is_special:
             ids.append(special_tokens[segment])
         else:
-            found = _encode_ordinary(segment, vocab, merges, special_tokens, pattern, whole_pretoken_first)
+            found = _encode_ordinary(
+                segment, vocab, merges, special_tokens, pattern, whole_pretoken_first, unknown
+            )
             id_of_byte = _base_ids(vocab, special_tokens) if provisional else {}
             for token_id in found:
                 if token_id in provisional:
@@ -55,6 +64,7 @@ def _encode_ordinary(
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
     whole_pretoken_first: bool = False,
+    unknown: tuple[int, bool] | None = None,
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -67,7 +77,7 @@ def _encode_ordinary(
     >>> list(_encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
     [120, 256, 32, 256]
 
-    A text with a byte that is not a token cannot be encoded.
+    No merge involves a byte that is not a token.
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     id_of_merge = merge_ids(vocab, merges, special_tokens)
@@ -77,13 +87,17 @@ def _encode_ordinary(
         if pretoken in whole:
             yield whole[pretoken]
             continue
-        if not id_of_byte.keys() >= set(pretoken):
+        if unknown is None and not id_of_byte.keys() >= set(pretoken):
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
-        ids = [id_of_byte[byte] for byte in pretoken]
+        ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
         while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
             rank = min(present)
             ids = _apply_merge(ids, merges[rank], id_of_merge[rank], most=1)
-        yield from ids
+        for token_id, same in groupby(ids):
+            if token_id == _UNKNOWN and unknown is not None:
+                yield from [unknown[0]] * (1 if unknown[1] else len(list(same)))
+            else:
+                yield from same
 
 
 def _apply_merge(ids: list[int], pair: Pair, new_id: int, most: int | None = None) -> list[int]:

@@ -416,14 +416,16 @@ class Encoder:
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,
         provisional: Sequence[int] = ...,
+        unknown: tuple[int, bool] | None = None,
     ) -> Encoder:
         """Create an encoder from all tokens but special ones (joined bytes, ends, ids) and merges by rank.
 
-        A row of `merges` is left id, right id, result id; a parent may be the result of a later merge. A text
-        with a byte that is no token is refused. With `whole_pretoken_first`, a pretoken that is a token gets
-        its id without merging. `decode_only` are further tokens that encoding never gives. `provisional` are
-        the ids, behind all others, of tokens that exist only to be merged further: one that is left is
-        replaced by the ids of its bytes.
+        A row of `merges` is left id, right id, result id; a parent may be the result of a later merge. With
+        `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
+        further tokens that encoding never gives. `provisional` are the ids, behind all others, of tokens that
+        exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
+        byte that is no token is refused, unless `unknown` tells the id that stands for such bytes, and
+        whether it stands once for successive ones.
         """
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:

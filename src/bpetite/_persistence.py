@@ -251,6 +251,7 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and not vocabulary.decode_only
         and not vocabulary.provisional
         and not vocabulary.drops_space
+        and vocabulary.unknown is None
     )
 
 
@@ -375,7 +376,11 @@ def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[i
 
 def _fits_schema_2(vocabulary: Vocabulary) -> bool:
     return not (
-        vocabulary.irregular or vocabulary.decode_only or vocabulary.provisional or vocabulary.drops_space
+        vocabulary.irregular
+        or vocabulary.decode_only
+        or vocabulary.provisional
+        or vocabulary.drops_space
+        or vocabulary.unknown
     )
 
 
@@ -432,7 +437,7 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
 def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check the fields that schemas 2 and 3 have in common."""
     schema = document["schema_version"]
-    optional = ("token_flags", "drops_space", "provisional") if schema == 3 else ("token_flags",)
+    optional = ("token_flags", "drops_space", "provisional", "unknown") if schema == 3 else ("token_flags",)
     for key in document:
         if key not in (*keys, *optional):
             refuse(path, f"{key!r:.80} is not a key of schema {schema}")
@@ -485,7 +490,14 @@ def _unmerged_vocabulary(
         irregular=irregular,
         decode_only=decode_only or {},
         drops_space="drops_space" in document,
+        unknown=_unknown(path, document["unknown"]) if "unknown" in document else None,
     )
+
+
+def _unknown(path: Path, value: object) -> tuple[int, bool]:
+    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[1], bool):
+        refuse(path, "unknown must be a list of an id and true or false")
+    return _integers(path, "unknown", value[:1], LARGEST_ID)[0], value[1]
 
 
 def _dialect(path: Path, document: Json) -> Dialect:
@@ -531,6 +543,7 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
         **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
         "schema_version": 3,
         "tokens": vocabulary.arrays.tokens_json("hexadecimal"),
+        **({} if vocabulary.unknown is None else {"unknown": list(vocabulary.unknown)}),
     }
 
 
@@ -549,6 +562,12 @@ def _from_schema_3(path: Path, document: Json) -> Vocabulary:
     arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
     try:
         unmerged = _unmerged_vocabulary(path, document, base, decode_only, irregular=True)
+        if unmerged.unknown is not None and unmerged.unknown[0] not in {
+            *tokens,
+            *decode_only,
+            *unmerged.special_tokens.values(),
+        }:
+            raise ValueError(f"unknown: no token has id {unmerged.unknown[0]}")
         return unmerged.with_arrays(arrays, provisional)
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))

@@ -228,6 +228,10 @@ class Vocabulary:
     drops_space: bool = False
     """Whether decoding removes a space at the beginning of the text, because encoding put one there."""
 
+    unknown: tuple[int, bool] | None = None
+    """The id that stands for bytes without a token, and whether it stands once for successive ones of a
+    pretoken, or for each. Without it, text with such a byte cannot be encoded."""
+
     def __post_init__(self) -> None:
         merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
         _check_distinct("pair", merges)
@@ -492,6 +496,8 @@ class Vocabulary:
             content["provisional"] = sorted(self.provisional)
         if self.drops_space:
             content["drops_space"] = True
+        if self.unknown is not None:
+            content["unknown"] = list(self.unknown)
         # Ascending ids of merges follow from the bytes of their tokens.
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):

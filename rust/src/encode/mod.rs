@@ -37,8 +37,10 @@ pub use stream::EncodeStream;
 pub struct Definition<'a> {
     /// The regular expression whose matches are pretokens.
     pub pattern: &'a str,
-    /// The id and bytes of every token except the special ones. Text with a byte that has no token is refused.
+    /// The id and bytes of every token except the special ones.
     pub tokens: &'a [(u32, &'a [u8])],
+    /// What stands for bytes that have no token. Without it, text with such a byte is refused.
+    pub unknown: Option<Unknown>,
     /// Tokens that encoding never gives; only for decoding.
     pub decode_only: &'a [(u32, Vec<u8>)],
     /// The left id, right id and resulting id of every merge, in the order of rank.
@@ -49,6 +51,25 @@ pub struct Definition<'a> {
     /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
     /// ids of its bytes.
     pub provisional: &'a [u32],
+}
+
+/// What stands for bytes without a token.
+#[derive(Clone, Copy)]
+pub struct Unknown {
+    pub id: u32,
+    /// Whether it stands once for successive ones of a pretoken, not for each.
+    pub is_joined: bool,
+}
+
+impl Unknown {
+    fn put(self, ids: &mut Vec<u32>) {
+        if self.is_joined {
+            ids.dedup_by(|next, before| *next == NO_ID && *before == NO_ID);
+        }
+        for id in ids.iter_mut().filter(|id| **id == NO_ID) {
+            *id = self.id;
+        }
+    }
 }
 
 /// A vocabulary ready for encoding. It never changes, and any number of threads may use it at once.
@@ -65,6 +86,7 @@ pub struct Encoder {
     number: u64,
     /// Whether some bytes have no token.
     lacks_bytes: bool,
+    unknown: Option<Unknown>,
     /// For each provisional token, the ids of its bytes.
     provisional: HashMap<u32, Box<[u32]>>,
 }
@@ -184,6 +206,7 @@ impl Encoder {
         let provisional = ids_of_bytes(definition.provisional, &tokens, &base)?;
         let merges = Merges::new(base, definition.merges, &tokens)?;
         let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
+        let ids = ids.chain(definition.unknown.map(|unknown| unknown.id));
         let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
@@ -192,6 +215,7 @@ impl Encoder {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
             lacks_bytes,
+            unknown: definition.unknown,
             provisional,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             whole: if definition.whole_pretoken_first {
@@ -230,10 +254,14 @@ impl Encoder {
 
     /// Fail if the tokens of a text may have other bytes than the text.
     pub fn check_tiles_text(&self) -> Result<()> {
-        if self.pattern.max_bytes(1) == 1 {
+        let reason = if self.pattern.max_bytes(1) > 1 {
+            "the pattern inserts spaces"
+        } else if self.unknown.is_some() {
+            "a token stands for any unknown bytes"
+        } else {
             return Ok(());
-        }
-        Err(Error::Value("the pattern inserts spaces, so tokens have no offsets in the text".into()))
+        };
+        Err(Error::Value(format!("{reason}, so tokens have no offsets in the text")))
     }
 
     /// Fail if there is a special token in a text.

@@ -339,7 +339,12 @@ impl Encoder {
         if !self.provisional.is_empty() {
             self.take_apart(&mut misses.ids);
         }
-        if self.lacks_bytes { check_known(pretoken, &misses.ids) } else { Ok(()) }
+        match self.unknown {
+            Some(unknown) => unknown.put(&mut misses.ids),
+            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
+            None => (),
+        }
+        Ok(())
     }
 
     /// Replace provisional tokens by the ids of their bytes.

@@ -574,6 +574,7 @@ mod tests {
             special_tokens: &special_tokens,
             whole_pretoken_first: false,
             provisional: &[],
+            unknown: None,
         };
         Encoder::new(&definition).unwrap()
     }

@@ -14,7 +14,8 @@ use super::numbers::{merge_rows, numbers_32, numbers_64};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{
-    self, Count, Definition, Encoded, Id, Sink, Special, SpecialTokens, Strips, Trim, Unit, Workspace,
+    self, Count, Definition, Encoded, Id, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
+    Workspace,
 };
 use crate::memory;
 use crate::memory::pool::Pooled;
@@ -46,7 +47,7 @@ impl PyEncoder {
     #[new]
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![],
-        provisional=vec![]
+        provisional=vec![], unknown=None
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -60,6 +61,7 @@ impl PyEncoder {
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
+        unknown: Option<(u32, bool)>,
     ) -> PyResult<Self> {
         let (ids, ends, merges) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?, merge_rows(merges)?);
         memory::ensure(2 * tokens.len() + ids.len() * BYTES_PER_TOKEN)?;
@@ -72,6 +74,7 @@ impl PyEncoder {
             special_tokens: &special_tokens,
             whole_pretoken_first,
             provisional: &provisional,
+            unknown: unknown.map(|(id, is_joined)| Unknown { id, is_joined }),
         };
         let encoder = py.detach(|| encode::Encoder::new(&definition))?;
         memory::ensure_spare()?;

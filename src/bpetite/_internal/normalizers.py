@@ -116,6 +116,7 @@ class Normalizer:
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = [(step[0], _plain(step), _aligned(step)) for step in steps]
+        self.is_identity = not steps
         single = [step for step in steps if _is_of_single_characters(step)]
         others = [step for step in steps if step not in single]
         self.is_local = not _WHOLE_TEXT & {step[0] for step in others}

@@ -222,6 +222,11 @@ class Preparation:
         """Whether all special tokens can be searched at once in a text that normalizing does not change."""
         return self._is_simple and not self._space_first
 
+    @property
+    def leaves_all(self) -> bool:
+        """Whether no text is normalized."""
+        return self._normalizer.is_identity and self._normalizer_of_first.is_identity
+
     def leaves(self, text: str) -> bool:
         """Whether normalizing does not change a text."""
         return self._leaves_some and self._normalizer(text) == text
@@ -392,6 +397,7 @@ class PreparedEncoder:
         self._preparation = Preparation.of(vocabulary)
         self._is_streamable = vocabulary.normalization is None and not vocabulary.token_flags
         self._drops_space = vocabulary.drops_space
+        self._has_unknown = vocabulary.unknown is not None
         self.token_bytes = encoder.token_bytes
 
     def decode(self, ids: Any, errors: str = "strict") -> str:
@@ -505,6 +511,8 @@ class PreparedEncoder:
         """Encode a text; the place of a token is that of its text before normalization."""
         if unit not in ("characters", "bytes"):
             raise ValueError(f"unit: must be characters or bytes, not {unit!r}")
+        if self._has_unknown:
+            self._encoder.encode_with_offsets("")  # refuses it
         self._parts(text, special)
         ids: list[int] = []
         spans: list[tuple[int, int]] = []

@@ -156,6 +156,8 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     if vocabulary.normalization or vocabulary.whole_pretoken_first:
         what = vocabulary.normalization or "a token for every whole pretoken"
         raise ValueError(f"GPT-2's files cannot ask for {what}; {instead}")
+    if vocabulary.unknown is not None:
+        raise ValueError(f"GPT-2's files do not say which token stands for unknown bytes; {instead}")
     for text, flags in vocabulary.token_flags.items():
         raise ValueError(
             f"GPT-2's files hold no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"

@@ -7,7 +7,7 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -26,7 +26,7 @@ from bpetite.formats.huggingface_steps import (
     steps_of,
 )
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
+from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, merge_lines, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
 from bpetite.formats.shared.pieces import merge_lines as pair_lines
 from bpetite.formats.shared.printable import from_printable, to_printable
@@ -84,10 +84,11 @@ class _Reader:
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
         self._check_rest()
+        merges = merge_lines(self._path, self._list(model.get("merges"), "model.merges"), "model.merges")
         vocabulary = vocabulary_of_pairs(
             self._path,
             _without(ids, specials),
-            merge_lines(self._path, self._list(model.get("merges"), "model.merges"), "model.merges"),
+            merges,
             special_tokens=specials,
             pattern=pattern,
             dialect=Dialect.named("huggingface"),
@@ -95,6 +96,7 @@ class _Reader:
             normalization=normalization,
             token_flags=token_flags,
             added_tokens=added_tokens,
+            unknown=self._unknown(model, ids, specials.keys(), merges),
             place=_place,
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
@@ -213,6 +215,22 @@ class _Reader:
                 )
             owner[token_id] = spelled
         return cast(dict[str, int], ids)
+
+    def _unknown(
+        self, model: Json, ids: Mapping[str, int], specials: KeysView[str], merges: bytes
+    ) -> tuple[int, bool] | None:
+        """Return the id that stands for bytes without a token, if there are any, and whether it stands once
+        for successive ones."""
+        text = model.get("unk_token")
+        alphabet = [to_printable(bytes([byte])) for byte in IN_TEXTS]
+        if not isinstance(text, str) or text not in ids or all(byte in ids for byte in alphabet):
+            return None
+        if not specials.isdisjoint(alphabet):
+            return None  # Such a byte has an id, but its token is not known: text with it is refused.
+        merged = text.encode("utf-8", "surrogatepass")
+        if b"\n%s " % merged in b"\n" + merges or b" %s\n" % merged in merges + b"\n":
+            self._refuse(f"model.unk_token is {text!r:.80}, which is a part of merges: it would be merged")
+        return ids[text], self._flag(model, "model.fuse_unk", False)
 
     # Added tokens --------------------------------------------------------------------------------------
 
@@ -360,6 +378,8 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
             "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
             "was read from; its artifact can hold it"
         )
+    ids = _written_ids(vocabulary)
+    unknown, fuses = vocabulary.unknown or (None, False)
     document = {
         "version": "1.0",
         "truncation": None,
@@ -372,13 +392,13 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "model": {
             "type": "BPE",
             "dropout": None,
-            "unk_token": None,
+            "unk_token": next((text for text, token_id in ids.items() if token_id == unknown), None),
             "continuing_subword_prefix": None,
             "end_of_word_suffix": None,
-            "fuse_unk": False,
+            "fuse_unk": fuses,
             "byte_fallback": False,
             "ignore_merges": vocabulary.whole_pretoken_first,
-            "vocab": _written_ids(vocabulary),
+            "vocab": ids,
             "merges": [
                 f"{to_printable(vocabulary.tokens[left])} {to_printable(vocabulary.tokens[right])}"
                 for left, right in vocabulary.merges

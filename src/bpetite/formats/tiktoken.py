@@ -269,6 +269,8 @@ def check_expressible(vocabulary: Vocabulary) -> None:
         raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
     if pattern_steps(vocabulary.pattern) != [vocabulary.pattern]:
         raise ValueError(f"tiktoken cuts text by one pattern, not by several in turn; {instead}")
+    if vocabulary.unknown is not None:
+        raise ValueError(f"tiktoken has no token for unknown bytes; {instead}")
     for text, flags in vocabulary.token_flags.items():
         raise ValueError(
             f"tiktoken has no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"

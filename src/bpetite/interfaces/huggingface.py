@@ -176,8 +176,7 @@ class HuggingFaceTokenizer:
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
         given = [
-            part if part is None or type(part) is not Encoding else part.__reduce_ex__(2)
-            for part in (encoding, pair)
+            part.__reduce_ex__(2) if issubclass(type(part), Encoding) else part for part in (encoding, pair)
         ]
         real = [part[0](*part[1]) if isinstance(part, tuple) else part for part in given]
         return self._real.post_process(*real, add_special_tokens)

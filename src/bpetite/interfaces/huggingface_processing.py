@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bpetite.interfaces.huggingface_encoding import Encoding, Span, Stretch, Surrounding, TextTokens, spans
+from bpetite.interfaces.huggingface_encoding import (
+    Encoding,
+    Frame,
+    Span,
+    Stretch,
+    Surrounding,
+    TextTokens,
+    spans,
+)
 
 Trim = Literal["no", "yes", "keep first"]
 
@@ -146,14 +154,17 @@ class Processing:
             added=(real.num_special_tokens_to_add(False), real.num_special_tokens_to_add(True)),
         )
 
-    def whole(self, tokens: TextTokens, add_special_tokens: bool) -> Encoding:
-        """Add special tokens to those of a single text."""
-        count = len(tokens.ids)
-        if len(self.single) == 1 or not add_special_tokens:
-            own = next(part for part in self.single if isinstance(part, Own))
-            told = {0: (0, count)} if self.tells_sequences else None
-            return Encoding((Stretch(tokens, 0, count, own.type_id),), told, length=count)
-        return self.encoding_of((tokens,), None, add_special_tokens)
+    def frame(self, add_special_tokens: bool) -> Frame | None:
+        """Return what stands around a single text; None if that is not simply put around it."""
+        parts = [part for part in self.single if add_special_tokens or isinstance(part, Own)]
+        own = [place for place, part in enumerate(parts) if isinstance(part, Own)]
+        if len(own) != 1:
+            return None
+        before, after = (
+            [part for part in side if isinstance(part, Surrounding)]
+            for side in (parts[: own[0]], parts[own[0] :])
+        )
+        return Frame(before, after, lambda tokens: self.encoding_of((tokens,), None, add_special_tokens))
 
     def encoding_of(
         self,

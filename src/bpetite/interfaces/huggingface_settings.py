@@ -16,7 +16,7 @@ from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable
-from bpetite.interfaces.huggingface_encoding import Encoding, Span, TextTokens
+from bpetite.interfaces.huggingface_encoding import Described, Encoding, Span, TextEncoding, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
 from bpetite.vocabulary import MARK, Vocabulary
 
@@ -74,6 +74,7 @@ class ReadModel:
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),
             provisional=list(vocabulary.provisional),
+            unknown=vocabulary.unknown,
         )
         self.is_of_pieces = bool(real.model.byte_fallback)
         cutters = _steps(real.pre_tokenizer, "pretokenizers")
@@ -285,6 +286,10 @@ class Settings:
             "single_word" in names or (content in stripping and ids[content] in merged)
             for content, names in flags.items()
         )
+        self._leaves_all = self._is_simple and self.preparation.leaves_all
+        self._bare_frame, self._frame = (
+            None if processing is None else processing.frame(add) for add in (False, True)
+        )
         self.names = _Names(self._added, real.model)
         self._prepared = _Prepared(self)
         stripping_ids = {ids[content] for content in stripping}
@@ -292,6 +297,7 @@ class Settings:
         self._plain = _Plain(self._encoder, self.names, stripping_ids, self.trim, uncut)
         self._spaced = _Spaced(self)
         self._provisional = model.vocabulary.provisional - self._added.keys()
+        self._unknown = model.vocabulary.unknown
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
@@ -316,21 +322,32 @@ class Settings:
 
     def encoding_of_text(self, text: str, add_special_tokens: bool) -> Encoding | None:
         """Encode a single text, by the shortest way; return None if it takes a longer one."""
-        processing = self.processing
-        if processing is None or self.truncation is not None or self.padding is not None:
+        frame = self._frame if add_special_tokens else self._bare_frame
+        if frame is None or self.truncation is not None or self.padding is not None:
             return None
-        if self._is_simple and self.preparation.leaves(text):
-            return processing.whole(
-                TextTokens(text, self._encoder.encode(text), self._plain), add_special_tokens
-            )
-        if self.trim == "no" and self.preparation.only_puts_space(text):
-            ids = self.model.encoder.encode(" " + text, "text")
-            return processing.whole(TextTokens(text, ids, self._spaced), add_special_tokens)
-        (ids,) = self._prepared_ids([text], None)
-        return processing.whole(TextTokens(text, ids, self._prepared), add_special_tokens)
+        described: Described
+        if self._leaves_all or (self._is_simple and self.preparation.leaves(text)):
+            ids, described = self._encoder.encode(text), self._plain
+        elif self.trim == "no" and self.preparation.only_puts_space(text):
+            ids, described = self.model.encoder.encode(" " + text, "text"), self._spaced
+        else:
+            (ids,), described = self._prepared_ids([text], None), self._prepared
+        if self._unknown is not None:
+            self._check_known([ids])
+        return TextEncoding(text, ids, described, frame)
+
+    def _check_known(self, rows: Iterable[list[int]]) -> None:
+        """Refuse ids of unknown bytes, which do not tell where tokens stand."""
+        if self._unknown is not None and any(self._unknown[0] in ids for ids in rows):
+            raise ValueError("a token stands for unknown bytes")
 
     def tokens_of(self, texts: Sequence[str], num_threads: int | None = None) -> list[TextTokens]:
         """Encode texts."""
+        made = self._tokens_of(texts, num_threads)
+        self._check_known(tokens.ids for tokens in made)
+        return made
+
+    def _tokens_of(self, texts: Sequence[str], num_threads: int | None) -> list[TextTokens]:
         leaves = self.preparation.leaves
         if len(texts) == 1 and self._is_simple and leaves(texts[0]):
             return [TextTokens(texts[0], self._encoder.encode(texts[0]), self._plain)]

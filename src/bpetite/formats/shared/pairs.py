@@ -40,6 +40,7 @@ def vocabulary_of_pairs(
     normalization: Normalization | None = None,
     token_flags: Mapping[str, Collection[str]] | None = None,
     added_tokens: Collection[str] = (),
+    unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
     repeated: Repeated = "last",
 ) -> Vocabulary:
@@ -76,6 +77,7 @@ def vocabulary_of_pairs(
             normalization=normalization,
             token_flags=token_flags or {},
             added_tokens=added_tokens,
+            unknown=unknown,
             irregular=True,
             decode_only=spelled.decode_only,
         ).with_arrays(arrays)
@@ -88,10 +90,10 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
     if not lacking:
         return []
-    return [
-        "text with a byte that no token is cannot be encoded "
-        f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
-    ]
+    which = f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
+    if vocabulary.unknown is not None:
+        return [f"a byte that no token is becomes id {vocabulary.unknown[0]}, and is lost {which}"]
+    return [f"text with a byte that no token is cannot be encoded {which}"]
 
 
 @dataclass(frozen=True)
