@@ -17,6 +17,7 @@ TESTS = {
     "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
     "read/": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",
+    "key/": "`cargo test key`, `tests/test_engine_encode.py`, `tests/test_engine_count.py`",
     "prefetch.rs": "`cargo test merge`, `tests/test_trainer.py`",
     "workers.rs": "`cargo test workers`, `tests/test_foreign_code.py`",
     "pretokenize/": "`cargo test pretokenize`, `tests/test_engine_pretokenize.py`, `fuzz/scanning.py`",

@@ -10,60 +10,71 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::once::Once;
 
+pub mod block;
+pub mod instructions;
+
 /// The longest pretoken that is its own key.
 pub const LONGEST: usize = 15;
 
 /// A pretoken of 1 to 15 bytes in 16 bytes: the pretoken, zeros, and the length in the last byte. All zeros mean no
 /// pretoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Key {
     pub low: u64,
     pub high: u64,
 }
 
-/// Masks of the first 0 to 15 of 16 bytes, and what the length adds to the key of so many.
-struct KeyParts {
-    low: [u64; LONGEST + 1],
-    high: [u64; LONGEST + 1],
-    length: [u64; LONGEST + 1],
-}
+/// Where the length of a short pretoken stands in the second half of its key.
+const LENGTH_SHIFT: u32 = 56;
 
-static PARTS: KeyParts = {
-    let mut parts = KeyParts { low: [0; LONGEST + 1], high: [0; LONGEST + 1], length: [0; LONGEST + 1] };
+/// Masks of the first 0 to 15 of 16 bytes.
+static BYTES: [u128; LONGEST + 1] = {
+    let mut bytes = [0; LONGEST + 1];
     let mut length = 1;
     while length <= LONGEST {
-        let bits = u128::MAX >> (128 - 8 * length);
-        (parts.low[length], parts.high[length]) = (bits as u64, (bits >> 64) as u64);
-        parts.length[length] = (length as u64) << 56;
+        bytes[length] = u128::MAX >> (128 - 8 * length);
         length += 1;
     }
-    parts
+    bytes
 };
 
-impl Key {
-    /// The key of the first `length` bytes, 1 to 15; the others do not matter.
-    #[inline(always)]
-    pub fn short(bytes: [u8; 16], length: usize) -> Self {
-        let (value, length) = (u128::from_le_bytes(bytes), length & LONGEST);
-        Self {
-            low: value as u64 & PARTS.low[length],
-            high: (value >> 64) as u64 & PARTS.high[length] | PARTS.length[length],
-        }
-    }
+/// The key of the first `length` bytes, 1 to 15; the others do not matter.
+#[inline(always)]
+fn key_of_bytes(bytes: [u8; 16], length: usize) -> Key {
+    let length = length & LONGEST;
+    let value = u128::from_le_bytes(bytes) & BYTES[length];
+    Key { low: value as u64, high: (value >> 64) as u64 | (length as u64) << LENGTH_SHIFT }
+}
 
+impl Key {
     /// The key of the pretoken `text[start..end]`, which is at most `LONGEST` bytes long.
     #[inline(always)]
     pub fn new(text: &[u8], start: usize, end: usize) -> Self {
         let length = end - start;
         match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
-            Some(bytes) => Self::short(*bytes, length),
+            Some(bytes) => key_of_bytes(*bytes, length),
             // Fewer than 16 bytes of text are left.
             None => {
                 let mut bytes = [0; 16];
                 bytes[..length].copy_from_slice(&text[start..end]);
-                Self::short(bytes, length)
+                key_of_bytes(bytes, length)
             }
         }
+    }
+
+    /// The key of a pretoken; for one of more than `LONGEST` bytes, its hash and its length.
+    pub fn of(pretoken: &[u8], seed: HashSeed) -> Self {
+        match pretoken.len() {
+            length @ ..=LONGEST => Self::new(pretoken, 0, length),
+            length => Self { low: seed.hash_bytes(pretoken), high: length as u64 },
+        }
+    }
+
+    /// Whether the key is the pretoken itself.
+    #[inline(always)]
+    pub fn is_short(self) -> bool {
+        self.high >> LENGTH_SHIFT != 0
     }
 
     /// Whether this is the key of no pretoken.
@@ -82,7 +93,7 @@ impl Key {
 
     /// The length of the pretoken.
     pub fn length(self) -> usize {
-        (self.high >> 56) as usize
+        (self.high >> LENGTH_SHIFT) as usize
     }
 }
 

@@ -11,8 +11,11 @@ use super::boundary::Cutter;
 use super::shard::{SHARDS, Shard, shard_of};
 use super::short::Short;
 use crate::error::Result;
-use crate::key::{HashSeed, Key, LONGEST};
-use crate::memory;
+use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
+use crate::key::instructions::KeyHasher;
+use crate::key::{HashSeed, Key};
+use crate::memory::{self, boxed_array};
+use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
 use crate::workers::lock;
 
@@ -29,17 +32,40 @@ const BUFFERED_BYTES: usize = 1 << 14;
 /// The shards of a table while threads count into it.
 pub type SharedShards<'s> = [Mutex<&'s mut Shard>; SHARDS];
 
-/// Counts text on one thread; `short` and `long` are the buffers for the shards.
+/// Counts text on one thread.
 pub struct Counter<'a, 's> {
     pub cutter: Cutter<'a>,
     count_unmatched: bool,
-    shards: &'a SharedShards<'s>,
-    seed: HashSeed,
-    front: Box<[Short]>,
-    short: [Vec<Short>; SHARDS],
-    long: [LongPretokens; SHARDS],
+    hasher: KeyHasher,
+    lookups: Lookups,
+    front: Box<[Short; FRONT_SLOTS]>,
+    buffers: ShardBuffers<'a, 's>,
     stopped: &'a AtomicBool,
     tally: Tally,
+}
+
+/// What goes from a worker to the shards, buffered for each shard.
+struct ShardBuffers<'a, 's> {
+    shards: &'a SharedShards<'s>,
+    seed: HashSeed,
+    short: Box<[Vec<Short>; SHARDS]>,
+    long: Box<[LongPretokens; SHARDS]>,
+}
+
+/// The slots of a worker's own table. The place of a slot is its number.
+#[derive(Clone, Copy)]
+struct FrontSlots<'f>(&'f [Short; FRONT_SLOTS]);
+
+impl KeyTable for FrontSlots<'_> {
+    #[inline(always)]
+    fn place(self, hash: u64) -> u32 {
+        hash as u32 % FRONT_SLOTS as u32
+    }
+
+    #[inline(always)]
+    fn prefetch(self, place: u32) {
+        prefetch_at(self.0.as_ptr().wrapping_add(place as usize).cast());
+    }
 }
 
 /// The amount of text that was counted.
@@ -71,18 +97,20 @@ impl<'a, 's> Counter<'a, 's> {
         count_unmatched: bool,
         shards: &'a SharedShards<'s>,
         stopped: &'a AtomicBool,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        let hasher = KeyHasher::of_process();
+        let (short, long) = (boxed_array(Vec::new)?, boxed_array(LongPretokens::default)?);
+        let buffers = ShardBuffers { shards, seed: hasher.seed, short, long };
+        Ok(Self {
             cutter,
             count_unmatched,
-            shards,
-            seed: HashSeed::of_process(),
-            front: vec![Short::default(); FRONT_SLOTS].into_boxed_slice(),
-            short: Default::default(),
-            long: Default::default(),
+            hasher,
+            lookups: Lookups::new()?,
+            front: boxed_array(Short::default)?,
+            buffers,
             stopped,
             tally: Tally::default(),
-        }
+        })
     }
 
     /// Count a part of a corpus: one document, or several with boundaries between them. `continues` tells that the first
@@ -112,37 +140,75 @@ impl<'a, 's> Counter<'a, 's> {
         Ok(())
     }
 
+    /// Count the pieces of a batch, the first of which begins at `start`; returns where the last one ends.
     fn count_batch(&mut self, text: &[u8], mut start: usize, batch: &Batch) -> Result<usize> {
-        for (index, &end) in batch.ends().iter().enumerate() {
-            if self.count_unmatched || !batch.is_gap(index) {
-                self.tally.pretokens += 1;
-                if end - start <= LONGEST {
-                    self.count_short(Key::new(text, start, end))?;
-                } else {
-                    self.count_long(&text[start..end])?;
-                }
+        let skip_gaps = !self.count_unmatched && batch.has_gaps();
+        for (number, ends) in batch.ends().chunks(BLOCK).enumerate() {
+            let block = Block { text, start, ends };
+            start = block.end();
+            self.lookups.prepare(block, &self.hasher, FrontSlots(&self.front));
+            if skip_gaps {
+                self.count_matches(block, |index| !batch.is_gap(number * BLOCK + index))?;
+            } else {
+                self.count_all(block)?;
             }
-            start = end;
         }
         Ok(start)
     }
 
-    #[inline(always)]
-    fn count_short(&mut self, key: Key) -> Result<()> {
-        let hash = self.seed.hash(key);
-        let slot = &mut self.front[hash as usize % FRONT_SLOTS];
-        if slot.key == key {
-            slot.count += 1;
-            return Ok(());
-        }
-        let evicted = std::mem::replace(slot, Short { key, count: 1 });
-        if evicted.key.is_none() {
-            return Ok(());
-        }
-        self.buffer_short(evicted)
+    /// Count all pretokens of a block, whose keys are made. A function of its own, so that the loop has all registers.
+    #[inline(never)]
+    fn count_all(&mut self, block: Block) -> Result<()> {
+        self.count_matches(block, |_| true)
     }
 
-    fn buffer_short(&mut self, entry: Short) -> Result<()> {
+    /// Count the pretokens of a block that are matches of the pattern.
+    #[inline(always)]
+    fn count_matches(&mut self, block: Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
+        let (front, buffers) = (&mut *self.front, &mut self.buffers);
+        let (keys, places) = (&*self.lookups.keys, &*self.lookups.places);
+        let mut counted = 0;
+        for index in 0..block.ends.len().min(BLOCK) {
+            if !is_match(index) {
+                continue;
+            }
+            counted += 1;
+            let (key, slot) = (keys[index], &mut front[places[index] as usize % FRONT_SLOTS]);
+            if slot.key == key {
+                slot.count += 1;
+            } else if key.is_short() {
+                let replaced = std::mem::replace(slot, Short { key, count: 1 });
+                if !replaced.key.is_none() {
+                    buffers.add_short(replaced)?;
+                }
+            } else {
+                buffers.add_long(key, block.pretoken(index))?;
+            }
+        }
+        self.tally.pretokens += counted;
+        Ok(())
+    }
+
+    /// The amount that was counted since the last call.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Flush the table and all buffers to the shards.
+    pub fn finish(mut self) -> Result<()> {
+        for &entry in self.front.iter().filter(|entry| !entry.key.is_none()) {
+            self.buffers.add_short(entry)?;
+        }
+        (0..SHARDS).try_for_each(|shard| {
+            self.buffers.flush_short(shard)?;
+            self.buffers.flush_long(shard)
+        })
+    }
+}
+
+impl ShardBuffers<'_, '_> {
+    #[inline(never)]
+    fn add_short(&mut self, entry: Short) -> Result<()> {
         let shard = shard_of(self.seed.hash(entry.key));
         self.short[shard].push(entry);
         if self.short[shard].len() >= BUFFERED {
@@ -157,13 +223,13 @@ impl<'a, 's> Counter<'a, 's> {
         Ok(())
     }
 
+    /// Add a pretoken that is not its own key; the first half of its key is its hash.
     #[inline(never)]
-    fn count_long(&mut self, pretoken: &[u8]) -> Result<()> {
-        let hash = self.seed.hash_bytes(pretoken);
-        let shard = shard_of(hash);
+    fn add_long(&mut self, key: Key, pretoken: &[u8]) -> Result<()> {
+        let shard = shard_of(key.low);
         let buffer = &mut self.long[shard];
         memory::extend(&mut buffer.bytes, pretoken)?;
-        buffer.entries.push((hash, buffer.bytes.len()));
+        buffer.entries.push((key.low, buffer.bytes.len()));
         if buffer.bytes.len() >= BUFFERED_BYTES {
             self.flush_long(shard)?;
         }
@@ -180,25 +246,6 @@ impl<'a, 's> Counter<'a, 's> {
         lock(&self.shards[shard]).add_long(&entries_with_bytes)?;
         entries.clear();
         bytes.clear();
-        Ok(())
-    }
-
-    /// The amount that was counted since the last call.
-    pub fn take_tally(&mut self) -> Tally {
-        std::mem::take(&mut self.tally)
-    }
-
-    /// Flush the table and all buffers to the shards.
-    pub fn finish(mut self) -> Result<()> {
-        for entry in std::mem::take(&mut self.front) {
-            if !entry.key.is_none() {
-                self.buffer_short(entry)?;
-            }
-        }
-        for shard in 0..SHARDS {
-            self.flush_short(shard)?;
-            self.flush_long(shard)?;
-        }
         Ok(())
     }
 }

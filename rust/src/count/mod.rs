@@ -49,7 +49,7 @@ pub struct Limits {
 }
 
 /// Creates the counter of a worker.
-type MakeCounter<'a, 's> = dyn Fn() -> Counter<'a, 's> + Sync + 'a;
+type MakeCounter<'a, 's> = dyn Fn() -> Result<Counter<'a, 's>> + Sync + 'a;
 
 /// Pretokens and their counts.
 pub struct CountTable {
@@ -111,11 +111,9 @@ impl CountTable {
         pulse.report()?;
         self.count(|cutter, queue, counter| {
             let items = ChunkNumbers::new(sources.iter().map(|source| source.chunks(cutter)));
-            let worker = || FileWorker {
-                sources: &sources,
-                items: &items,
-                reader: ChunkReader::default(),
-                counter: counter(),
+            let worker = || {
+                let (reader, counter) = (ChunkReader::default(), counter()?);
+                Ok(FileWorker { sources: &sources, items: &items, reader, counter })
             };
             let threads = thread_count(limits.threads, items.len());
             queue.work(&mut pulse, worker, |_, _, start_threads| {
@@ -139,7 +137,7 @@ impl CountTable {
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
         self.count(|cutter, queue, counter| {
             let feed = Feed::new(cutter, queue);
-            let worker = || DocumentWorker { feed: &feed, counter: counter() };
+            let worker = || Ok(DocumentWorker { feed: &feed, counter: counter()? });
             let threads = thread_count(limits.threads, usize::MAX);
             queue.work(&mut pulse, worker, |pulse, workers, start_threads| {
                 feed.lead(threads, pulse, workers, start_threads, next)

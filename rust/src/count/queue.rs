@@ -93,7 +93,7 @@ impl WorkQueue {
     pub fn work<W: Worker>(
         &self,
         pulse: &mut Pulse,
-        worker: impl Fn() -> W + Sync,
+        worker: impl Fn() -> Result<W> + Sync,
         lead: impl FnOnce(&mut Pulse, &Workers, &mut StartThreads) -> Result<()>,
     ) -> Result<Tally> {
         memory::ensure_spare()?;
@@ -198,14 +198,17 @@ impl WorkQueue {
     }
 
     /// The loop of one thread. With `waits` it waits for more items; otherwise it ends when there are none.
-    fn run_worker<W: Worker>(&self, mut worker: W, waits: bool) {
-        while let Some(item) = self.next_item(waits) {
-            match worker.work(item) {
-                Ok(done) => lock(&self.tally).add(&done),
-                Err(error) => self.fail(item, error),
+    fn run_worker<W: Worker>(&self, worker: Result<W>, waits: bool) {
+        let finished = worker.and_then(|mut worker| {
+            while let Some(item) = self.next_item(waits) {
+                match worker.work(item) {
+                    Ok(done) => lock(&self.tally).add(&done),
+                    Err(error) => self.fail(item, error),
+                }
             }
-        }
-        if let Err(error) = worker.finish() {
+            worker.finish()
+        });
+        if let Err(error) = finished {
             self.fail(usize::MAX, error);
         }
     }

@@ -11,18 +11,18 @@
 //! No thread ever waits: if a lock is taken (perhaps since a fork), the work goes on without it.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use crate::error::Result;
-use crate::key::{HashSeed, Key};
+use crate::key::Key;
+use crate::key::block::{Block, KeyTable};
+use crate::key::instructions::{KeyHasher, KeyOperations, OWN_BITS, PortableKeys, SharedKey};
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// The longest pretoken that is cached.
 pub const LONGEST: usize = 255;
-/// The longest pretoken that is its own key.
-pub const SHORT: usize = crate::key::LONGEST;
 /// The number of ids that an entry holds itself.
 pub const INLINE: usize = 4;
 
@@ -40,57 +40,27 @@ const PROBES: usize = 16;
 /// For how many batches of pretokens a full table is used when there was no memory for another one.
 const PAUSE: usize = 1 << 14;
 
-/// The top byte of a key's second half: its low four bits are the length of a short pretoken (0 for a long one); its high
-/// four bits, in entries only, are the number of ids (0 if they are in the arena).
-const LENGTH_SHIFT: u32 = 56;
-const COUNT_SHIFT: u32 = 60;
-const COUNT_BITS: u32 = 64 - COUNT_SHIFT;
+/// Where the number of ids stands in the second half of an entry's key; it is 0 if they are in the arena.
+const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS;
 const EMPTY: u64 = 0;
 /// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
 const CLAIMED: u64 = 1;
 
-/// Never the key of a pretoken.
-pub const NO_KEY: Key = Key { low: 0, high: 2 };
-
-/// The key of a pretoken; for a long one, its hash and its length.
-pub fn key_of(pretoken: &[u8], seed: HashSeed) -> Key {
-    match pretoken.len() {
-        length @ ..=SHORT => Key::new(pretoken, 0, length),
-        length => Key { low: seed.hash_bytes(pretoken), high: length as u64 },
-    }
-}
-
-/// Whether a key is the pretoken itself.
-#[inline(always)]
-fn is_short(key: Key) -> bool {
-    key.high >> LENGTH_SHIFT != 0
-}
-
 /// A key, and four ids; or the place of more ids in the arena (place in words, number of ids).
 #[repr(C, align(32))]
-struct Entry {
-    /// The key's second half and the number of ids; `EMPTY` until the entry is claimed, `CLAIMED` until it is published.
-    high: AtomicU64,
-    low: AtomicU64,
+pub struct Entry {
+    /// The key; its second half, with the number of ids, is `EMPTY` until the entry is claimed, `CLAIMED` until it is
+    /// published.
+    key: SharedKey,
     ids: UnsafeCell<[u32; INLINE]>,
 }
 
 // SAFETY: integers, atomic or in cells, may be any bytes, and none has anything to drop.
 unsafe impl Plain for Entry {}
 
-/// Where the entry lies that a key falls into, in bytes from the start of the table that made it.
-#[derive(Clone, Copy, Default)]
-pub struct EntryPlace(u32);
-
-impl EntryPlace {
-    fn index(self) -> usize {
-        self.0 as usize / size_of::<Entry>()
-    }
-}
-
 /// One generation of the cache.
 pub struct Table {
-    seed: HashSeed,
+    pub hasher: KeyHasher,
     entries: Cells<Entry>,
     arena: Arc<Arena>,
     counters: Counters,
@@ -116,57 +86,55 @@ struct Counters {
     pause: AtomicUsize,
 }
 
-/// The entries of a table, at hand for the hot loop.
+/// The entries of a table, at hand for the hot loop. The place of an entry is its distance from the first one, in bytes.
 #[derive(Clone, Copy)]
 pub struct CacheEntries<'a> {
-    pub seed: HashSeed,
     entries: &'a [Entry],
     /// The bits of a place: those of the number of an entry, shifted by its size.
     places: u32,
 }
 
-impl<'a> CacheEntries<'a> {
-    /// Where the entry lies that a key falls into.
+impl KeyTable for CacheEntries<'_> {
     #[inline(always)]
-    pub fn place(self, key: Key) -> EntryPlace {
-        EntryPlace(self.seed.hash(key) as u32 & self.places)
+    fn place(self, hash: u64) -> u32 {
+        hash as u32 & self.places
     }
 
     /// Bring an entry, and its neighbour, into the processor's cache.
     #[inline(always)]
-    pub fn prefetch(self, place: EntryPlace) {
-        prefetch_at(self.entries.as_ptr().cast::<u8>().wrapping_add(place.0 as usize));
+    fn prefetch(self, place: u32) {
+        prefetch_at(self.entries.as_ptr().cast::<u8>().wrapping_add(place as usize));
     }
+}
 
-    /// What the table holds for a key, if that lies in the entry at its place or in the neighbour.
-    #[inline(always)]
-    pub fn find(self, key: &Key, place: EntryPlace) -> Option<CachedIds<'a>> {
-        match self.at(place).held_for(key) {
-            None => self.find_beside(key, place),
-            held => held,
-        }
-    }
-
+impl<'a> CacheEntries<'a> {
     /// The entry at a place.
     #[inline(always)]
-    fn at(self, place: EntryPlace) -> &'a Entry {
-        debug_assert!(place.0 & !self.places == 0, "the place is one of this table");
-        let place = (place.0 & self.places) as usize;
+    pub fn at(self, place: u32) -> &'a Entry {
+        debug_assert!(place & !self.places == 0, "the place is one of this table");
+        let place = (place & self.places) as usize;
         // SAFETY: `places` has the bits of the number of an entry (there is a power of two of them), shifted by its size.
         unsafe { &*self.entries.as_ptr().byte_add(place) }
     }
 
-    /// The same for the neighbour alone. A function of its own, to keep the path of most keys short.
+    /// What the neighbour of the entry at a place holds for a key.
+    #[inline(always)]
+    pub fn find_beside(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
+        Self::find_at(self.entries, key, (place as usize / size_of::<Entry>()) ^ 1)
+    }
+
+    /// A function of its own, to keep the path of most keys short.
     #[cold]
     #[inline(never)]
-    fn find_beside(self, key: &Key, place: EntryPlace) -> Option<CachedIds<'a>> {
-        self.entries.get(place.index() ^ 1)?.held_for(key)
+    fn find_at(entries: &'a [Entry], key: &Key, index: usize) -> Option<CachedIds<'a>> {
+        let entry = entries.get(index)?;
+        entry.holds(*key).then(|| entry.held())
     }
 
     /// Where keys are looked for: the entry that they fall into, its neighbour in the same cache line, then those of the
     /// lines after it.
-    fn probes(self, key: Key) -> impl Iterator<Item = &'a Entry> {
-        let first = self.place(key).index();
+    fn probes(self, hash: u64) -> impl Iterator<Item = &'a Entry> {
+        let first = self.place(hash) as usize / size_of::<Entry>();
         (0..PROBES).map(move |probe| {
             let place = (first ^ (probe & 1)) + (probe & !1);
             &self.entries[place & (self.entries.len() - 1)]
@@ -181,7 +149,7 @@ pub struct CachedIds<'a> {
     pub count: usize,
 }
 
-// SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the entry's `high` from EMPTY to
+// SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the key's `high` from EMPTY to
 // CLAIMED (or by the one that makes the table, before others have it), before it stores the final `high` with Release,
 // and is read only after a load of that final value with Acquire.
 unsafe impl Sync for Table {}
@@ -236,26 +204,26 @@ impl Table {
 
     fn with(arena: Arc<Arena>, entries: usize) -> Result<Self> {
         let entries = Cells::new(entries, Content::Zeros)?;
-        Ok(Self { seed: HashSeed::of_process(), entries, arena, counters: Counters::default() })
+        Ok(Self { hasher: KeyHasher::of_process(), entries, arena, counters: Counters::default() })
     }
 
     #[inline(always)]
     pub fn entries(&self) -> CacheEntries<'_> {
         let places = (self.entries.len() - 1) * size_of::<Entry>();
-        CacheEntries { seed: self.seed, entries: &self.entries, places: places as u32 }
+        CacheEntries { entries: &self.entries, places: places as u32 }
     }
 
     /// The ids of a pretoken.
     pub fn find(&self, key: Key, pretoken: &[u8]) -> Option<&[u32]> {
-        for entry in self.entries().probes(key) {
+        for entry in self.entries().probes(self.hasher.hash(key)) {
             if entry.holds(key) {
-                return if is_short(key) {
+                return if key.is_short() {
                     Some(self.found(entry))
                 } else {
-                    self.found_long(entry, pretoken)
+                    self.words_of_long(entry.held(), pretoken)
                 };
             }
-            if entry.high.load(Ordering::Relaxed) == EMPTY {
+            if entry.key.high.load(Ordering::Relaxed) == EMPTY {
                 return None;
             }
         }
@@ -270,22 +238,31 @@ impl Table {
         }
     }
 
-    /// Copy the ids of a short pretoken's entry from the arena, and return their number; `None` if they are not there or
-    /// there is too little room.
+    /// Copy the ids of the pretoken of a block from the arena, if they are there and there is room for them; returns their
+    /// number.
     #[inline(never)]
-    pub fn copy_words(&self, key: Key, held: CachedIds, room: &mut [u32]) -> usize {
-        let [place, count, ..] = held.ids.map(|word| word as usize);
-        if !is_short(key) || count > room.len() {
-            return 0;
-        }
-        let words = self.arena.words(place, count);
-        room[..words.len()].copy_from_slice(words);
+    pub fn copy_words(
+        &self,
+        key: Key,
+        block: &Block,
+        index: usize,
+        held: CachedIds,
+        room: &mut [u32],
+    ) -> usize {
+        let &[place, count, ..] = held.ids;
+        let words = match key.is_short() {
+            true => Some(self.arena.words(place as usize, count as usize)),
+            false => self.words_of_long(held, block.pretoken(index)),
+        };
+        let words = words.unwrap_or_default();
+        let Some(room) = room.get_mut(..words.len()) else { return 0 };
+        room.copy_from_slice(words);
         words.len()
     }
 
     /// The ids of an entry with the key of a long pretoken, if the pretoken is the same.
-    fn found_long<'a>(&'a self, entry: &'a Entry, pretoken: &[u8]) -> Option<&'a [u32]> {
-        let &[place, count, ..] = entry.held().ids;
+    fn words_of_long(&self, held: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
+        let &[place, count, ..] = held.ids;
         let length = pretoken.len().div_ceil(4);
         let words = self.arena.words(place as usize, length);
         is_spelled(words, pretoken).then(|| self.arena.words(place as usize + length, count as usize))
@@ -301,12 +278,12 @@ impl Table {
     /// Claim a free entry for this thread; `None` if the key has an entry already or none is free nearby.
     #[inline(always)]
     fn claim(&self, key: Key) -> Option<&Entry> {
-        for entry in self.entries().probes(key) {
+        for entry in self.entries().probes(self.hasher.hash(key)) {
             if entry.holds(key) {
                 return None;
             }
-            let claim = entry.high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
-            if claim.is_ok() {
+            let high = &entry.key.high;
+            if high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 return Some(entry);
             }
         }
@@ -325,11 +302,11 @@ impl Table {
     /// about to be replaced.
     fn fill(&self, entry: &Entry, key: Key, pretoken: &[u8], ids: &[u32]) {
         let mut held = [0; INLINE];
-        if is_short(key) && (1..=INLINE).contains(&ids.len()) {
+        if key.is_short() && (1..=INLINE).contains(&ids.len()) {
             held[..ids.len()].copy_from_slice(ids);
             return entry.publish(key, held, ids.len());
         }
-        let bytes = if is_short(key) { &[] } else { pretoken };
+        let bytes = if key.is_short() { &[] } else { pretoken };
         if let Some(place) = self.arena.store(bytes, ids) {
             (held[0], held[1]) = (place as u32, ids.len() as u32);
             entry.publish(key, held, 0);
@@ -378,7 +355,7 @@ impl Table {
         let mut ahead = entries().skip(AHEAD);
         let copied = entries().filter_map(|entry| {
             if let Some((key, held)) = ahead.next().flatten() {
-                table.entries().prefetch(table.entries().place(key));
+                table.entries().prefetch(table.entries().place(table.hasher.hash(key)));
                 if held.count == 0 && !self.shares() {
                     prefetch(&self.arena.words, held.ids[0] as usize);
                 }
@@ -391,11 +368,11 @@ impl Table {
 
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
-        let free = |entry: &&Entry| entry.high.load(Ordering::Relaxed) == EMPTY;
-        let entry = table.entries().probes(key).find(free)?;
+        let free = |entry: &&Entry| entry.key.high.load(Ordering::Relaxed) == EMPTY;
+        let entry = table.entries().probes(table.hasher.hash(key)).find(free)?;
         let mut ids = *held.ids;
         if held.count == 0 && !self.shares() {
-            let spelling = if is_short(key) { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
+            let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
             let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
             ids[0] = table.arena.store(&[], words)? as u32;
         }
@@ -411,42 +388,40 @@ impl Entry {
         // SAFETY: this thread claimed the entry (or nobody else has the table), and nobody reads the cells before `high`
         // is stored.
         unsafe { *self.ids.get() = held };
-        self.low.store(key.low, Ordering::Relaxed);
-        self.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
+        self.key.low.store(key.low, Ordering::Relaxed);
+        self.key.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
     }
 
     /// The key and the content of an entry, if it was published.
     fn published(&self) -> Option<(Key, CachedIds<'_>)> {
-        let high = self.high.load(Ordering::Acquire);
-        let key = || Key { low: self.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
+        let high = self.key.high.load(Ordering::Acquire);
+        let key = || Key { low: self.key.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
         (high != EMPTY && high != CLAIMED).then(|| (key(), self.held()))
     }
 
     /// The content of a published entry.
     #[inline(always)]
-    fn held(&self) -> CachedIds<'_> {
-        let count = (self.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
+    pub fn held(&self) -> CachedIds<'_> {
+        let count = (self.key.high.load(Ordering::Acquire) >> COUNT_SHIFT) as usize;
         // SAFETY: the entry's final `high` has been loaded with Acquire, by the caller too; the ids do not change
         // any more.
         CachedIds { ids: unsafe { &*self.ids.get() }, count }
     }
 
+    /// Whether the entry was published for this key.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of these operations.
     #[inline(always)]
-    fn holds(&self, key: Key) -> bool {
-        self.held_for(&key).is_some()
+    pub unsafe fn is_for<O: KeyOperations>(&self, key: &Key) -> bool {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { O::is_published(&self.key, key) }
     }
 
-    /// What an entry holds, if it is that of this key.
     #[inline(always)]
-    fn held_for(&self, key: &Key) -> Option<CachedIds<'_>> {
-        let high = self.high.load(Ordering::Acquire);
-        let differs = (high ^ key.high) << COUNT_BITS | self.low.load(Ordering::Relaxed) ^ key.low;
-        if differs != 0 {
-            return None;
-        }
-        // SAFETY: the entry's final `high` has been loaded with Acquire; the ids do not change any more.
-        let ids = unsafe { &*self.ids.get() };
-        Some(CachedIds { ids, count: (high >> COUNT_SHIFT) as usize })
+    fn holds(&self, key: Key) -> bool {
+        // SAFETY: any machine has these instructions.
+        unsafe { self.is_for::<PortableKeys>(&key) }
     }
 }
 
@@ -522,6 +497,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
+    use crate::key::{HashSeed, LONGEST as SHORT};
 
     /// A short pretoken or a long one, with few ids or many.
     fn learned(number: usize) -> (Vec<u8>, Vec<u32>) {
@@ -530,7 +506,7 @@ mod tests {
     }
 
     fn key_of(pretoken: &[u8]) -> Key {
-        super::key_of(pretoken, HashSeed::of_process())
+        Key::of(pretoken, HashSeed::of_process())
     }
 
     /// Whether at most one in a thousand is missing, and one more: where entries lie depends on the seed of the process.

@@ -6,39 +6,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::cache::{CacheEntries, EntryPlace, INLINE, LONGEST, NO_KEY, SHORT, Table, key_of};
+use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{self, Scratch};
 use super::{Encoder, NO_ID, Sink, check_known};
 use crate::error::Result;
-use crate::key::{HashSeed, Key};
+use crate::key::Key;
+use crate::key::block::{BLOCK, Block, Lookups};
+#[cfg(target_arch = "x86_64")]
+use crate::key::instructions::AesKeys;
+use crate::key::instructions::{KeyInstructions, KeyOperations, PortableKeys};
 use crate::memory::{boxed_array, expect};
 use crate::pretokenize::Batch;
 use crate::watch::Pulse;
-
-/// The number of pretokens in a block.
-const BLOCK: usize = 256;
-
-/// The number of bytes that are loaded at once for a key.
-const LOADED: usize = 16;
-
-/// Successive pretokens of a text.
-#[derive(Clone, Copy)]
-struct Block<'a> {
-    text: &'a [u8],
-    start: usize,
-    ends: &'a [usize],
-}
-
-impl<'a> Block<'a> {
-    fn end(&self) -> usize {
-        self.ends.last().copied().unwrap_or(self.start)
-    }
-
-    fn pretoken(&self, index: usize) -> &'a [u8] {
-        let start = if index == 0 { self.start } else { self.ends[index - 1] };
-        &self.text[start..self.ends[index]]
-    }
-}
 
 /// Memory that a thread reuses from text to text, all on the heap, because a thread's stack may be small.
 pub struct Workspace {
@@ -69,7 +48,7 @@ impl Workspace {
             batch: boxed_array(Batch::default)?,
             table: None,
             buffers: BlockBuffers {
-                lookups: Lookups { keys: boxed_array(|| NO_KEY)?, places: boxed_array(Default::default)? },
+                lookups: Lookups::new()?,
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
                 misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0 },
             },
@@ -105,80 +84,14 @@ struct Misses {
     learned: usize,
 }
 
-/// The keys of a block and their buckets.
-struct Lookups {
-    keys: Box<[Key; BLOCK]>,
-    places: Box<[EntryPlace; BLOCK]>,
-}
-
-impl Lookups {
-    /// Make the keys of a block and begin to fetch the entries they fall into.
-    fn prepare(&mut self, block: Block, entries: CacheEntries) {
-        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
-        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
-        if block.end() < loadable {
-            self.prepare_before::<true>(block, entries, loadable);
-        } else {
-            self.prepare_before::<false>(block, entries, loadable);
-        }
-    }
-
-    /// The same for a block of which all or some pretokens begin before `loadable`. A function of its own, so that the
-    /// loop has all registers.
-    #[inline(never)]
-    fn prepare_before<const ALL: bool>(&mut self, block: Block, entries: CacheEntries, loadable: usize) {
-        let (keys, places) = (&mut *self.keys, &mut *self.places);
-        let mut start = block.start;
-        for ((&end, key_room), place_room) in block.ends.iter().zip(keys).zip(places) {
-            debug_assert!(start <= end && end <= block.text.len(), "the ends of pretokens ascend");
-            let length = end.wrapping_sub(start);
-            let key = if length <= SHORT && (ALL || start < loadable) {
-                // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`: it is if the
-                // block ends there, because ends ascend. Bytes may be read at any address.
-                let bytes = unsafe { block.text.as_ptr().add(start).cast::<[u8; LOADED]>().read_unaligned() };
-                Key::short(bytes, length)
-            } else if length <= SHORT {
-                Key::short(last_bytes(block.text, start), length)
-            } else {
-                long_key(&block.text[start..end], entries.seed)
-            };
-            let place = entries.place(key);
-            entries.prefetch(place);
-            (*key_room, *place_room) = (key, place);
-            start = end;
-        }
-    }
-}
-
-/// The last bytes of a text, fewer than `LOADED`, padded with zeros.
-#[inline]
-fn last_bytes(text: &[u8], start: usize) -> [u8; LOADED] {
-    if let Some(last) = text.last_chunk() {
-        let before = start + LOADED - text.len();
-        return (u128::from_le_bytes(*last) >> (8 * before)).to_le_bytes();
-    }
-    let mut bytes = [0; LOADED];
-    bytes[..text.len() - start].copy_from_slice(&text[start..]);
-    bytes
-}
-
-/// The key of a pretoken of more than `SHORT` bytes.
-#[cold]
-fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
-    if pretoken.len() <= LONGEST { key_of(pretoken, seed) } else { NO_KEY }
-}
-
 /// A small buffer for ids before they go to the sink.
 struct StagedIds {
     ids: Box<[u32; STAGED]>,
     length: usize,
 }
 
-/// The maximum number of ids of a pretoken that the hot loop copies.
-const MAX_COPIED: usize = 16;
-
-/// The capacity of the buffer: a block of pretokens with that many ids each.
-const STAGED: usize = BLOCK * MAX_COPIED;
+/// The capacity of the buffer: a block of pretokens with 16 ids each.
+const STAGED: usize = BLOCK * 16;
 
 impl StagedIds {
     fn put(&mut self, ids: &[u32], sink: &mut impl Sink) {
@@ -191,26 +104,70 @@ impl StagedIds {
         }
     }
 
-    /// Copy the ids of successive pretokens, as long as entries hold them: the index of the first where none does. A
-    /// function of its own, so that the loop has all registers.
+    /// Copy the ids of successive pretokens of a block, as long as entries hold them: the index of the first where none
+    /// does, or of which there is no room for all ids.
+    fn copy(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
+        match table.hasher.instructions {
+            KeyInstructions::Portable => self.copy_portable(lookups, block, indexes, table),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            KeyInstructions::Aes => unsafe { self.copy_aes(lookups, block, indexes, table) },
+        }
+    }
+
     #[inline(never)]
-    fn copy(&mut self, lookups: &Lookups, indexes: Range<usize>, table: &Table) -> usize {
+    fn copy_portable(
+        &mut self,
+        lookups: &Lookups,
+        block: &Block,
+        indexes: Range<usize>,
+        table: &Table,
+    ) -> usize {
+        // SAFETY: any machine has these instructions.
+        unsafe { self.copy_with::<PortableKeys>(lookups, block, indexes, table) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    #[target_feature(enable = "aes,avx")]
+    fn copy_aes(&mut self, lookups: &Lookups, block: &Block, indexes: Range<usize>, table: &Table) -> usize {
+        // SAFETY: this function is only entered where there are the instructions that it enables.
+        unsafe { self.copy_with::<AesKeys>(lookups, block, indexes, table) }
+    }
+
+    /// The same. The callers are functions of their own, so that the loop has all registers.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of these operations.
+    #[inline(always)]
+    unsafe fn copy_with<O: KeyOperations>(
+        &mut self,
+        lookups: &Lookups,
+        block: &Block,
+        indexes: Range<usize>,
+        table: &Table,
+    ) -> usize {
         let (entries, ids) = (table.entries(), &mut *self.ids);
         let (keys, places) = (&*lookups.keys, &*lookups.places);
         let end = indexes.end.min(BLOCK);
         let mut length = self.length;
         let mut index = indexes.start;
-        while index < end {
-            if length > STAGED - MAX_COPIED {
+        while index < end && length <= STAGED - INLINE {
+            let key = &keys[index];
+            let entry = entries.at(places[index]);
+            // SAFETY: the caller vouches for the instructions.
+            let cached = if unsafe { entry.is_for::<O>(key) } {
+                entry.held()
+            } else if let Some(beside) = entries.find_beside(key, places[index]) {
+                beside
+            } else {
                 break;
-            }
-            let room = &mut ids[length..length + MAX_COPIED];
-            let Some(cached) = entries.find(&keys[index], places[index]) else { break };
+            };
             // All four are copied, and the next ones written over the rest: a copy of fixed size is the cheapest.
-            room[..INLINE].copy_from_slice(cached.ids);
+            ids[length..length + INLINE].copy_from_slice(cached.ids);
             let mut count = cached.count;
             if count == 0 {
-                count = table.copy_words(keys[index], cached, room);
+                count = table.copy_words(*key, block, index, cached, &mut ids[length..]);
                 if count == 0 {
                     break;
                 }
@@ -279,12 +236,12 @@ impl Encoder {
     ) -> Result<()> {
         let BlockBuffers { lookups, staged, misses } = buffers;
         let length = block.ends.len();
-        lookups.prepare(block, table.entries());
-        let mut next = staged.copy(lookups, 0..length, table);
+        lookups.prepare(block, &table.hasher, table.entries());
+        let mut next = staged.copy(lookups, &block, 0..length, table);
         while next < length {
             let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, misses, pulse)?;
             staged.put(ids, sink);
-            next = staged.copy(lookups, next + 1..length, table);
+            next = staged.copy(lookups, &block, next + 1..length, table);
         }
         staged.flush(sink);
         Ok(())
@@ -304,7 +261,7 @@ impl Encoder {
             return Ok(ids);
         }
         self.merge(pretoken, misses, pulse)?;
-        if key != NO_KEY {
+        if pretoken.len() <= LONGEST {
             misses.learned += usize::from(table.insert(key, pretoken, &misses.ids));
         }
         Ok(&misses.ids)

@@ -211,6 +211,11 @@ impl Batch {
         self.gaps[piece / 64] >> (piece % 64) & 1 != 0
     }
 
+    /// Whether any piece is a gap between two matches.
+    pub fn has_gaps(&self) -> bool {
+        self.gaps.iter().any(|&gaps| gaps != 0)
+    }
+
     fn clear(&mut self) {
         self.len = 0;
         self.gaps = [0; BATCH / 64];

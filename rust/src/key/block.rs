@@ -1,0 +1,202 @@
+//! Keys for successive pretokens of a text, and the fetching of what a table holds for them.
+//!
+//! Keys are made for a whole block of pretokens before the first is looked up, so that the entries they fall into are on
+//! their way into the processor's cache.
+
+use super::instructions::{KeyHasher, KeyInstructions, KeyOperations, PortableKeys};
+use super::{HashSeed, Key, LONGEST};
+use crate::error::Result;
+use crate::memory::boxed_array;
+
+#[cfg(target_arch = "x86_64")]
+use super::instructions::AesKeys;
+
+/// The number of pretokens in a block. Twice as many are slower: keys and entries then leave the first-level cache.
+pub const BLOCK: usize = 256;
+
+/// The number of bytes that are loaded at once for a key.
+const LOADED: usize = 16;
+
+/// Successive pretokens of a text: where the first one begins, and where each ends.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    pub text: &'a [u8],
+    pub start: usize,
+    pub ends: &'a [usize],
+}
+
+impl<'a> Block<'a> {
+    pub fn end(&self) -> usize {
+        self.ends.last().copied().unwrap_or(self.start)
+    }
+
+    pub fn pretoken(&self, index: usize) -> &'a [u8] {
+        let start = if index == 0 { self.start } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
+    }
+}
+
+/// A table that keys fall into.
+pub trait KeyTable: Copy {
+    /// Where a key with this hash falls.
+    fn place(self, hash: u64) -> u32;
+
+    /// Bring what lies there into the processor's cache.
+    fn prefetch(self, place: u32);
+}
+
+/// The keys of a block, and where they fall into a table. On the heap, because a thread's stack may be small.
+pub struct Lookups {
+    pub keys: Box<[Key; BLOCK]>,
+    pub places: Box<[u32; BLOCK]>,
+}
+
+impl Lookups {
+    pub fn new() -> Result<Self> {
+        Ok(Self { keys: boxed_array(Key::default)?, places: boxed_array(|| 0)? })
+    }
+
+    /// Make the keys of a block, and begin to fetch what the table holds for them.
+    pub fn prepare(&mut self, block: Block, hasher: &KeyHasher, table: impl KeyTable) {
+        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
+        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
+        if block.end() < loadable {
+            self.prepare_before::<true>(block, loadable, hasher, table);
+        } else {
+            self.prepare_before::<false>(block, loadable, hasher, table);
+        }
+    }
+
+    /// The same for a block of which all or some pretokens begin before `loadable`.
+    fn prepare_before<const ALL: bool>(
+        &mut self,
+        block: Block,
+        loadable: usize,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        match hasher.instructions {
+            KeyInstructions::Portable => self.prepare_portable::<ALL>(block, loadable, hasher, table),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            KeyInstructions::Aes => unsafe { self.prepare_aes::<ALL>(block, loadable, hasher, table) },
+        }
+    }
+
+    // Functions of their own, so that the loop has all registers.
+
+    #[inline(never)]
+    fn prepare_portable<const ALL: bool>(
+        &mut self,
+        block: Block,
+        loadable: usize,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        // SAFETY: any machine has these instructions.
+        unsafe { self.prepare_with::<PortableKeys, ALL>(block, loadable, hasher, table) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    #[target_feature(enable = "aes,avx")]
+    fn prepare_aes<const ALL: bool>(
+        &mut self,
+        block: Block,
+        loadable: usize,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        // SAFETY: this function is only entered where there are the instructions that it enables.
+        unsafe { self.prepare_with::<AesKeys, ALL>(block, loadable, hasher, table) }
+    }
+
+    /// # Safety
+    /// The machine must have the instructions of these operations.
+    #[inline(always)]
+    unsafe fn prepare_with<O: KeyOperations, const ALL: bool>(
+        &mut self,
+        block: Block,
+        loadable: usize,
+        hasher: &KeyHasher,
+        table: impl KeyTable,
+    ) {
+        let (keys, places) = (&mut *self.keys, &mut *self.places);
+        let mut start = block.start;
+        for ((&end, key), place) in block.ends.iter().zip(keys).zip(places) {
+            debug_assert!(start <= end && end <= block.text.len(), "the ends of pretokens ascend");
+            let length = end.wrapping_sub(start);
+            let hash = if length <= LONGEST && (ALL || start < loadable) {
+                // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`: it is if the
+                // block ends there, because ends ascend. Bytes may be read at any address. The caller vouches for the
+                // instructions.
+                unsafe { O::make(hasher, &*block.text.as_ptr().add(start).cast(), length, key) }
+            } else if length <= LONGEST {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { O::make(hasher, &last_bytes(block.text, start), length, key) }
+            } else {
+                *key = long_key(&block.text[start..end], hasher.seed);
+                hasher.hash(*key)
+            };
+            *place = table.place(hash);
+            table.prefetch(*place);
+            start = end;
+        }
+    }
+}
+
+/// The key of a pretoken that is too long to be one. A function of its own, as this is rare.
+#[cold]
+fn long_key(pretoken: &[u8], seed: HashSeed) -> Key {
+    Key::of(pretoken, seed)
+}
+
+/// The last bytes of a text, fewer than `LOADED`, padded with zeros.
+#[inline]
+fn last_bytes(text: &[u8], start: usize) -> [u8; LOADED] {
+    if let Some(last) = text.last_chunk() {
+        let before = start + LOADED - text.len();
+        return (u128::from_le_bytes(*last) >> (8 * before)).to_le_bytes();
+    }
+    let mut bytes = [0; LOADED];
+    bytes[..text.len() - start].copy_from_slice(&text[start..]);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    struct NoTable;
+
+    impl KeyTable for NoTable {
+        fn place(self, hash: u64) -> u32 {
+            hash as u32
+        }
+
+        fn prefetch(self, _: u32) {}
+    }
+
+    #[test]
+    fn keys_are_those_of_the_pretokens() {
+        let text: Vec<u8> = (0..200).collect();
+        let seed = HashSeed::of_process();
+        for instructions in KeyInstructions::all() {
+            let hasher = KeyHasher::with(seed, instructions);
+            for length in 0..text.len() {
+                for (start, step) in [(0, 1), (0, 3), (1, 7), (2, 15), (0, 16), (5, 40)] {
+                    let ends: Vec<usize> = (start + step..=length).step_by(step).take(BLOCK).collect();
+                    let block = Block { text: &text[..length], start, ends: &ends };
+                    let mut lookups = Lookups::new().unwrap();
+                    lookups.prepare(block, &hasher, NoTable);
+                    for index in 0..ends.len() {
+                        let key = Key::of(block.pretoken(index), seed);
+                        assert_eq!(lookups.keys[index], key);
+                        assert_eq!(lookups.places[index], hasher.hash(key) as u32);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Keys and their hashes for the tables that are asked for every pretoken of a text: by the means of any machine, or by
+//! AES instructions.
+//!
+//! Three rounds of AES with a secret seed are a good hash of 16 bytes, and need a third of the instructions of two
+//! products. (After two rounds, half of the keys that differ in a byte share their last 32 bits with another.) The key is
+//! made, hashed, stored and compared in one vector register.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{HashSeed, Key, key_of_bytes};
+use crate::once::Once;
+
+/// Operations on keys.
+pub trait KeyOperations {
+    /// Write the key of the first `length` bytes, 1 to 15, and return its hash.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn make(hasher: &KeyHasher, bytes: &[u8; 16], length: usize, key: &mut Key) -> u64;
+
+    /// Whether an entry that threads share was published for this key.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool;
+}
+
+/// A key in an entry that threads share. The highest four bits are the entry's own, and belong to no key.
+#[repr(C, align(16))]
+pub struct SharedKey {
+    pub low: AtomicU64,
+    /// What a reader loads first, and a writer stores last.
+    pub high: AtomicU64,
+}
+
+/// The number of bits of [`SharedKey::high`] that are the entry's own.
+pub const OWN_BITS: u32 = 4;
+
+/// The implementations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyInstructions {
+    /// Any machine.
+    Portable,
+    /// x86-64 with AES and AVX.
+    #[cfg(target_arch = "x86_64")]
+    Aes,
+}
+
+impl KeyInstructions {
+    /// The best implementation for this machine.
+    pub fn this() -> Self {
+        if std::env::var_os("BPETITE_PORTABLE").is_some() {
+            return Self::Portable;
+        }
+        Self::all().pop().unwrap_or(Self::Portable)
+    }
+
+    /// All implementations that this machine can run, the best one last.
+    pub fn all() -> Vec<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("aes") && is_x86_feature_detected!("avx") {
+            return vec![Self::Portable, Self::Aes];
+        }
+        vec![Self::Portable]
+    }
+}
+
+/// Hashes keys with the instructions of one kind. Hashes of different kinds differ.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyHasher {
+    pub instructions: KeyInstructions,
+    pub seed: HashSeed,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only AES uses them"))]
+    rounds: [u128; 4],
+}
+
+impl KeyHasher {
+    /// The hasher of this process, with its seed and the best instructions of the machine.
+    pub fn of_process() -> Self {
+        static HASHER: Once<KeyHasher> = Once::new();
+        *HASHER.get_or_make(|| Box::new(Self::with(HashSeed::of_process(), KeyInstructions::this())))
+    }
+
+    /// A hasher with some seed and instructions, which this machine must have.
+    pub fn with(seed: HashSeed, instructions: KeyInstructions) -> Self {
+        let half = |number| u128::from(seed.hash_number(number));
+        let rounds = [1, 2, 3, 4].map(|round| half(2 * round) << 64 | half(2 * round + 1));
+        Self { instructions, seed, rounds }
+    }
+
+    /// The hash of a key; its 32 low bits are equally good.
+    pub fn hash(&self, key: Key) -> u64 {
+        match self.instructions {
+            KeyInstructions::Portable => self.seed.hash(key),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            KeyInstructions::Aes => unsafe { x86_64::hash_of_key(self, &key) },
+        }
+    }
+}
+
+/// For any machine.
+pub struct PortableKeys;
+
+impl KeyOperations for PortableKeys {
+    #[inline(always)]
+    unsafe fn make(hasher: &KeyHasher, bytes: &[u8; 16], length: usize, key: &mut Key) -> u64 {
+        *key = key_of_bytes(*bytes, length);
+        hasher.seed.hash(*key)
+    }
+
+    #[inline(always)]
+    unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool {
+        let high = (shared.high.load(Ordering::Acquire) ^ key.high) << OWN_BITS;
+        high | shared.low.load(Ordering::Relaxed) ^ key.low == 0
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::AesKeys;
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::arch::asm;
+    use std::arch::x86_64::*;
+
+    use super::super::{BYTES, LONGEST};
+    use super::{Key, KeyHasher, KeyOperations, OWN_BITS, SharedKey};
+
+    /// AES and AVX.
+    pub struct AesKeys;
+
+    /// For each length, the last byte of a key.
+    static LENGTHS: [u128; LONGEST + 1] = {
+        let mut lengths = [0; LONGEST + 1];
+        let mut length = 1;
+        while length <= LONGEST {
+            lengths[length] = (length as u128) << 120;
+            length += 1;
+        }
+        lengths
+    };
+
+    impl KeyOperations for AesKeys {
+        #[inline]
+        #[target_feature(enable = "aes,avx")]
+        unsafe fn make(hasher: &KeyHasher, bytes: &[u8; 16], length: usize, key: &mut Key) -> u64 {
+            let length = length & LONGEST;
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are these 16 bytes each.
+            unsafe {
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let kept = _mm_and_si128(bytes, _mm_load_si128((&raw const BYTES[length]).cast()));
+                let made = _mm_or_si128(kept, _mm_load_si128((&raw const LENGTHS[length]).cast()));
+                _mm_storeu_si128((&raw mut *key).cast(), made);
+                hash(hasher, made)
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "aes,avx")]
+        unsafe fn is_published(shared: &SharedKey, key: &Key) -> bool {
+            let both: __m128i;
+            // SAFETY: 16 bytes are read that lie on a multiple of 16. Machines with AVX load them at once, and before what
+            // is loaded later; the compiler takes the load for one that may meet with the stores of other threads.
+            unsafe {
+                asm!("vmovdqa {}, [{}]", out(xmm_reg) both, in(reg) shared, options(nostack, preserves_flags));
+            }
+            // SAFETY: the caller vouches for the instructions; the key has 16 bytes.
+            unsafe {
+                let differs = _mm_xor_si128(both, _mm_loadu_si128((&raw const *key).cast()));
+                _mm_testz_si128(differs, _mm_set_epi64x((u64::MAX >> OWN_BITS) as i64, -1)) != 0
+            }
+        }
+    }
+
+    /// The hash of a key in memory.
+    ///
+    /// # Safety
+    /// The machine must have AES and AVX.
+    #[target_feature(enable = "aes,avx")]
+    pub unsafe fn hash_of_key(hasher: &KeyHasher, key: &Key) -> u64 {
+        // SAFETY: the key has 16 bytes.
+        hash(hasher, unsafe { _mm_loadu_si128((&raw const *key).cast()) })
+    }
+
+    #[inline]
+    #[target_feature(enable = "aes,avx")]
+    fn hash(hasher: &KeyHasher, key: __m128i) -> u64 {
+        let [before, first, second, third] = &hasher.rounds;
+        // SAFETY: each number has 16 bytes, on a multiple of 16.
+        let [before, first, second, third] = unsafe {
+            [
+                _mm_load_si128((&raw const *before).cast()),
+                _mm_load_si128((&raw const *first).cast()),
+                _mm_load_si128((&raw const *second).cast()),
+                _mm_load_si128((&raw const *third).cast()),
+            ]
+        };
+        let mixed = _mm_aesenc_si128(_mm_xor_si128(key, before), first);
+        _mm_cvtsi128_si64(_mm_aesenc_si128(_mm_aesenc_si128(mixed, second), third)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// The key and the hash of a pretoken, made by these instructions.
+    fn made(hasher: &KeyHasher, bytes: &[u8; 16], length: usize) -> (Key, u64) {
+        let mut key = Key::default();
+        let hash = match hasher.instructions {
+            // SAFETY: any machine will do.
+            KeyInstructions::Portable => unsafe { PortableKeys::make(hasher, bytes, length, &mut key) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            KeyInstructions::Aes => unsafe { AesKeys::make(hasher, bytes, length, &mut key) },
+        };
+        (key, hash)
+    }
+
+    fn is_published(instructions: KeyInstructions, shared: &SharedKey, key: &Key) -> bool {
+        match instructions {
+            // SAFETY: any machine will do.
+            KeyInstructions::Portable => unsafe { PortableKeys::is_published(shared, key) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: this machine was found to have the instructions.
+            KeyInstructions::Aes => unsafe { AesKeys::is_published(shared, key) },
+        }
+    }
+
+    #[test]
+    fn all_instructions_make_the_same_keys() {
+        let bytes = *b"abcdefghijklmnop";
+        for instructions in KeyInstructions::all() {
+            let hasher = KeyHasher::with(HashSeed::of_process(), instructions);
+            for length in 1..=super::super::LONGEST {
+                let (key, hash) = made(&hasher, &bytes, length);
+                assert_eq!(key, Key::new(&bytes, 0, length));
+                assert_eq!(hash, hasher.hash(key));
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_is_that_of_its_key_whatever_its_own_bits_are() {
+        for instructions in KeyInstructions::all() {
+            for own in 0..1 << OWN_BITS {
+                let key = Key::new(b"pretoken", 0, 8);
+                let high = key.high | own << (u64::BITS - OWN_BITS);
+                let shared = SharedKey { low: AtomicU64::new(key.low), high: AtomicU64::new(high) };
+                assert!(is_published(instructions, &shared, &key));
+                for bit in 0..u128::BITS - OWN_BITS {
+                    let other = 1_u128 << bit;
+                    let other = Key { low: key.low ^ other as u64, high: key.high ^ (other >> 64) as u64 };
+                    assert!(!is_published(instructions, &shared, &other), "{instructions:?}, {bit}");
+                }
+            }
+        }
+    }
+
+    /// A byte more or less, anywhere, gives another place in a table, about as seldom the same one as chance has it.
+    #[test]
+    fn similar_keys_have_different_places() {
+        for instructions in KeyInstructions::all() {
+            let hasher = KeyHasher::with(HashSeed::of_process(), instructions);
+            let keys = (0..LENGTH_TRIED).flat_map(|place| {
+                (1..=255_u8).map(move |byte| {
+                    let mut bytes = [b'a'; LENGTH_TRIED];
+                    bytes[place] = byte;
+                    Key::new(&bytes, 0, LENGTH_TRIED)
+                })
+            });
+            let hashes: HashSet<u32> = keys.map(|key| hasher.hash(key) as u32).collect();
+            // All but the unchanged text, which came once for each place.
+            let distinct = LENGTH_TRIED * 254 + 1;
+            assert!(hashes.len() + 3 >= distinct, "{instructions:?}: {} of {distinct}", hashes.len());
+        }
+    }
+
+    const LENGTH_TRIED: usize = 12;
+}
