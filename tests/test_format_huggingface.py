@@ -335,7 +335,10 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("model.dropout is 0.1", put("model", "dropout", 0.1)),
     ("model.continuing_subword_prefix", put("model", "continuing_subword_prefix", "##")),
     ("model.end_of_word_suffix", put("model", "end_of_word_suffix", "</w>")),
-    ("model.byte_fallback", put("model", "byte_fallback", True)),
+    (
+        "'ByteLevel' cannot be read where model.byte_fallback is on",
+        lambda d: [put("model", "byte_fallback", True)(d), d["model"]["vocab"].pop("z")],
+    ),
     ("model.byte_fallback must be a boolean", put("model", "byte_fallback", "no")),
     ("model.ignore_merges must be a boolean", put("model", "ignore_merges", 1)),
     ("model.vocab must be an object", put("model", "vocab", [])),
@@ -364,7 +367,9 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     (r"added_tokens\[0\].lstrip must be a boolean", put("added_tokens", 0, "lstrip", 5)),
     (
         "makes b'the', which is not a token",
-        lambda d: d["added_tokens"].append({"id": d["model"]["vocab"]["the"], "content": "the"} | FLAGS),
+        lambda d: d["added_tokens"].append(
+            {"id": d["model"]["vocab"]["the"], "content": "the"} | FLAGS | {"single_word": True}
+        ),
     ),
     ("normalizer: 'Nmt'", put("normalizer", {"type": "Nmt"})),
     (
@@ -610,6 +615,26 @@ def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> Non
     for _ in range(2):
         with pytest.raises(ValueError, match='"lazy" has a byte for which this vocabulary has no token'):
             Tokenizer(read.vocabulary).encode("lazy")
+
+
+@pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, {"type": "Lowercase"}])
+def test_added_tokens_may_stand_among_the_merges_of_bytes(small: Json, normalizer: Json | None) -> None:
+    document = copy.deepcopy(small)
+    document["model"]["byte_fallback"] = True  # never needed, as all bytes are tokens
+    document["normalizer"] = normalizer
+    vocab = document["model"]["vocab"]
+    texts = [text for text in vocab if len(text) > 1 and text.isascii() and text.islower()][:4]
+    for text in texts:
+        flags = {"normalized": normalizer is not None, "lstrip": text == texts[-1]}
+        document["added_tokens"].append(
+            {"id": vocab[text], "content": text, "special": False, **FLAGS, **flags}
+        )
+    content = json.dumps(document).encode()
+    tok, peer = ours(content), theirs(content)
+    assert len(texts) == 4
+    joined = "".join(texts)
+    for text in [CORPUS, joined, joined.upper(), f"  {joined[1:]} {' '.join(texts)} x{joined}x"]:
+        assert tok.encode(text) == peer(text)
 
 
 def with_unknown(**settings: Any) -> Json:

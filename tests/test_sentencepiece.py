@@ -20,7 +20,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, accelerate
 from bpetite._character_encoder import encode as specified
 from bpetite._encoder import encode as byte_specified
 from bpetite._persistence import artifact_bytes, vocabulary_of
@@ -613,6 +613,72 @@ def test_merges_of_bytes_do_what_merges_of_characters_do(
         text, vocabulary.tokens, vocabulary.merges, {}, vocabulary.pattern, provisional=vocabulary.provisional
     )
     assert found == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b\n" + MARK, max_size=12), st.booleans()
+)
+def test_characters_without_a_token_are_unknown(
+    tokens: list[str], singles: set[str], text: str, joined: bool
+) -> None:
+    ids = {token: 1 + place for place, token in enumerate([*sorted(singles), *tokens])}
+    pieces = Pieces("made", ids, {}, False, {"<unk>": 0})
+    vocabulary = vocabulary_of_pieces(pieces, None, tokens, unknown=(0, joined))
+    ranks = {token: rank for rank, token in enumerate(tokens)}
+    expected = specified(text, ids, {}, lambda left, right: ranks.get(left + right), (0, joined))
+    assert Tokenizer(vocabulary).encode(text) == expected
+    assert vocabulary_of(artifact_bytes(vocabulary), "again.json") == vocabulary
+
+
+@pytest.mark.parametrize("rule", ["identity", "nmt_nfkc"])
+def test_a_model_without_bytes_gives_the_unknown_ids_of_sentencepiece(rule: str, tmp_path: Path) -> None:
+    removes = rule != "identity"
+    options: dict[str, Any] = {"byte_fallback": False, "character_coverage": 0.98, "vocab_size": 300}
+    model = trained("", normalization_rule_name=rule, remove_extra_whitespaces=removes, **options)
+    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=model), loaded(model, tmp_path))
+    assert "a character that no token has becomes id 0, and is lost" in tok.assumptions
+    known = [text for text in [*TEXTS, *list(characters())[::9]] if not removes or all(map(is_known, text))]
+    for text in [*known, "ÿ\nþ\n\nÿ ÿÿ ÿ", "the\ncat", "ÿ"]:
+        assert tok.encode(text) == theirs.encode(text), text[:80]
+    assert tok.encode_batch(["ÿþ the", "the"]) == [theirs.encode("ÿþ the"), theirs.encode("the")]
+    assert tok.decode(tok.encode("the cat")) == "the cat"
+    assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+    with pytest.raises(ValueError, match="unknown bytes"):
+        tok.encode_with_offsets("the")
+    tok.save_original(tmp_path / "again.model")
+    assert (tmp_path / "again.model").read_bytes() == model
+
+
+@pytest.mark.parametrize("fuse_unk", [False, True])
+@pytest.mark.parametrize(
+    "before",
+    [None, tokenizers.pre_tokenizers.Metaspace(), tokenizers.pre_tokenizers.Metaspace(split=False)],
+)
+def test_characters_without_a_token_become_the_unknown_token(
+    before: Any, fuse_unk: bool, tmp_path: Path
+) -> None:
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>", fuse_unk=fuse_unk))
+    if before is not None:
+        theirs.pre_tokenizer, theirs.decoder = before, tokenizers.decoders.Metaspace()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=100, special_tokens=["<unk>", "<0x41>"], limit_alphabet=40, show_progress=False
+    )
+    theirs.train_from_iterator(CORPUS, trainer)
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    tok = Tokenizer.load(tmp_path)
+    assert "a character that no token has becomes id 0, and is lost" in tok.assumptions
+    fast = accelerate(theirs)
+    texts = [*TEXTS, *list(characters())[::9], "ÿ\nþ\n\nÿ ÿÿ ÿ<unk> ÿ", "the\ncat", "of theÿÿ hat"]
+    for text in texts:
+        expected = theirs.encode(text)
+        assert tok.encode(text) == expected.ids, text[:80]
+        found = fast.encode(text)
+        assert (found.ids, found.offsets, found.tokens) == (expected.ids, expected.offsets, expected.tokens)
+        assert fast.decode(expected.ids) == theirs.decode(expected.ids)
+    assert [found.ids for found in fast.encode_batch(texts)] == tok.encode_batch(texts)
+    tok.to_huggingface(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
 
 
 def test_a_wrong_merge_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:

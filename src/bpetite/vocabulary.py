@@ -223,14 +223,16 @@ class Vocabulary:
     provisional: Collection[int] = frozenset()
     """Tokens that exist only to be merged further: one that is left after merging is replaced by the ids of
     its bytes. Internally, their ids are after all others. SentencePiece's vocabularies, whose merges begin
-    with characters, need them for the first bytes of characters."""
+    with characters, need them for the first bytes of characters. With `unknown` they may also be single
+    bytes, and a character of which any is left is unknown."""
 
     drops_space: bool = False
     """Whether decoding removes a space at the beginning of the text, because encoding put one there."""
 
     unknown: tuple[int, bool] | None = None
-    """The id that stands for bytes without a token, and whether it stands once for successive ones of a
-    pretoken, or for each. Without it, text with such a byte cannot be encoded."""
+    """The id that stands for bytes without a token (with `provisional`, for characters without one), and
+    whether it stands once for successive ones of a pretoken, or for each. Without it, text with such a byte
+    cannot be encoded."""
 
     def __post_init__(self) -> None:
         merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
@@ -270,7 +272,12 @@ class Vocabulary:
         ):
             object.__setattr__(self, name, value)
         if self.provisional:
-            _check_provisional(self.provisional, self.arrays, [*specials.values(), *self.decode_only])
+            _check_provisional(
+                self.provisional,
+                self.arrays,
+                [*specials.values(), *self.decode_only],
+                may_be_bytes=self.unknown is not None,
+            )
 
     if not TYPE_CHECKING:
 
@@ -366,7 +373,12 @@ class Vocabulary:
                 irregular=True,
                 provisional=provisional,
             )
-        _check_provisional(provisional, arrays, [*self.special_tokens.values(), *self.decode_only])
+        _check_provisional(
+            provisional,
+            arrays,
+            [*self.special_tokens.values(), *self.decode_only],
+            may_be_bytes=self.unknown is not None,
+        )
         irregular = not in_order or len(self.tokens) < BASE_VOCAB_SIZE
         return self._with_arrays(arrays, irregular=irregular, provisional=frozenset(provisional))
 
@@ -598,7 +610,9 @@ def check_special_tokens(special_tokens: Collection[str]) -> None:
     _check_distinct("special token", special_tokens)
 
 
-def _check_provisional(provisional: Collection[int], arrays: Arrays, other_ids: Collection[int]) -> None:
+def _check_provisional(
+    provisional: Collection[int], arrays: Arrays, other_ids: Collection[int], *, may_be_bytes: bool
+) -> None:
     """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
     if not provisional:
         return
@@ -608,7 +622,7 @@ def _check_provisional(provisional: Collection[int], arrays: Arrays, other_ids: 
         raise ValueError(
             f"provisional tokens {min(provisional)} to {max(provisional)} do not have the last ids"
         )
-    if int(lengths.min()) < 2:
+    if int(lengths.min()) < 2 and not may_be_bytes:
         raise ValueError("a provisional token must not be a single byte")
 
 

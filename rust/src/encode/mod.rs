@@ -49,7 +49,7 @@ pub struct Definition<'a> {
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
     /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
-    /// ids of its bytes.
+    /// ids of its bytes. With `unknown` they are parts of characters, and what is left of a character is unknown.
     pub provisional: &'a [u32],
 }
 
@@ -203,7 +203,10 @@ impl Encoder {
         let tokens = TokenBytes::new(definition.tokens.iter().copied().chain(others.clone()))?;
         let base = base_ids(definition.tokens)?;
         let lacks_bytes = base.contains(&NO_ID);
-        let provisional = ids_of_bytes(definition.provisional, &tokens, &base)?;
+        let provisional = match definition.unknown {
+            Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
+            None => ids_of_bytes(definition.provisional, &tokens, &base)?,
+        };
         let merges = Merges::new(base, definition.merges, &tokens)?;
         let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
         let ids = ids.chain(definition.unknown.map(|unknown| unknown.id));
@@ -329,6 +332,12 @@ fn ids_of_bytes(
         Ok((id, token.iter().map(|&byte| base[usize::from(byte)]).collect()))
     };
     provisional.iter().map(of_token).collect()
+}
+
+/// What a token with a part of a character becomes: the beginning of a character is unknown, and the rest is nothing.
+fn unknown_start(id: u32, tokens: &TokenBytes) -> Box<[u32]> {
+    let begins = tokens.get(id).and_then(<[u8]>::first).is_some_and(|byte| byte & 0xC0 != 0x80);
+    if begins { [NO_ID].into() } else { [].into() }
 }
 
 /// Refuse text with a byte that has no token.

@@ -7,7 +7,7 @@ file's tokenizer gives with `add_special_tokens=False`: templates that put token
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,11 @@ from bpetite._internal.normalizers import ONLY_FIRST, Normalizer, Step
 from bpetite._internal.preparation import overlap
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.huggingface_characters import before_of_characters, special_pieces
+from bpetite.formats.huggingface_characters import (
+    before_of_characters,
+    is_of_characters,
+    special_pieces,
+)
 from bpetite.formats.huggingface_steps import (
     normalization_of,
     normalizer_of,
@@ -27,7 +31,12 @@ from bpetite.formats.huggingface_steps import (
 )
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, merge_lines, vocabulary_of_pairs
-from bpetite.formats.shared.pieces import BYTE_NAMES, Pieces, vocabulary_of_pieces
+from bpetite.formats.shared.pieces import (
+    BYTE_NAMES,
+    Pieces,
+    unknown_characters,
+    vocabulary_of_pieces,
+)
 from bpetite.formats.shared.pieces import merge_lines as pair_lines
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
@@ -78,17 +87,28 @@ class _Reader:
         model = self._model()
         ids = self._ids(model)
         specials, added_tokens = self._added_tokens(ids)
-        if self._flag(model, "model.byte_fallback", False):
-            return self._of_characters(model, ids, specials, added_tokens)
+        falls_back = self._flag(model, "model.byte_fallback", False) and not self._has_bytes(ids)
+        if falls_back or (model.get("unk_token") in ids and is_of_characters(self._document)):
+            return self._of_characters(model, ids, specials, added_tokens, falls_back=falls_back)
         normalization = self._read(normalization_of, "normalizer")
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
         self._check_rest()
-        merges = merge_lines(self._path, self._list(model.get("merges"), "model.merges"), "model.merges")
+        listed = self._list(model.get("merges"), "model.merges")
+        lines = merge_lines(self._path, listed, "model.merges")
+        # Text with a byte that is a special token is refused: its id would not be that of other bytes.
+        bytes_apart = not specials.keys().isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
+        never_met = self._never_met(ids, specials, token_flags, normalization) - {model.get("unk_token")}
+        kept = _merges_without(listed, lines.decode("utf-8", "surrogatepass"), never_met) if never_met else ()
+        if never_met and len(kept) < len(listed):
+            listed = [listed[place] for place in kept]
+            lines = merge_lines(self._path, listed, "model.merges")
+        else:
+            kept = range(len(listed))
         vocabulary = vocabulary_of_pairs(
             self._path,
             _without(ids, specials),
-            merges,
+            lines,
             special_tokens=specials,
             pattern=pattern,
             dialect=Dialect.named("huggingface"),
@@ -96,33 +116,44 @@ class _Reader:
             normalization=normalization,
             token_flags=token_flags,
             added_tokens=added_tokens,
-            unknown=self._unknown(model, ids, specials.keys(), merges),
-            place=_place,
+            unknown=None if self._has_bytes(ids) or bytes_apart else self._unknown(model, ids, listed),
+            place=lambda rank: _place(kept[rank]),
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
         return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
 
     def _of_characters(
-        self, model: Json, ids: Mapping[str, int], specials: Mapping[str, int], added_tokens: set[str]
+        self,
+        model: Json,
+        ids: Mapping[str, int],
+        specials: Mapping[str, int],
+        added_tokens: set[str],
+        *,
+        falls_back: bool,
     ) -> Imported:
         """Read a model whose merges begin with characters, as SentencePiece's do."""
         if self._flag(model, "model.ignore_merges", False):
             self._refuse("model.ignore_merges is on: whole texts would be looked up, as nothing cuts them")
-        before = self._read(lambda document: before_of_characters(document, self._decoder()), "")
+        before = self._read(
+            lambda document: before_of_characters(document, self._decoder(), falls_back=falls_back), ""
+        )
         flags = self._token_flags(specials, before.normalization)
         marks, never_met = special_pieces(specials, flags, before)
         byte_ids = {
-            byte: ids[name] for byte, name in enumerate(BYTE_NAMES) if name in ids and name not in specials
+            byte: ids[name]
+            for byte, name in enumerate(BYTE_NAMES)
+            if falls_back and name in ids and name not in specials
         }
         pieces = Pieces(
             self._path,
-            _without(ids, [*(specials.keys() - marks), *BYTE_NAMES]),
+            _without(ids, [*(specials.keys() - marks), *(BYTE_NAMES if falls_back else ())]),
             byte_ids,
             before.has_marks,
             specials,
         )
         merges = self._list(model.get("merges"), "model.merges")
         lines = pair_lines(merges)
+        unknown = self._unknown(model, ids, merges)
         kept = _merges_without(merges, lines, never_met)
         is_whole = len(kept) == len(merges)
         vocabulary = vocabulary_of_pieces(
@@ -135,6 +166,7 @@ class _Reader:
             token_flags=flags,
             added_tokens=added_tokens,
             drops_space=before.drops_space,
+            unknown=unknown,
             place=lambda rank: _place(kept[rank]),
         )
         if not self._decoder():
@@ -143,6 +175,7 @@ class _Reader:
         said = ["pretokens are cut where no token reaches across (the file has no pattern)"]
         if before.pattern:
             said = [assumed_pattern(before.pattern, "from the file")]
+        said += unknown_characters(vocabulary)
         return Imported(vocabulary, [*said, *self._assumptions, UNICODE_ASSUMPTION])
 
     def _decoder(self) -> list[Any]:
@@ -216,19 +249,39 @@ class _Reader:
             owner[token_id] = spelled
         return cast(dict[str, int], ids)
 
-    def _unknown(
-        self, model: Json, ids: Mapping[str, int], specials: KeysView[str], merges: bytes
-    ) -> tuple[int, bool] | None:
-        """Return the id that stands for bytes without a token, if there are any, and whether it stands once
-        for successive ones."""
+    def _never_met(
+        self,
+        ids: Collection[str],
+        specials: Collection[str],
+        flags: Mapping[str, Collection[str]],
+        normalization: Sequence[Step],
+    ) -> set[str]:
+        """Return the added tokens that no merge can meet: each is cut out of a text wherever it stands."""
+        if any("single_word" in names for names in flags.values()):
+            return set()  # One that is left where it stands may hold another.
+        normalizer = Normalizer([step for step in normalization if step[0] not in ONLY_FIRST])
+        return {
+            text
+            for text in specials
+            if text in ids
+            and text.isascii()
+            and " " not in text
+            and (not normalization or ("normalized" in flags.get(text, ()) and normalizer(text) == text))
+        }
+
+    def _has_bytes(self, ids: Collection[str]) -> bool:
+        """Whether texts are spelled as bytes, and each is a token, so that nothing is ever unknown."""
+        steps = steps_of(self._document.get("pre_tokenizer"), "pretokenizers")
+        spells = any(isinstance(step, dict) and step.get("type") == "ByteLevel" for step in steps)
+        return spells and all(to_printable(bytes([byte])) in ids for byte in IN_TEXTS)
+
+    def _unknown(self, model: Json, ids: Mapping[str, int], merges: list[Any]) -> tuple[int, bool] | None:
+        """Return the id of what has no token, and whether it stands once for successive ones."""
         text = model.get("unk_token")
-        alphabet = [to_printable(bytes([byte])) for byte in IN_TEXTS]
-        if not isinstance(text, str) or text not in ids or all(byte in ids for byte in alphabet):
+        if not isinstance(text, str) or text not in ids:
             return None
-        if not specials.isdisjoint(alphabet):
-            return None  # Such a byte has an id, but its token is not known: text with it is refused.
-        merged = text.encode("utf-8", "surrogatepass")
-        if b"\n%s " % merged in b"\n" + merges or b" %s\n" % merged in merges + b"\n":
+        parts = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+        if any(isinstance(pair, list) and text in pair for pair in parts):
             self._refuse(f"model.unk_token is {text!r:.80}, which is a part of merges: it would be merged")
         return ids[text], self._flag(model, "model.fuse_unk", False)
 

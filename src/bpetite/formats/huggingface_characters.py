@@ -33,8 +33,21 @@ class Before:
     drops_space: bool
 
 
-def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
-    """Read these parts of a file; an error names the place."""
+def is_of_characters(document: Any) -> bool:
+    """Whether nothing spells a text as bytes, or loses text, so that tokens may be read as characters."""
+    steps = [
+        *steps_of(document.get("pre_tokenizer"), "pretokenizers"),
+        *steps_of(document.get("normalizer"), "normalizers"),
+    ]
+    kinds = {step.get("type") for step in steps if isinstance(step, dict)}
+    return kinds.isdisjoint({"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"})
+
+
+def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: bool = True) -> Before:
+    """Read these parts of a file; an error names the place.
+
+    `falls_back` says whether bytes spell a character without a token, so that the decoder must join them.
+    """
     steps = steps_of(document.get("normalizer"), "normalizers")
     normalization: list[Step] = []
     has_marks = False
@@ -68,12 +81,13 @@ def before_of_characters(document: Any, decoder: Sequence[Any]) -> Before:
                 cuts.append(" ?[^ ]+| ")
         elif kind in ("Digits", "Punctuation", "FixedLength", "Split"):
             cuts += expressions_of(step, place)
-            split_at = place if kind == "Split" else split_at
+            split_at = place if kind == "Split" and not _is_without_spaces(step) else split_at
         else:
-            raise ValueError(f"{place}: {kind!r:.80} cannot be read where model.byte_fallback is on")
+            where = "model.byte_fallback is on" if falls_back else "tokens are made of characters"
+            raise ValueError(f"{place}: {kind!r:.80} cannot be read where {where}")
     if split_at and has_marks:
         raise ValueError(f"{split_at}: a pattern cannot be read where spaces are spelled U+2581")
-    drops_space = _check_decoder(decoder, has_marks=has_marks)
+    drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
     return Before(has_marks, tuple(normalization), THEN.join(cuts) or None, puts_space, drops_space)
 
 
@@ -115,6 +129,13 @@ def _is_split_at_spaces(step: Any) -> bool:
     )
 
 
+def _is_without_spaces(step: Json) -> bool:
+    """Whether a step searches a text without spaces, so that it does not matter how they are spelled."""
+    pattern = step.get("pattern")
+    text = pattern.get("String") if isinstance(pattern, dict) and len(pattern) == 1 else None
+    return isinstance(text, str) and not {" ", MARK} & set(text)
+
+
 def _is_replace_of_spaces(step: Any) -> bool:
     return isinstance(step, dict) and (
         (step.get("type"), step.get("pattern"), step.get("content")) == ("Replace", {"String": " "}, MARK)
@@ -125,7 +146,7 @@ def _is_prepend(step: Any) -> bool:
     return isinstance(step, dict) and (step.get("type"), step.get("prepend")) == ("Prepend", MARK)
 
 
-def _check_decoder(decoder: Sequence[Json], *, has_marks: bool) -> bool:
+def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool:
     """Refuse a decoder that does not restore the text; return whether it removes a space at the beginning."""
     if not decoder:
         return False
@@ -145,6 +166,6 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool) -> bool:
             left.append(str(kind))
         else:
             raise ValueError(f"decoder: {kind!r:.80} does not simply join tokens")
-    if "ByteFallback" not in left or writes_spaces != has_marks:
+    if (falls_back and "ByteFallback" not in left) or writes_spaces != has_marks:
         raise ValueError("decoder: it does not restore the text of the tokens")
     return drops_space

@@ -272,17 +272,17 @@ def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: Spe
     if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
         return Found(Imported(vocabulary), "bpetite", (path,))
     document = parse_object(path, content, "an artifact")
+    if len(document) >= 100 and set(map(type, document.values())) == {int}:
+        return _of_vocab(path, pattern, special_tokens)
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
         return _kept(huggingface.parse_document(path, document), "huggingface", {path: content})
     if {"config", "vocab"} <= document.keys():
         return _kept(tekken.parse_document(path, document), "tekken", {path: content})
-    if {"bpe_ranks", "pat_str"} <= document.keys():
-        return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", {path: content})
-    if len(document) < 100 or set(map(type, document.values())) != {int}:
+    if not {"bpe_ranks", "pat_str"} <= document.keys():
         _refuse_document(path, document)
-    return _of_vocab(path, pattern, special_tokens)
+    return _kept(js_tiktoken.parse_document(path, document), "js-tiktoken", {path: content})
 
 
 def _of_vocab(path: str, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:

@@ -21,7 +21,7 @@ from bpetite._internal.types import Path
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
-from bpetite.formats.shared.pieces import Pieces, byte_of_name, vocabulary_of_pieces
+from bpetite.formats.shared.pieces import Pieces, byte_of_name, unknown_characters, vocabulary_of_pieces
 from bpetite.vocabulary import MARK
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
@@ -156,12 +156,14 @@ def of_pieces(
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
         drops_space=puts_space,
+        unknown=next(((place, True) for place, kind in enumerate(pieces.kinds) if kind == _UNKNOWN), None),
     )
     named = [f"added, as the files beside it say: {', '.join(map(repr, added))}"] if added else []
     return Imported(
         vocabulary,
         [
             *named,
+            *unknown_characters(vocabulary),
             "pretokens are cut where no piece reaches across (the file has no pattern)",
             "control pieces in a text are found unless they are to be text; sentencepiece finds none",
             "no special tokens are put around a text",

@@ -466,7 +466,7 @@ class Encoding:
 class Frame:
     """What stands around a single text: special tokens before and after it."""
 
-    __slots__ = ("after", "after_offsets", "before", "before_offsets", "encoding_of")
+    __slots__ = ("after", "after_offsets", "before", "before_offsets", "encoding_of", "is_empty")
 
     def __init__(
         self,
@@ -479,7 +479,19 @@ class Frame:
         self.before_offsets, self.after_offsets = (
             _joined(part.offsets() for part in parts) for parts in (before, after)
         )
+        self.is_empty = not (before or after)
         self.encoding_of = encoding_of
+
+
+def _part(name: str) -> Any:
+    """A part of an encoding of a text, which is made when one of them is first asked for."""
+    slot = getattr(Encoding, name)
+
+    def get(encoding: TextEncoding) -> Any:
+        encoding.make()
+        return slot.__get__(encoding)
+
+    return property(get, slot.__set__)
 
 
 class TextEncoding(Encoding):
@@ -496,21 +508,22 @@ class TextEncoding(Encoding):
         self._described = described
         self._frame = frame
 
-    def __getattr__(self, name: str) -> Any:
-        """Make the parts of an encoding when one of them is first asked for."""
-        if name not in Encoding.__slots__ or self._ids is None:
-            raise AttributeError(f"'Encoding' object has no attribute {name!r}")
-        tokens = TextTokens(self._text, self._ids, self._described)
-        self._ids = None
-        self._become(self._frame.encoding_of(tokens))
-        return getattr(self, name)
+    def make(self) -> None:
+        """Make the parts that other encodings have."""
+        if self._ids is not None:
+            tokens = TextTokens(self._text, self._ids, self._described)
+            self._ids = None
+            self._become(self._frame.encoding_of(tokens))
+
+    _length, _pieces, _ranges, overflowing = map(_part, Encoding.__slots__)
 
     @property
     def ids(self) -> list[int]:
         """The ids of all tokens."""
         if self._ids is None:
             return super().ids
-        return [*self._frame.before, *self._ids, *self._frame.after]
+        frame = self._frame
+        return self._ids[:] if frame.is_empty else [*frame.before, *self._ids, *frame.after]
 
     @property
     def offsets(self) -> list[Span]:
@@ -519,9 +532,7 @@ class TextEncoding(Encoding):
             return super().offsets
         offsets = self._described.offsets(self._text, self._ids)
         frame = self._frame
-        if frame.before or frame.after:
-            return [*frame.before_offsets, *offsets, *frame.after_offsets]
-        return offsets
+        return offsets if frame.is_empty else [*frame.before_offsets, *offsets, *frame.after_offsets]
 
 
 def _real_encoding(state: bytes) -> Any:

@@ -76,8 +76,9 @@ class ReadModel:
             provisional=list(vocabulary.provisional),
             unknown=vocabulary.unknown,
         )
-        self.is_of_pieces = bool(real.model.byte_fallback)
         cutters = _steps(real.pre_tokenizer, "pretokenizers")
+        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
+        self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
         self.cuts_words = not self.is_of_pieces or any(
             step.get("type") == "Metaspace" and step["split"] for step in cutters
         )
@@ -92,7 +93,7 @@ class ReadModel:
         """Whether normalized text has U+2581 for spaces."""
 
         decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
-        self.decodes = self.is_of_pieces or decoders == ["ByteLevel"]
+        self.decodes = bool(self.is_of_pieces and decoders) or decoders == ["ByteLevel"]
         self.writes_spaces = "Metaspace" in decoders or "Replace" in decoders
         self.drops_first = "Metaspace" in decoders
         """Whether a dropped space is removed from the first token, not from the text."""
@@ -129,13 +130,14 @@ class _Plain:
     ) -> None:
         """`uncut` tells of words if pretokens are none, as they only serve speed."""
         self._encoder = encoder
+        self._places = encoder.places
         self._uncut = uncut
         self._names = names
         self._stripping = stripping
         self._trim = trim
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._encoder.places(text, ids, "parse", self._trim)
+        return self._places(text, ids, "parse", self._trim)
 
     def first_offsets(self, tokens: TextTokens, place: int) -> Span:
         if self._trim != "keep first":
@@ -406,6 +408,10 @@ class Settings:
                 text = self._joined(ids, skip_special_tokens).decode("utf-8", errors)
         except (KeyError, ValueError, TypeError):
             return None
+        if self.model.drops_first and ids and ids[0] not in self._added:
+            first = self.model.encoder.token_bytes(ids[0])
+            if first.count(b" ") > first.startswith(b" "):
+                return None  # All of its spaces would be left out.
         if not self.model.vocabulary.drops_space or not text.startswith(" "):
             return text
         return None if self.model.drops_first and ids[0] in self._added else text[1:]

@@ -95,7 +95,7 @@ def merge_lines(merges: Sequence[object]) -> str | None:
     return lines if lines.count("\n") == max(len(merges) - 1, 0) else None
 
 
-def pattern_of_pieces(texts: Collection[str]) -> str:
+def pattern_of_pieces(texts: Collection[str], *, only_at_spaces: bool = False) -> str:
     r"""Return a pattern that cuts text only where no token reaches across.
 
     >>> pattern_of_pieces(["the", " the", "  ", "\n"])
@@ -106,7 +106,7 @@ def pattern_of_pieces(texts: Collection[str]) -> str:
     joined = _BETWEEN.join(texts)
     if re.search(rf"[^ {_BETWEEN}] ", joined):
         return PATTERNS["none"]
-    if re.search(rf"[^\n{_BETWEEN}]\n|\n[^\n{_BETWEEN}]", joined):
+    if only_at_spaces or re.search(rf"[^\n{_BETWEEN}]\n|\n[^\n{_BETWEEN}]", joined):
         return " *[^ ]+| +"
     return r"\n+| *[^ \n]+| +"
 
@@ -132,6 +132,7 @@ def vocabulary_of_pieces(
     token_flags: Mapping[str, Collection[str]] | None = None,
     added_tokens: Collection[str] = (),
     drops_space: bool = False,
+    unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
     """Make the vocabulary, of merges as pairs of spellings or of tokens `in_order` of their ranks.
@@ -139,12 +140,14 @@ def vocabulary_of_pieces(
     Errors name the `place` of a merge in its file; `lines` are the same merges by `merge_lines`, if known.
 
     Without a pattern, text is cut where no token reaches across. `puts_space` puts a space before all text
-    between special tokens that begins with none.
+    between special tokens that begins with none. Where there are tokens for all bytes, nothing is `unknown`.
     """
     path = pieces.path
     lacking = {byte for byte in IN_TEXTS if byte not in pieces.byte_ids}
     lacking -= {byte for byte in lacking if byte < 0x80 and chr(byte) in pieces.texts}
-    if lacking:
+    if not lacking:
+        unknown = None
+    elif unknown is None or pieces.byte_ids:
         refuse(
             path,
             f"there is no token <0x{min(lacking):02X}>, so that characters without a token would be lost",
@@ -154,7 +157,12 @@ def vocabulary_of_pieces(
         rows = _rows_of_ranks(table, in_order)
     else:
         rows = _rows_of_pairs(table, merges, lines, place)
-    cut = pattern or pattern_of_pieces([text for text in pieces.texts if len(text) > 1])
+    cut = pattern
+    if cut is None and unknown is not None and unknown[1] and " " not in pieces.texts:
+        cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
+    elif cut is None:
+        several = [text for text in pieces.texts if len(text) > 1]
+        cut = pattern_of_pieces(several, only_at_spaces=unknown is not None)
     try:
         return Vocabulary(
             {token_id: token for token_id, token in table.tokens.items() if len(token) == 1},
@@ -168,9 +176,17 @@ def vocabulary_of_pieces(
             irregular=True,
             decode_only=table.decode_only,
             drops_space=drops_space,
+            unknown=unknown,
         ).with_arrays(Arrays(table.ids, table.joined, table.ends, table.ids[rows]), sorted(table.provisional))
     except ValueError as error:
         refuse(path, str(error))
+
+
+def unknown_characters(vocabulary: Vocabulary) -> list[str]:
+    """Return an assumption about the characters without a token, if they are not spelled by bytes."""
+    if vocabulary.unknown is None:
+        return []
+    return [f"a character that no token has becomes id {vocabulary.unknown[0]}, and is lost"]
 
 
 @dataclass(frozen=True)
@@ -208,6 +224,13 @@ class _Table:
             elif spare is not None:
                 decode_only[spare] = bytes([byte])
         next_id = max([*tokens, *decode_only, *pieces.special_tokens.values()]) + 1
+        bytes_alone = []
+        for byte in [] if pieces.byte_ids else IN_TEXTS:
+            if byte not in base:  # a part of characters that no token may be, so they are unknown
+                base[byte] = next_id
+                tokens[next_id] = bytes([byte])
+                bytes_alone.append(next_id)
+                next_id += 1
         made = {bytes([byte]): token_id for byte, token_id in base.items()}
         rows: list[tuple[int, int, int]] = []
         for token in _parts_of_characters(texts):
@@ -223,7 +246,7 @@ class _Table:
             pieces,
             in_order,
             decode_only,
-            frozenset(token_id for _, _, token_id in rows) - set(texts.values()),
+            frozenset([*bytes_alone, *(token_id for _, _, token_id in rows)]) - set(texts.values()),
             rows,
             np.fromiter(in_order, np.uint32, len(in_order)),
             b"".join(in_order.values()),
