@@ -279,6 +279,52 @@ def test_only_what_a_stopped_run_has_read_must_be_as_it_was(
     assert contents(tmp_path / "out") == contents(tmp_path / "local")
 
 
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_divided_file_that_was_read_is_compared_by_its_hash_as_soon_as_it_is_known(
+    nodes: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool
+) -> None:
+    tokenizer = Tokenizer.train("the cat sat on the mat", 270)
+    path, out = tmp_path / "large.txt", tmp_path / "out"
+    path.write_text("\x00".join(TEXTS))
+    options = Options(shard_size=700, reading=READING)
+    with monkeypatch.context() as patched:
+        patched.setattr("bpetite.corpus.cluster.encoding._build_shard", building_up_to(3))
+        patched.setattr(
+            "bpetite.corpus.cluster.tasks.Cluster.is_ready",
+            lambda cluster, result: hashed and cluster.get(result) is not None,
+        )
+        with pytest.raises(ValueError, match="stopped"):
+            cluster.encode(tokenizer, path, out, options=options, task_bytes=2000)
+    content = path.read_text()
+    path.write_text(content.replace("cat", "dog"))
+    says = "changed since it was encoded" if hashed else "changed since the run read a part of it"
+    with pytest.raises(ValueError, match=rf"large\.txt: {says}"):
+        cluster.encode(tokenizer, path, out, options=options, resume=True)
+    path.unlink()
+    path.write_text(content)  # restored: the same file with other times
+    if not hashed:
+        with pytest.raises(ValueError, match=rf"large\.txt: {says}"):
+            cluster.encode(tokenizer, path, out, options=options, resume=True)
+        return
+    cluster.encode(tokenizer, path, out, options=options, resume=True)
+    corpus.encode(tokenizer, path, tmp_path / "local", options=options)
+    assert contents(out) == contents(tmp_path / "local")
+
+
+def test_a_divided_file_must_not_be_written_to_while_it_is_read(nodes: Cluster, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.train("the cat sat on the mat", 270)
+    path, out = tmp_path / "large.txt", tmp_path / "out"
+    path.write_text("\x00".join(TEXTS))
+    options = Options(shard_size=700, reading=READING)
+
+    def touch(*_: object) -> None:
+        os.utime(path, ns=(1, 1))
+
+    with pytest.raises(ValueError, match=r"large\.txt: changed while it was read"):
+        cluster.encode(tokenizer, path, out, options=options, task_bytes=2000, progress=touch)
+    assert '"shard":' not in (out / ".journal.jsonl").read_text()
+
+
 def building_up_to(number: int) -> Callable[..., Shard]:
     """Builds shards up to a number, then fails."""
 

@@ -20,7 +20,7 @@ mod spill;
 mod table;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
@@ -145,9 +145,9 @@ impl CountTable {
         })
     }
 
-    /// Give back the memory of all pretokens; how much was counted stays known.
-    pub fn forget_pretokens(&mut self) {
-        self.shards.iter_mut().for_each(|shard| *shard = Shard::default());
+    /// The pretokens, to be taken over part by part; how much was counted stays known.
+    pub fn taken(&mut self) -> TakenPretokens<'_> {
+        TakenPretokens { shards: self.shards.each_mut().map(Mutex::new) }
     }
 
     /// Run `work`, whose workers count into this table, each with its own counter.
@@ -225,10 +225,8 @@ impl CountTable {
         min_count: u64,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        let mut frequent =
-            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
         let mut shards = self.shards.iter().skip(nth).step_by(of);
-        shards.try_for_each(|shard| shard.visit(&mut frequent))
+        shards.try_for_each(|shard| shard.visit(&mut frequent(min_count, visitor)))
     }
 
     /// For each of some ascending counts: the number of pretokens that reach it, and their bytes.
@@ -282,6 +280,37 @@ impl CountTable {
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             self.shards.iter_mut().for_each(|shard| shard.set_budget((limit / SHARDS).max(1)));
         }
+    }
+}
+
+/// A visitor of pretokens with a count of at least `min_count`.
+fn frequent(
+    min_count: u64,
+    visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
+) -> impl FnMut(&[u8], u64) -> Result<()> {
+    move |pretoken, count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) }
+}
+
+/// The pretokens of a table that nobody needs any more: the memory of each shard is given back when it was visited.
+pub struct TakenPretokens<'t> {
+    shards: [Mutex<&'t mut Shard>; SHARDS],
+}
+
+impl TakenPretokens<'_> {
+    /// Visit a part, as `CountTable::visit_part` does.
+    pub fn visit_part(
+        &self,
+        nth: usize,
+        of: usize,
+        min_count: u64,
+        visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
+    ) -> Result<()> {
+        for shard in self.shards.iter().skip(nth).step_by(of) {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.visit(&mut frequent(min_count, visitor))?;
+            **shard = Shard::default();
+        }
+        Ok(())
     }
 }
 

@@ -54,7 +54,7 @@ use crate::error::Result;
 use tokens::{Code, Tokens};
 
 pub use tie_break::TieBreak;
-pub use trainer::{Trainer, train};
+pub use trainer::{Planned, train};
 
 /// One merge: left symbol, right symbol, result symbol.
 pub type MergeRow = [u32; 3];
@@ -114,7 +114,8 @@ pub trait Words: Sync {
         self.len() == 0
     }
     /// Calls `each` with every word of a share and its count, and returns its first error. Every word belongs to exactly
-    /// one share; the order is the same in every visit; equal words may occur several times.
+    /// one share; the order is the same in every visit; equal words may occur several times. Words are visited twice:
+    /// to measure them, and to take them over, after which their memory may be given back.
     fn visit(&self, share: Share, each: &mut Visit<'_, Self::Unit>) -> Result<()>;
 }
 

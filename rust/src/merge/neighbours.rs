@@ -4,17 +4,34 @@
 //! positions of these occurrences are to be written. `touched` names the tallies in use, so that clearing them costs
 //! as much as the merge did, not as much as the vocabulary is large.
 
+use super::positions::{ListPlace, Measure, NONE};
 use super::tokens::Code;
 
 /// The occurrences of a merged pair that have a certain token on one side.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct NeighbourCount {
     /// The sum of their words' counts.
     pub weight: u64,
-    /// The number of occurrences.
-    pub number: u32,
-    /// The place in the arena for the next position, plus one; 0 for a pair that is not followed.
-    pub cursor: u32,
+    /// The units that their positions take; while these are written, `WRITTEN` and the position before the next.
+    units: u32,
+    /// The last position; while positions are written, the place in the arena for the next.
+    at: u32,
+}
+
+/// Marks a tally whose positions are written: the pair with this token is followed.
+const WRITTEN: u32 = 1 << 31;
+
+impl Default for NeighbourCount {
+    fn default() -> Self {
+        Self { weight: 0, units: 0, at: NONE }
+    }
+}
+
+impl NeighbourCount {
+    /// The units that the positions of the occurrences take.
+    pub fn units(&self) -> u32 {
+        self.units
+    }
 }
 
 /// A tally for every token, and the list of those in use.
@@ -32,15 +49,18 @@ impl Neighbours {
         }
     }
 
-    /// Adds `number` occurrences whose words' counts sum to `weight`.
-    pub fn add(&mut self, code: Code, weight: u64, number: u32) {
+    /// Adds an occurrence at a position, in a word with this count.
+    #[inline(always)]
+    pub fn add(&mut self, code: Code, weight: u64, at: u32) {
         let tally = &mut self.tallies[code as usize];
         if tally.weight == 0 {
             self.touched.push(code);
         }
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
         tally.weight += weight;
-        tally.number += number;
+        let mut measure = Measure { units: tally.units, before: tally.at };
+        measure.add(at);
+        (tally.units, tally.at) = (measure.units, measure.before);
     }
 
     /// The tokens whose tallies are in use.
@@ -52,19 +72,23 @@ impl Neighbours {
         self.tallies[code as usize]
     }
 
-    /// The place in the arena for the next position, if positions are wanted.
-    pub fn next_place(&mut self, code: Code) -> Option<usize> {
-        let cursor = &mut self.tallies[code as usize].cursor;
-        let place = cursor.checked_sub(1)?;
-        *cursor += 1;
-        Some(place as usize)
+    /// Sets where the positions of the occurrences are written, if there are any.
+    pub fn set_place(&mut self, code: Code, place: u32) {
+        let tally = &mut self.tallies[code as usize];
+        if tally.weight > 0 {
+            let cursor = ListPlace::at(place);
+            (tally.units, tally.at) = (WRITTEN | cursor.before, cursor.place);
+        }
     }
 
-    /// Sets where the positions of the occurrences are written, if there are any.
-    pub fn set_cursor(&mut self, code: Code, start: u32) {
+    /// Writes the next position, if positions are wanted. They come in the order of `add`, each less by the same number.
+    #[inline(always)]
+    pub fn write(&mut self, code: Code, at: impl FnOnce() -> u32, places: &mut [u16]) {
         let tally = &mut self.tallies[code as usize];
-        if tally.number > 0 {
-            tally.cursor = start + 1;
+        if tally.units & WRITTEN != 0 {
+            let mut cursor = ListPlace { place: tally.at, before: tally.units & !WRITTEN };
+            cursor.write(at(), places);
+            (tally.units, tally.at) = (WRITTEN | cursor.before, cursor.place);
         }
     }
 

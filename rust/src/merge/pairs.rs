@@ -8,12 +8,13 @@ use crate::key::{HashSeed, search};
 use crate::memory;
 use crate::prefetch::prefetch;
 
-/// A hash table with open addressing; pairs are never removed.
+/// A hash table with open addressing; pairs are never removed. Of each pair's list it holds an `L`: its number, or what
+/// is known of it while pairs are counted.
 ///
-/// Keys and counts share cache lines because every merge lowers counts; list numbers are read far less often.
-pub struct PairTable {
+/// Keys and counts share cache lines because every merge lowers counts; lists are read far less often.
+pub struct PairTable<L = u32> {
     pairs: Vec<Pair>,
-    lists: Vec<u32>,
+    lists: Vec<L>,
     len: usize,
     shift: u32,
     seed: HashSeed,
@@ -46,7 +47,7 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-impl PairTable {
+impl<L: Copy + Default> PairTable<L> {
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Result<Self> {
         Self::with_seed(pairs, HashSeed::of_process())
@@ -56,7 +57,7 @@ impl PairTable {
         let size = (pairs * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(SMALLEST);
         Ok(Self {
             pairs: memory::filled(Pair::default(), size)?,
-            lists: memory::filled(0, size)?,
+            lists: memory::filled(L::default(), size)?,
             len: 0,
             shift: 64 - size.trailing_zeros(),
             seed,
@@ -72,14 +73,14 @@ impl PairTable {
         self.pairs.len()
     }
 
-    /// All keys, counts and list numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64, u32)> {
+    /// All keys, counts and lists.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64, L)> {
         let entries = self.pairs.iter().zip(&self.lists);
         entries.filter(|(pair, _)| pair.key != 0).map(|(pair, &list)| (pair.key, pair.count, list))
     }
 
-    /// The list numbers of the pairs with a count below the threshold.
-    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut u32> {
+    /// The lists of the pairs with a count below the threshold.
+    pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut L> {
         let entries = self.pairs.iter().zip(&mut self.lists);
         entries.filter(move |(pair, _)| pair.key != 0 && pair.count < threshold).map(|(_, list)| list)
     }
@@ -89,7 +90,7 @@ impl PairTable {
         prefetch(&self.pairs, self.home(key));
     }
 
-    /// Prefetches the entry of a pair and its list number.
+    /// Prefetches the entry of a pair and its list.
     pub fn prefetch_with_list(&self, key: u64) {
         self.prefetch(key);
         prefetch(&self.lists, self.home(key));
@@ -99,7 +100,7 @@ impl PairTable {
         self.place(key).filter(|&at| self.pairs[at].key != 0).map(Place)
     }
 
-    /// The pair's place; a new pair has count 0 and list 0.
+    /// The pair's place; a new pair has count 0 and the default list.
     #[inline]
     pub fn insert(&mut self, key: u64) -> Result<Place> {
         if self.len * MAX_LOAD.1 >= self.pairs.len() * MAX_LOAD.0 {
@@ -127,11 +128,11 @@ impl PairTable {
         &mut self.pairs[place.0].count
     }
 
-    pub fn list(&self, place: Place) -> u32 {
+    pub fn list(&self, place: Place) -> L {
         self.lists[place.0]
     }
 
-    pub fn list_mut(&mut self, place: Place) -> &mut u32 {
+    pub fn list_mut(&mut self, place: Place) -> &mut L {
         &mut self.lists[place.0]
     }
 

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use super::Rules;
 use super::pairs::{DenseLists, PairTable, add, codes_of, key_of};
+use super::positions::Measure;
 use super::queue::Candidate;
 use super::slots::{Group, PairAt};
 use super::tokens::{Code, Tokens};
@@ -34,11 +35,21 @@ pub struct Recount {
     pub followed: PairTable,
 }
 
-/// The lengths of the lists: by section of the words, then by list.
-type ListedCounts = Vec<Vec<u32>>;
+/// The lengths of the lists in units: by section of the words, then by list.
+type ListLengths = Vec<Vec<u32>>;
 
 /// The memory of a followed pair besides its table entry and its positions: a candidate and the number of its list.
 const BYTES_PER_FOLLOWED: usize = size_of::<Candidate>() + size_of::<u32>();
+
+/// The count of a pair in a section, and the length of its list.
+#[derive(Clone, Copy, Default)]
+struct DenseCount {
+    count: u64,
+    positions: Measure,
+}
+
+/// The pairs of a section with their counts and the lengths of their lists.
+type CountedPairs = PairTable<Measure>;
 
 /// A pair and its count.
 struct CountedPair {
@@ -57,6 +68,9 @@ pub struct Plan<'a> {
     pub max_threshold: u64,
     /// The number of merges still to make; `None` without a limit.
     pub merges: Option<u64>,
+    /// Whether slots must become wide. They do so when all pairs are counted and none is listed: the tables that count
+    /// pairs take as much memory as wide slots.
+    pub widens: bool,
 }
 
 impl Plan<'_> {
@@ -84,13 +98,14 @@ impl Plan<'_> {
 impl Recount {
     /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged.
     pub fn count(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
-        if store.occurrences as u64 * 100 <= store.slots.len() as u64 * plan.tuning.sparse_percent
-            && store.occurrences <= MAX_SORTED
-        {
-            return Self::by_sorting(store, plan, pulse);
-        }
-        if plan.threshold.is_some() {
+        let is_sparse = store.occurrences as u64 * 100
+            <= store.slots.len() as u64 * plan.tuning.sparse_percent
+            && store.occurrences <= MAX_SORTED;
+        if plan.threshold.is_some() && (!is_sparse || plan.widens) {
             store.compact(pulse)?;
+        }
+        if is_sparse {
+            return Self::by_sorting(store, plan, pulse);
         }
         if plan.tokens.len() <= plan.tuning.dense_codes {
             Self::by_dense_table(store, plan, pulse)
@@ -99,14 +114,14 @@ impl Recount {
         }
     }
 
-    /// Follows the pairs that reach the threshold; `None` if there are none. `number` returns the number of a pair's
-    /// positions in a section.
+    /// Follows the pairs that reach the threshold; `None` if there are none. `length` returns the units that a pair's
+    /// positions in a section take.
     fn follow<R>(
         mut found: Vec<CountedPair>,
         threshold: u64,
         counted: &[R],
-        number: impl Fn(&R, u64) -> u32,
-    ) -> Result<Option<(Self, ListedCounts)>> {
+        length: impl Fn(&R, u64) -> u32,
+    ) -> Result<Option<(Self, ListLengths)>> {
         found.retain(|pair| pair.count >= threshold);
         if found.is_empty() {
             return Ok(None);
@@ -118,25 +133,28 @@ impl Recount {
             *followed.count_mut(place) = pair.count;
             *followed.list_mut(place) = list as u32;
         }
-        let numbers_of = |counted: &R| found.iter().map(|pair| number(counted, pair.key)).collect();
-        let numbers = counted.iter().map(numbers_of).collect();
-        Ok(Some((Self { threshold, followed }, numbers)))
+        let lengths_in = |counted: &R| found.iter().map(|pair| length(counted, pair.key)).collect();
+        let lengths = counted.iter().map(lengths_in).collect();
+        Ok(Some((Self { threshold, followed }, lengths)))
     }
 
     /// Lists the positions of the followed pairs.
     fn list(
         self,
         store: &mut WordStore,
-        numbers: &ListedCounts,
+        lengths: &ListLengths,
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
+        if plan.widens {
+            store.slots.widen()?;
+        }
         let codes = plan.tokens.len();
         let dense = (codes <= plan.tuning.dense_codes).then(|| DenseLists::new(codes, &self.followed));
         let growth = store.occurrences / 100 * plan.tuning.growth_percent;
         match &dense {
-            Some(lists) => store.list_all(lists, numbers, growth, pulse)?,
-            None => store.list_all(&self.followed, numbers, growth, pulse)?,
+            Some(lists) => store.list_all(lists, lengths, growth, pulse)?,
+            None => store.list_all(&self.followed, lengths, growth, pulse)?,
         }
         Ok(Some(self))
     }
@@ -169,34 +187,39 @@ impl Recount {
             *followed.count_mut(place) = count;
             *followed.list_mut(place) = list as u32;
         }
-        let places = frequent().map(|(_, occurrences)| occurrences.len()).sum();
+        if plan.widens {
+            store.slots.widen()?;
+        }
         let growth = store.occurrences / 100 * plan.tuning.growth_percent;
-        store.store_lists(frequent().map(|(_, occurrences)| occurrences), places, growth)?;
+        store.store_lists(frequent().map(|(_, occurrences)| occurrences), growth)?;
         Ok(Some(Self { threshold, followed }))
     }
 
     fn by_dense_table(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
         let counted = on_sections(store, pulse, |store, section, pulse| {
-            let mut counters = vec![(0u64, 0u32); codes * codes];
+            let mut counters = vec![DenseCount::default(); codes * codes];
+            let mut occurrences = 0;
             store.slots.each_batch(section, &store.spans, pulse, |batch| {
                 for pair in batch {
                     let (left, right) = codes_of(pair.key);
                     let counter = &mut counters[left as usize * codes + right as usize];
-                    counter.1 += 1;
-                    add(&mut counter.0, pair.count)?;
+                    occurrences += 1;
+                    counter.positions.add(pair.at);
+                    add(&mut counter.count, pair.count)?;
                 }
                 Ok(())
             })?;
-            Ok(counters)
+            Ok((counters, occurrences))
         })?;
-        store.occurrences = counted.iter().flatten().map(|counter| counter.1 as usize).sum();
+        let (counted, occurrences): (Vec<_>, Vec<usize>) = counted.into_iter().unzip();
+        store.occurrences = occurrences.iter().sum();
         let mut total = 0u64;
         let mut found = Vec::new();
         for at in 0..codes * codes {
             let mut count = 0;
             for counters in &counted {
-                add(&mut count, counters[at].0)?;
+                add(&mut count, counters[at].count)?;
             }
             total = total.saturating_add(count);
             let key = key_of((at / codes) as Code, (at % codes) as Code);
@@ -208,12 +231,12 @@ impl Recount {
             return Ok(None);
         };
         let threshold = plan.threshold(total, store.occurrences).clamp(1, highest);
-        let number = |counters: &Vec<(u64, u32)>, key| {
+        let length = |counters: &Vec<DenseCount>, key| {
             let (left, right) = codes_of(key);
-            counters[left as usize * codes + right as usize].1
+            counters[left as usize * codes + right as usize].positions.units
         };
-        match Self::follow(found, threshold, &counted, number)? {
-            Some((recount, numbers)) => recount.list(store, &numbers, plan, pulse),
+        match Self::follow(found, threshold, &counted, length)? {
+            Some((recount, lengths)) => recount.list(store, &lengths, plan, pulse),
             None => Ok(None),
         }
     }
@@ -235,7 +258,7 @@ impl Recount {
         let mut threshold = plan.threshold(sketch.total, sketch.occurrences).max(likely).clamp(1, highest);
         loop {
             let counted = on_sections(store, pulse, |store, section, pulse| {
-                let mut pairs = PairTable::with_capacity(sketch.number_that_reach(threshold))?;
+                let mut pairs = CountedPairs::with_capacity(sketch.number_that_reach(threshold))?;
                 let mut likely: Vec<PairAt> = Vec::new();
                 store.slots.each_batch(section, &store.spans, pulse, |batch| {
                     likely.clear();
@@ -243,18 +266,19 @@ impl Recount {
                     likely.iter().for_each(|pair| pairs.prefetch(pair.key));
                     for pair in &likely {
                         let place = pairs.insert(pair.key)?;
-                        *pairs.list_mut(place) += 1;
+                        pairs.list_mut(place).add(pair.at);
                         add(pairs.count_mut(place), pair.count)?;
                     }
                     Ok(())
                 })?;
                 Ok(pairs)
             })?;
-            let number = |pairs: &PairTable, key| pairs.find(key).map_or(0, |place| pairs.list(place));
+            let length =
+                |pairs: &CountedPairs, key| pairs.find(key).map_or(0, |place| pairs.list(place).units);
             let found = add_up(&counted, plan)?;
-            if let Some((recount, numbers)) = Self::follow(found, threshold, &counted, number)? {
+            if let Some((recount, lengths)) = Self::follow(found, threshold, &counted, length)? {
                 drop(counted);
-                return recount.list(store, &numbers, plan, pulse);
+                return recount.list(store, &lengths, plan, pulse);
             }
             if threshold == 1 {
                 return Ok(None);
@@ -385,15 +409,15 @@ fn reached_by(pairs: usize, counts: impl Iterator<Item = u64>) -> Result<u64> {
 }
 
 /// Adds up the counts of all sections.
-fn add_up(tables: &[PairTable], plan: &Plan<'_>) -> Result<Vec<CountedPair>> {
-    let found = |table: &PairTable| {
+fn add_up(tables: &[CountedPairs], plan: &Plan<'_>) -> Result<Vec<CountedPair>> {
+    let found = |table: &CountedPairs| {
         let allowed = table.iter().filter(|&(key, ..)| plan.allows(key));
         memory::gathered(allowed.map(|(key, count, _)| CountedPair { key, count }))
     };
     if let [alone] = tables {
         return found(alone);
     }
-    let mut all = PairTable::with_capacity(tables.iter().map(PairTable::len).max().unwrap_or(0))?;
+    let mut all = CountedPairs::with_capacity(tables.iter().map(PairTable::len).max().unwrap_or(0))?;
     for (key, count, _) in tables.iter().flat_map(PairTable::iter) {
         let place = all.insert(key)?;
         add(all.count_mut(place), count)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::prior::Prior;
 use super::slots::{AnySlots, Layout};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
-use super::trainer::Trainer;
+use super::trainer::Planned;
 use super::tuning::Tuning;
 use super::{MergeRow, Rules, Share, SymbolWords, TieBreak, train};
 use crate::error::{Error, Result};
@@ -207,7 +207,8 @@ fn train_engine(
     let lengths: Vec<usize> = corpus.iter().map(|(word, _)| word.len()).collect();
     let counts: Vec<u64> = corpus.iter().map(|&(_, count)| count).collect();
     let words = SymbolWords { symbols: &flat, lengths: &lengths, counts: &counts };
-    Trainer::tuned(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
+    Planned::tuned(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
+        .fill(&words, &mut Unwatched)?
         .train(&mut Unwatched)
 }
 

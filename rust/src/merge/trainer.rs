@@ -31,7 +31,7 @@ pub fn train<'a, W: Words>(
     threads: usize,
     watch: &mut dyn Watch,
 ) -> Result<Vec<MergeRow>> {
-    Trainer::new(symbols, words, rules, prior, threads, watch)?.train(watch)
+    Planned::new(symbols, words, rules, prior, threads, watch)?.fill(words, watch)?.train(watch)
 }
 
 /// The reason for a recount.
@@ -47,25 +47,18 @@ enum Reason {
     Full,
 }
 
-/// A training whose words are all taken over: it needs nothing else to learn merges.
-pub struct Trainer<'r> {
-    store: WordStore,
+/// A training whose words are measured: the memory that it takes is known, and the words can be taken over.
+pub struct Planned<'r> {
     rules: &'r Rules,
     tuning: Tuning,
     tokens: Tokens,
-    base_tokens: usize,
-    merges: Vec<MergeRow>,
-    /// A pair that is not in `pairs` has a lower count.
-    threshold: u64,
-    pairs: PairTable,
-    /// For every pair at or above the threshold, a candidate with at least the pair's count.
-    queue: PairQueue,
-    /// The number of lists of positions.
-    lists: u32,
+    prior: Prior,
+    layouts: Vec<(Share, Layout)>,
+    is_narrow: bool,
 }
 
-impl<'r> Trainer<'r> {
-    /// Takes over the words of [`train`].
+impl<'r> Planned<'r> {
+    /// Measures the words of [`train`].
     pub fn new<'a, W: Words>(
         symbols: impl Iterator<Item = &'a [u8]> + Clone,
         words: &W,
@@ -73,7 +66,7 @@ impl<'r> Trainer<'r> {
         prior: &[MergeRow],
         threads: usize,
         watch: &mut dyn Watch,
-    ) -> Result<Box<Self>> {
+    ) -> Result<Self> {
         let tuning = Tuning::for_words(words.len(), threads);
         Self::tuned(symbols, words, rules, prior, tuning, watch)
     }
@@ -85,7 +78,7 @@ impl<'r> Trainer<'r> {
         prior: &[MergeRow],
         tuning: Tuning,
         watch: &mut dyn Watch,
-    ) -> Result<Box<Self>> {
+    ) -> Result<Self> {
         let mut pulse = pulse_of(watch, rules);
         pulse.report()?;
         let keep_bytes = rules.tie_break != TieBreak::SmallestIds;
@@ -112,12 +105,20 @@ impl<'r> Trainer<'r> {
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
+        Ok(Self { rules, tuning, tokens, prior, layouts, is_narrow })
+    }
+
+    /// Takes over the words, which must be those that were measured.
+    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r>>> {
+        let Self { rules, tuning, tokens, prior, layouts, is_narrow } = self;
+        let mut pulse = pulse_of(watch, rules);
+        let spans = tokens.spans();
         let mut slots = AnySlots::fill(is_narrow, &layouts, words, spans, &mut pulse)?;
         if !prior.is_empty() {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
-        Ok(Box::new(Self {
-            store: WordStore::new(slots, spans, tuning.threads),
+        Ok(Box::new(Trainer {
+            store: WordStore::new(slots, spans, tuning.threads, rules.shared_tokens),
             rules,
             tuning,
             base_tokens: tokens.len(),
@@ -129,7 +130,26 @@ impl<'r> Trainer<'r> {
             lists: 0,
         }))
     }
+}
 
+/// A training whose words are all taken over: it needs nothing else to learn merges.
+pub struct Trainer<'r> {
+    store: WordStore,
+    rules: &'r Rules,
+    tuning: Tuning,
+    tokens: Tokens,
+    base_tokens: usize,
+    merges: Vec<MergeRow>,
+    /// A pair that is not in `pairs` has a lower count.
+    threshold: u64,
+    pairs: PairTable,
+    /// For every pair at or above the threshold, a candidate with at least the pair's count.
+    queue: PairQueue,
+    /// The number of lists of positions.
+    lists: u32,
+}
+
+impl Trainer<'_> {
     /// Learns the merges.
     pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Vec<MergeRow>> {
         let mut pulse = pulse_of(watch, self.rules);
@@ -199,7 +219,7 @@ impl<'r> Trainer<'r> {
         }
         self.store.make_room(list)?;
         let positions = self.store.list_len(list);
-        self.store.merge(task);
+        self.store.merge(task)?;
         self.prefetch_neighbours(task);
         if let Some(place) = self.pairs.find(key_of(left, right)) {
             *self.pairs.count_mut(place) = 0;
@@ -355,10 +375,10 @@ impl<'r> Trainer<'r> {
         let list = self.raise(joined, joined, weight)?;
         if let Some(list) = list {
             let store = &mut self.store;
-            let (before, after) = (store.before.get(joined).number, store.after.get(joined).number);
+            let (before, after) = (store.before.get(joined).units(), store.after.get(joined).units());
             let start = store.lengthen(list, before + after)?;
-            store.before.set_cursor(joined, start);
-            store.after.set_cursor(joined, start + before);
+            store.before.set_place(joined, start);
+            store.after.set_place(joined, start + before);
         }
         Ok(())
     }
@@ -403,10 +423,10 @@ impl<'r> Trainer<'r> {
 
     /// Makes room in a list for the occurrences that have `code` on one side.
     fn extend_list(&mut self, side: Side, code: Code, list: u32) -> Result<()> {
-        let number = self.store.neighbours(side).get(code).number;
-        if number > 0 {
-            let start = self.store.lengthen(list, number)?;
-            self.store.neighbours(side).set_cursor(code, start);
+        let units = self.store.neighbours(side).get(code).units();
+        if units > 0 {
+            let start = self.store.lengthen(list, units)?;
+            self.store.neighbours(side).set_place(code, start);
         }
         Ok(())
     }
@@ -420,11 +440,6 @@ impl<'r> Trainer<'r> {
     fn recount(&mut self, reason: Reason, pulse: &mut Pulse<'_>) -> Result<bool> {
         self.store.forget();
         self.pairs = PairTable::with_capacity(0)?;
-        if self.must_widen() {
-            // Now there are no lists, which would need their memory beside that of wide slots.
-            self.store.compact(pulse)?;
-            self.store.slots.widen()?;
-        }
         let divisor = self.tuning.divisor.max(2);
         let (threshold, max_threshold) = match reason {
             Reason::Start => (None, 1),
@@ -434,7 +449,8 @@ impl<'r> Trainer<'r> {
             Reason::Full => (Some(self.threshold), self.threshold),
         };
         let (tokens, rules, tuning, merges) = (&self.tokens, self.rules, &self.tuning, self.remaining());
-        let plan = Plan { tokens, rules, tuning, threshold, max_threshold, merges };
+        let plan =
+            Plan { tokens, rules, tuning, threshold, max_threshold, merges, widens: self.must_widen() };
         let Some(recount) = Recount::count(&mut self.store, &plan, pulse)? else {
             self.queue.clear();
             self.threshold = 1;

@@ -26,9 +26,9 @@ pub struct Tuning {
     pub sparse_percent: u64,
 
     // The growth of position lists.
-    /// The positions that may be added before a recount, in percent of the pairs in the words.
+    /// The units of positions that may be added before a recount, in percent of the pairs in the words.
     pub growth_percent: usize,
-    /// The positions that may be added before unused lists are dropped, per entry of the pair table.
+    /// The units of positions that may be added before unused lists are dropped, per entry of the pair table.
     pub growth_per_entry: usize,
 
     // The queue.
@@ -56,7 +56,7 @@ impl Default for Tuning {
             dense_codes: 320,
             sparse_percent: 25,
             growth_percent: 100,
-            growth_per_entry: 1,
+            growth_per_entry: 2,
             buckets: 1024,
             sort_batch: 4096,
             narrow_codes: 1 << 16,
@@ -94,5 +94,5 @@ pub const MAX_SLOTS: u64 = 1 << 31;
 
 /// The measured memory of merging: bytes per slot for positions and lists, and bytes for tables that depend only on
 /// the vocabulary.
-pub const LIST_BYTES_PER_SLOT: u64 = 7;
+pub const LIST_BYTES_PER_SLOT: u64 = 4;
 pub const TABLE_BYTES: u64 = 16 << 20;

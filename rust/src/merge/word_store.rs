@@ -8,12 +8,11 @@
 
 use std::iter::zip;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
-use super::positions::{PositionArena, PositionList};
+use super::positions::{ListPlace, Measure, PositionArena, PositionList};
 use super::slots::{AnySlots, BATCH, Group, PairAt, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
@@ -72,6 +71,8 @@ pub struct WordStore {
     pub occurrences: usize,
     /// By list number.
     lists: Vec<PositionList>,
+    /// Whether a list may be lengthened, with positions that are smaller than earlier ones.
+    lists_are_lengthened: bool,
     arena: PositionArena,
     arena_limit: usize,
     /// The size of the arena when unused lists were last dropped.
@@ -90,19 +91,21 @@ const PREFETCHED_SLOTS: usize = 8;
 /// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum.
 const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
-/// Positions that may always be added before a recount, however few pairs there are.
+/// Units that may always be added before a recount, however few pairs there are.
 const MIN_GROWTH: usize = 1 << 10;
-/// Above this many positions, pairs are counted again: positions must fit 32 bits.
-const MAX_POSITIONS: usize = 3 << 30;
+/// Above this many units, pairs are counted again: places must fit 32 bits.
+const MAX_UNITS: usize = 3 << 30;
 
 impl WordStore {
-    pub fn new(slots: AnySlots, spans: &[u32], threads: usize) -> Self {
+    /// A store without lists; with shared tokens, `lists_are_lengthened` when pairs rise again.
+    pub fn new(slots: AnySlots, spans: &[u32], threads: usize, lists_are_lengthened: bool) -> Self {
         Self {
             occurrences: slots.len(),
             slots,
             spans: spans.to_vec(),
             threads,
             lists: Vec::new(),
+            lists_are_lengthened,
             arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
@@ -117,7 +120,7 @@ impl WordStore {
         self.slots.sections(self.threads)
     }
 
-    /// The length of a list; some of its positions may be out of date.
+    /// An upper bound of the positions of a list, some of which may be out of date.
     pub fn list_len(&self, list: u32) -> usize {
         self.lists[list as usize].len as usize
     }
@@ -128,11 +131,8 @@ impl WordStore {
             (Need::List, _) => prefetch(&self.lists, list as usize),
             (Need::Positions, Some(&list)) => self.arena.prefetch(list),
             (Need::Slots, Some(&list)) => {
-                self.arena
-                    .positions(list)
-                    .iter()
-                    .take(PREFETCHED_SLOTS)
-                    .for_each(|&at| self.slots.prefetch(at as usize));
+                let first = self.arena.positions(list).take(PREFETCHED_SLOTS);
+                first.for_each(|at| self.slots.prefetch(at as usize));
             }
             (_, None) => {}
         }
@@ -166,7 +166,7 @@ impl WordStore {
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
     /// occurrences.
-    pub fn merge(&mut self, task: Task) {
+    pub fn merge(&mut self, task: Task) -> Result<()> {
         self.list_positions();
         if task.joined as usize == self.spans.len() {
             self.spans.push(task.span);
@@ -174,19 +174,20 @@ impl WordStore {
         self.before.widen(self.spans.len());
         self.after.widen(self.spans.len());
         let list = std::mem::take(&mut self.lists[task.list as usize]);
+        let positions = self.arena.positions(list);
+        let output = (&mut self.before, &mut self.after, &mut self.events);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
-        let positions = self.arena.positions_mut(list);
-        if !positions.is_sorted() {
-            positions.sort_unstable();
-        }
-        let output = (&mut self.before, &mut self.after, &mut self.events);
-        match &mut self.slots {
-            AnySlots::Narrow(slots) => replace_all(slots, positions, task, output),
-            AnySlots::Wide(slots) => replace_all(slots, positions, task, output),
+        if self.lists_are_lengthened && !positions.clone().is_sorted() {
+            let mut sorted = memory::gathered(positions)?;
+            sorted.sort_unstable();
+            self.slots.replace_all(sorted.iter().copied(), task, output);
+        } else {
+            self.slots.replace_all(positions, task, output);
         }
         self.occurrences -= self.events.len();
         self.arena.free_block(list);
+        Ok(())
     }
 
     /// The tallies of one side.
@@ -209,7 +210,7 @@ impl WordStore {
         self.lists.push(PositionList::default());
     }
 
-    /// Makes a list longer; returns the place of its first new position.
+    /// Makes a list longer by some units; returns the place of the first new one.
     pub fn lengthen(&mut self, list: u32, by: u32) -> Result<u32> {
         let old = self.lists[list as usize];
         let longer = self.arena.lengthen(old, by)?;
@@ -221,12 +222,8 @@ impl WordStore {
     pub fn list_positions(&mut self) {
         let places = self.arena.places();
         for event in &self.events {
-            if let Some(place) = self.before.next_place(event.before) {
-                places[place] = event.at - self.spans[event.before as usize];
-            }
-            if let Some(place) = self.after.next_place(event.after) {
-                places[place] = event.at;
-            }
+            self.before.write(event.before, || event.at - self.spans[event.before as usize], places);
+            self.after.write(event.after, || event.at, places);
         }
         self.events.clear();
         self.before.clear();
@@ -248,46 +245,43 @@ impl WordStore {
         self.slots.compact(&self.spans, pulse)
     }
 
-    /// Lists the positions of all followed pairs; `numbers` holds the length of each list, per section.
+    /// Lists the positions of all followed pairs; `lengths` holds the units of each list, per section.
     pub fn list_all(
         &mut self,
         followed: &impl ListNumbers,
-        numbers: &[Vec<u32>],
+        lengths: &[Vec<u32>],
         growth: usize,
         pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let lists = numbers.first().map_or(0, Vec::len);
-        memory::ensure(lists * (size_of::<PositionList>() + numbers.len() * size_of::<u32>()))?;
+        let lists = lengths.first().map_or(0, Vec::len);
+        memory::ensure(lists * (size_of::<PositionList>() + lengths.len() * size_of::<ListPlace>()))?;
         self.lists.reserve_exact(lists);
-        let mut ends = vec![Vec::with_capacity(lists); numbers.len()];
-        let mut listed = 0;
+        self.make_arena(lengths.iter().flatten().map(|&units| units as usize).sum(), growth)?;
+        let mut cursors = vec![Vec::with_capacity(lists); lengths.len()];
+        let mut end = 0;
         for list in 0..lists {
-            let start = listed;
-            for (ends, numbers) in zip(&mut ends, numbers) {
-                ends.push(listed);
-                listed += numbers[list];
+            let start = end;
+            for (cursors, lengths) in zip(&mut cursors, lengths) {
+                cursors.push(ListPlace::at(end));
+                end += lengths[list];
             }
-            self.lists.push(PositionList { start, len: listed - start });
+            self.lists.push(PositionList { start, len: end - start });
         }
-        self.arena.reserve(listed as usize)?;
-        self.arena_limit = (listed as usize + growth + MIN_GROWTH).min(MAX_POSITIONS);
-        self.note_size();
-        let work = zip(self.sections(), ends);
+        let work = zip(self.sections(), cursors);
         let (slots, spans, places) = (&self.slots, &self.spans, self.arena.shared_places());
-        workers::each(work, pulse, |(section, mut ends), pulse| {
+        workers::each(work, pulse, |(section, mut cursors), pulse| {
             let mut lists = [UNLISTED; BATCH];
             slots.each_batch(section, spans, pulse, |batch| {
                 batch.iter().for_each(|pair| followed.prefetch(pair.key));
                 for (list, pair) in lists.iter_mut().zip(batch) {
                     *list = followed.list_of(pair.key);
-                    if let Some(&end) = ends.get(*list as usize) {
-                        prefetch(places, end as usize);
+                    if let Some(cursor) = cursors.get(*list as usize) {
+                        prefetch(places, cursor.place as usize);
                     }
                 }
                 for (&list, pair) in lists.iter().zip(batch) {
-                    if let Some(end) = ends.get_mut(list as usize) {
-                        places[*end as usize].store(pair.at, Ordering::Relaxed);
-                        *end += 1;
+                    if let Some(cursor) = cursors.get_mut(list as usize) {
+                        cursor.write_shared(pair.at, places);
                     }
                 }
                 Ok(())
@@ -296,23 +290,32 @@ impl WordStore {
         Ok(())
     }
 
-    /// Stores lists of occurrences, with `places` positions in all.
+    /// Makes an arena for lists that take so many units, which may grow by some more before pairs are counted again.
+    fn make_arena(&mut self, units: usize, growth: usize) -> Result<()> {
+        self.arena.reserve(units)?;
+        self.arena_limit = (units + growth + MIN_GROWTH).min(MAX_UNITS);
+        self.note_size();
+        Ok(())
+    }
+
+    /// Stores lists of occurrences.
     pub fn store_lists<'l>(
         &mut self,
-        lists: impl Iterator<Item = &'l [Occurrence]>,
-        places: usize,
+        lists: impl Iterator<Item = &'l [Occurrence]> + Clone,
         growth: usize,
     ) -> Result<()> {
-        self.arena.reserve(places)?;
-        self.arena_limit = (places + growth + MIN_GROWTH).min(MAX_POSITIONS);
-        self.note_size();
+        let length_of = |list: &[Occurrence]| {
+            let mut measure = Measure::default();
+            list.iter().for_each(|occurrence| measure.add(occurrence.at()));
+            measure.units
+        };
+        self.make_arena(lists.clone().map(|list| length_of(list) as usize).sum(), growth)?;
         let mut start = 0;
         for list in lists {
-            let len = list.len() as u32;
-            memory::push(&mut self.lists, PositionList { start, len })?;
-            let places = &mut self.arena.places()[start as usize..(start + len) as usize];
-            zip(places, list).for_each(|(place, occurrence)| *place = occurrence.at());
-            start += len;
+            let mut cursor = ListPlace::at(start);
+            list.iter().for_each(|occurrence| cursor.write(occurrence.at(), self.arena.places()));
+            memory::push(&mut self.lists, PositionList { start, len: cursor.place - start })?;
+            start = cursor.place;
         }
         Ok(())
     }
@@ -341,21 +344,46 @@ impl Occurrence {
     }
 }
 
-/// Replaces a pair at all positions where it still is; tallies its neighbours and records the events.
+/// The tallies of both sides, and the events of a merge.
+type Output<'o> = (&'o mut Neighbours, &'o mut Neighbours, &'o mut Vec<Event>);
+
+impl AnySlots {
+    /// Replaces a pair at all positions where it still is; tallies its neighbours and records the events.
+    fn replace_all(&mut self, positions: impl Iterator<Item = u32>, task: Task, output: Output<'_>) {
+        match self {
+            Self::Narrow(slots) => replace_all(slots, positions, task, output),
+            Self::Wide(slots) => replace_all(slots, positions, task, output),
+        }
+    }
+}
+
 fn replace_all<S: SlotWidth>(
     slots: &mut Slots<S>,
-    positions: &[u32],
+    mut positions: impl Iterator<Item = u32>,
     task: Task,
-    (tallies_before, tallies_after, events): (&mut Neighbours, &mut Neighbours, &mut Vec<Event>),
+    (tallies_before, tallies_after, events): Output<'_>,
 ) {
     let (left, right) = (S::of(task.left), S::of(task.right));
     let (middle, span) = (1 + task.left_span as usize, task.span as usize);
-    positions.iter().take(AHEAD).for_each(|&at| slots.prefetch(at as usize));
     let mut group = Group::default();
-    for (nth, &at) in positions.iter().enumerate() {
-        if let Some(&later) = positions.get(nth + AHEAD) {
-            slots.prefetch(later as usize);
+    // The next positions, whose slots are on their way; a ring once it is full.
+    let mut window = [0; AHEAD];
+    let (mut place, mut left_over) = (0, 0);
+    for (at, position) in zip(&mut window, positions.by_ref()) {
+        slots.prefetch(position as usize);
+        *at = position;
+        left_over += 1;
+    }
+    while left_over > 0 {
+        let at = window[place];
+        match positions.next() {
+            Some(later) => {
+                slots.prefetch(later as usize);
+                window[place] = later;
+            }
+            None => left_over -= 1,
         }
+        place = (place + 1) % AHEAD;
         let Some(around) = slots.around(at as usize, span) else { continue };
         if around[1] != left || around[middle] != right {
             continue;
@@ -365,8 +393,8 @@ fn replace_all<S: SlotWidth>(
         if !group.contains(at) {
             group = slots.group(at as usize);
         }
-        tallies_before.add(before, group.count, 1);
-        tallies_after.add(after, group.count, 1);
+        tallies_before.add(before, group.count, at);
+        tallies_after.add(after, group.count, at);
         events.push(Event { at, before, after });
     }
 }

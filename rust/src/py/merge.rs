@@ -10,9 +10,9 @@ use super::count::PyCountTable;
 use super::numbers::{bytes_of_32, merge_rows};
 use super::{PyWatch, raised, thread_count};
 use crate::count;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
-use crate::merge::{MergeRow, Rules, Share, SymbolWords, TieBreak, Trainer, Visit, Words, train};
+use crate::merge::{MergeRow, Planned, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
 
 /// Learns merges from words that are sequences of symbol numbers.
@@ -79,18 +79,35 @@ pub fn train_merges<'py>(
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
-    let trainer = {
+    let (planned, total, distinct) = {
         let counts = counts.try_borrow()?;
         let table = &counts.table;
         py.detach(|| {
-            let words = Pretokens { table, distinct: table.distinct()?, min_count, symbol_of };
-            Trainer::new(base.chunks(1), &words, &rules, &prior, threads, &mut watch)
+            let distinct = table.distinct()?;
+            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
+            let words = Pretokens { visit, distinct, symbol_of };
+            let planned = Planned::new(base.chunks(1), &words, &rules, &prior, threads, &mut watch)?;
+            Ok::<_, Error>((planned, table.total(), distinct))
         })?
     };
     // Counts that another thread looks at meanwhile are kept: their memory is all that would be won.
-    if !keep_counts && let Ok(mut counts) = counts.try_borrow_mut() {
-        counts.table.forget_pretokens();
-    }
+    let taken = if keep_counts { None } else { counts.try_borrow_mut().ok() };
+    let trainer = if let Some(mut counts) = taken {
+        check_unchanged(total, &counts.table)?;
+        let table = counts.table.taken();
+        py.detach(|| {
+            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
+            planned.fill(&Pretokens { visit, distinct, symbol_of }, &mut watch)
+        })?
+    } else {
+        let counts = counts.try_borrow()?;
+        check_unchanged(total, &counts.table)?;
+        let table = &counts.table;
+        py.detach(|| {
+            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
+            planned.fill(&Pretokens { visit, distinct, symbol_of }, &mut watch)
+        })?
+    };
     let merges = py.detach(|| trainer.train(&mut watch))?;
     bytes_of_32(py, merges.as_flattened())
 }
@@ -112,11 +129,22 @@ impl Watch for ExpectingWatch<'_> {
     }
 }
 
+/// Fail if another thread added counts since the pretokens were measured.
+fn check_unchanged(total: u128, table: &count::CountTable) -> PyResult<()> {
+    if table.total() == total {
+        Ok(())
+    } else {
+        Err(PyValueError::new_err("counts: changed while they were read"))
+    }
+}
+
+/// Visits part `nth` of `of` parts of the pretokens that are frequent enough.
+type Visitor<'a> = &'a (dyn Fn(usize, usize, &mut Visit<'_, u8>) -> Result<()> + Sync);
+
 /// The pretokens of a table as words whose symbols are bytes.
 struct Pretokens<'a> {
-    table: &'a count::CountTable,
+    visit: Visitor<'a>,
     distinct: usize,
-    min_count: u64,
     symbol_of: [u32; 256],
 }
 
@@ -132,7 +160,7 @@ impl Words for Pretokens<'_> {
     }
 
     fn visit(&self, share: Share, each: &mut Visit<'_, u8>) -> Result<()> {
-        self.table.visit_part(share.nth, share.of, self.min_count, each)
+        (self.visit)(share.nth, share.of, each)
     }
 }
 

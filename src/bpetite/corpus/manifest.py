@@ -80,6 +80,9 @@ class RunState:
     task_bytes: int | None = None
     """On a cluster, roughly how much a task reads. There, `inputs` are parts of inputs, and the first number
     of a position is that of a task."""
+    divided: list[ReadInput] = field(default_factory=list)
+    """On a cluster, the hashes of inputs that were divided, as far as they are known; their documents are
+    those of their parts."""
 
 
 _STEP = ("shard", "position")
@@ -127,6 +130,9 @@ class Journal:
                     progress.position = _stored(Position, stored["position"])
                     progress.inputs.extend(read)
                     read = new_read_inputs()
+                elif "divided" in stored:
+                    progress.divided.extend(_stored(ReadInput, hashed) for hashed in stored["divided"])
+                    continue
                 else:
                     read.extend(_stored(ReadInput, ended) for ended in stored["inputs"])
                     continue
@@ -143,8 +149,17 @@ class Journal:
         for first in range(_ROWS, len(inputs), _ROWS):
             self._append({"inputs": inputs[first : first + _ROWS]}, is_synced=first + _ROWS >= len(inputs))
 
-    def step(self, shard: Shard, inputs: Sequence[ReadInput], ended: range, position: Position) -> None:
-        """Write that a shard is complete, and the inputs of the range `ended`."""
+    def step(
+        self,
+        shard: Shard,
+        inputs: Sequence[ReadInput],
+        ended: range,
+        position: Position,
+        divided: Sequence[ReadInput] = (),
+    ) -> None:
+        """Write that a shard is complete, the inputs of the range `ended`, and the hashes of divided ones."""
+        if divided:
+            self._append({"divided": list(map(asdict, divided))}, is_synced=False)
         for first in range(ended.start, ended.stop, _ROWS):
             read = inputs[first : min(first + _ROWS, ended.stop)]
             self._append({"inputs": list(map(asdict, read))}, is_synced=False)

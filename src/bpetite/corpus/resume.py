@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +133,9 @@ def _check_same_job(
             touched[source.name] = then, now
     if not touched:
         return
-    # On a cluster, what was read of a part has no hash.
-    known = {read.name: read for read in reached.inputs if read.name in touched and read.xxh3_128}
+    # The parts of a divided input have no hashes; the input itself may have one.
+    hashed = chain(reached.inputs, reached.divided)
+    known = {read.name: read for read in hashed if read.name in touched and read.xxh3_128}
     for source in islice(job.inputs, begun):
         if source.name in touched:
             _check_input(source, *touched[source.name], known.get(source.name))

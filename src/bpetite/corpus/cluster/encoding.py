@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
@@ -23,7 +23,7 @@ from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.cluster.tasks import Cluster, connected, grouped, locating_errors, work_in
-from bpetite.corpus.job import Job, Options
+from bpetite.corpus.job import Job, Options, named_stamp
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
@@ -114,6 +114,31 @@ class _Slice:
     after: int
 
 
+@dataclass
+class _Divided:
+    """An input that several tasks read, and one more hashes."""
+
+    source: Input
+    stamp: list[Any]
+    """Its name, size and times before anything of it was read in this run."""
+    parts: range
+    """The numbers of its parts, among those of all inputs."""
+    hashed: Any
+    """The reference to its size and hash."""
+    is_noted: bool = False
+    """Whether the journal has the hash."""
+
+    def check(self) -> None:
+        """Refuse it if it was written to since: its parts and its hash may not be of the same content."""
+        if named_stamp(self.source) != self.stamp:
+            raise ValueError(f"{self.source.name}: changed while it was read")
+
+    def read(self, size: int, digest: str, parts: Sequence[ReadInput] = ()) -> ReadInput:
+        """Return what was read of it."""
+        documents, affected = sum(part.documents for part in parts), sum(part.affected for part in parts)
+        return ReadInput(self.source.name, size, digest, documents, affected)
+
+
 class _ClusterRun:
     """One run, from where it starts to the manifest."""
 
@@ -138,14 +163,18 @@ class _ClusterRun:
         self._sent_job = cluster.put(replace(job, inputs=[]))
         self._total = size_of(_inputs(job))
         self._done = 0
-        self._divided: dict[int, tuple[int, Any]] = {}
-        """For each divided input, by its number: how many parts it has, and the reference to its hash."""
+        self._divided: dict[int, _Divided] = {}
+        """The divided inputs, by their numbers."""
+        self._open: list[_Divided] = []
+        """Those whose last part, or whose hash, is not in the journal."""
         self._slices: list[_Slice] = []
         self._tokens = 0
         self._number = len(reached.shards)
         self._noted = len(reached.inputs)
         """How many parts of inputs are in the journal, or belong to a shard that is being written."""
-        self._building: deque[tuple[Any, range, Position]] = deque()
+        self._begun = self._noted
+        """How many parts of inputs have documents in shards that are written or being written."""
+        self._building: deque[tuple[Any, range, int, Position]] = deque()
         self._build_shard = cluster.task(_build_shard)
 
     def finish(self) -> Manifest:
@@ -153,9 +182,11 @@ class _ClusterRun:
         number = self._begin.input - 1
         try:
             for number, size, ids, ends, read in _begun_ahead(self._groups(), _AHEAD * self._cluster.cores):
+                parts = self._cluster.get(read)
+                self._begun = len(self._reached.inputs) + len(parts)
                 self._take(number, ids, ends)
                 self._report(size)
-                self._reached.inputs.extend(self._cluster.get(read))
+                self._reached.inputs.extend(parts)
                 self._settle(self._cluster.cores)
         except Exception:
             with contextlib.suppress(Exception):
@@ -178,10 +209,18 @@ class _ClusterRun:
     def _parts(self) -> Iterator[Input]:
         """Yield inputs and parts of inputs; a divided input is hashed by a task of its own."""
         hash_whole = self._cluster.task(hash_input)
+        known = {read.name: (read.bytes, read.xxh3_128) for read in self._reached.divided}
+        first = 0
         for number, found in enumerate(_inputs(self._job)):
+            stamp = named_stamp(found)
             parts = divide(found, self._job.options.reading, self._task_bytes)
             if len(parts) > 1:
-                self._divided[number] = len(parts), hash_whole(found.name)
+                of_earlier_run = known.get(found.name)
+                hashed = self._cluster.put(of_earlier_run) if of_earlier_run else hash_whole(found.name)
+                numbers = range(first, first + len(parts))
+                self._divided[number] = _Divided(found, stamp, numbers, hashed, bool(of_earlier_run))
+                self._open.append(self._divided[number])
+            first += len(parts)
             yield from parts
 
     def _take(self, number: int, ids: Any, ends: Any) -> None:
@@ -211,7 +250,7 @@ class _ClusterRun:
         results = [result for part in self._slices for result in (part.ids, part.ends)]
         made = self._build_shard(self._sent_job, str(self._folder), self._number, bounds, *results)
         ended = range(self._noted, len(self._reached.inputs))
-        self._building.append((made, ended, position))
+        self._building.append((made, ended, self._begun, position))
         self._noted = ended.stop
         self._number += 1
         self._slices, self._tokens = [], 0
@@ -219,23 +258,36 @@ class _ClusterRun:
     def _settle(self, most: int) -> None:
         """Put complete shards into the journal, in order, until at most `most` are left."""
         while self._building and (len(self._building) > most or self._cluster.is_ready(self._building[0][0])):
-            made, ended, position = self._building.popleft()
+            made, ended, begun, position = self._building.popleft()
             shard = self._cluster.get(made)
-            self._journal.step(shard, self._reached.inputs, ended, position)
+            divided = list(self._newly_hashed(begun, ended.stop))
+            self._journal.step(shard, self._reached.inputs, ended, position, divided)
             self._reached.shards.append(shard)
+
+    def _newly_hashed(self, begun: int, ended: int) -> Iterator[ReadInput]:
+        """Check the divided inputs among the `begun` parts, and yield hashes that are new to the journal."""
+        checked = [divided for divided in self._open if divided.parts.start < begun]
+        for divided in checked:
+            if not divided.is_noted and self._cluster.is_ready(divided.hashed):
+                divided.is_noted = True
+                yield divided.read(*self._cluster.get(divided.hashed))
+            divided.check()  # After the hash: both are of the same content.
+        done = (divided for divided in checked if divided.is_noted and divided.parts.stop <= ended)
+        for divided in done:
+            self._open.remove(divided)
 
     def _read_inputs(self) -> LongList[ReadInput]:
         """Return what was read of each input, as the sum of its parts."""
         read, parts = new_read_inputs(), iter(self._reached.inputs)
-        for number, found in enumerate(_inputs(self._job)):
+        for number, _ in enumerate(_inputs(self._job)):
             if number not in self._divided:
                 read.append(next(parts))
                 continue
-            count, hashed = self._divided[number]
-            own = list(islice(parts, count))
-            documents, affected = sum(part.documents for part in own), sum(part.affected for part in own)
-            size, digest = self._cluster.get(hashed)
-            read.append(ReadInput(found.name, size, digest, documents, affected))
+            divided = self._divided[number]
+            size, digest = self._cluster.get(divided.hashed)
+            if not divided.is_noted:
+                divided.check()
+            read.append(divided.read(size, digest, list(islice(parts, len(divided.parts)))))
         return read
 
 
