@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bpetite import Counts, Tokenizer, corpus
+from bpetite import Counts, Tokenizer, cli, corpus
 from bpetite.corpus import Documents
 
 TEXTS = ["the cat sat on the mat", "naïve cafés, 東京", "the <|endoftext|> end"] * 4
@@ -264,3 +264,24 @@ def test_without_an_extra_the_message_names_it(folder: Path) -> None:
         assert ran.returncode == 1
         assert extra in ran.stderr
         assert "Traceback" not in ran.stderr
+
+
+def test_too_little_memory_for_counts_names_the_option_that_needs_less(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def short(*_: object, **__: object) -> None:
+        raise MemoryError("not enough memory: 5 bytes could not be allocated")
+
+    counts, output = str(folder / "c.parquet"), str(folder / "out")
+    done("count", "--input", folder / "b.txt", "--output", counts, "--quiet")
+    monkeypatch.setattr(Counts, "from_files", short)
+    monkeypatch.setattr(Counts, "load", short)
+    training = ["--vocab-size", "300", "--output", output]
+    for command in (
+        ["count", "--input", counts, "--output", output],
+        ["merge-counts", "--counts", counts, "--output", output],
+        ["train", "--counts", counts, *training],
+        ["train", "--input", counts, *training],
+    ):
+        assert cli.run(command) == 1
+        assert "5 bytes could not be allocated; a (smaller) --memory-limit keeps" in capsys.readouterr().err

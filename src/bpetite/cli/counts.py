@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
 from bpetite._internal.counts_file import are_apart
 from bpetite.cli.options import json_line
@@ -11,6 +12,18 @@ from bpetite.reading.counting import Tally
 from bpetite.reading.sources import Input, find_inputs
 
 
+@contextlib.contextmanager
+def proposing_limit() -> Iterator[None]:
+    """Let the error of too little memory for counts say what needs less."""
+    try:
+        yield
+    except MemoryError as error:
+        what = str(error) or "not enough memory"
+        hint = "a (smaller) --memory-limit keeps more of the counts in temporary files"
+        raise MemoryError(f"{what}; {hint}") from None
+
+
+@proposing_limit()
 def load_counts(arguments: Sequence[str], memory_limit: str | None, min_count: int = 1) -> Counts:
     """Load files of counts, each with its weight, and add them up.
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from bpetite._internal.counts_file import check_available
-from bpetite.cli.counts import summary_line, summary_of
+from bpetite.cli.counts import proposing_limit, summary_line, summary_of
 from bpetite.cli.options import (
     Commands,
     add_cluster,
@@ -65,14 +65,15 @@ def run(options: argparse.Namespace) -> bytes:
     with BytesProgress("counting", quiet=options.quiet) as progress:
         if options.cluster is not None:
             return _count_on_cluster(options, progress, to_folder=to_folder)
-        counts = Counts.from_files(
-            options.input,
-            num_threads=options.num_threads,
-            memory_limit=options.memory_limit,
-            progress=progress,
-            **reading_of(options).to_dict(),
-            **_rules(options),
-        )
+        with proposing_limit():
+            counts = Counts.from_files(
+                options.input,
+                num_threads=options.num_threads,
+                memory_limit=options.memory_limit,
+                progress=progress,
+                **reading_of(options).to_dict(),
+                **_rules(options),
+            )
         counts.save(options.output, overwrite=options.force)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
     return summary_of(counts)

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from bpetite._persistence import save_vocabulary
-from bpetite.cli.counts import load_counts
+from bpetite.cli.counts import load_counts, proposing_limit
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -100,11 +100,12 @@ def run(options: argparse.Namespace) -> bytes:
 def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
     if options.counts is not None:
         return load_counts(options.counts, options.memory_limit, options.min_count)
-    return Counts.from_files(
-        options.input,
-        **training.counting,
-        **reading_of(options).to_dict(),
-        num_threads=options.num_threads,
-        memory_limit=options.memory_limit,
-        progress=progress,
-    )
+    with proposing_limit():
+        return Counts.from_files(
+            options.input,
+            **training.counting,
+            **reading_of(options).to_dict(),
+            num_threads=options.num_threads,
+            memory_limit=options.memory_limit,
+            progress=progress,
+        )
