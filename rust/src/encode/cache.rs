@@ -133,8 +133,8 @@ impl<'a> CacheEntries<'a> {
 
     /// Where keys are looked for: the entry that they fall into, its neighbour in the same cache line, then those of the
     /// lines after it.
-    fn probes(self, hash: u64) -> impl Iterator<Item = &'a Entry> {
-        let first = self.place(hash) as usize / size_of::<Entry>();
+    fn probes(self, place: u32) -> impl Iterator<Item = &'a Entry> {
+        let first = place as usize / size_of::<Entry>();
         (0..PROBES).map(move |probe| {
             let place = (first ^ (probe & 1)) + (probe & !1);
             &self.entries[place & (self.entries.len() - 1)]
@@ -213,9 +213,14 @@ impl Table {
         CacheEntries { entries: &self.entries, places: places as u32 }
     }
 
-    /// The ids of a pretoken.
-    pub fn find(&self, key: Key, pretoken: &[u8]) -> Option<&[u32]> {
-        for entry in self.entries().probes(self.hasher.hash(key)) {
+    /// Where the entry lies that a key falls into.
+    fn place(&self, key: Key) -> u32 {
+        self.entries().place(self.hasher.hash(key))
+    }
+
+    /// The ids of a pretoken, whose key falls into a place.
+    pub fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
+        for entry in self.entries().probes(place) {
             if entry.holds(key) {
                 return if key.is_short() {
                     Some(self.found(entry))
@@ -269,16 +274,16 @@ impl Table {
     }
 
     /// Store the ids of a pretoken, if there is a free entry nearby; returns whether an entry was used.
-    pub fn insert(&self, key: Key, pretoken: &[u8], ids: &[u32]) -> bool {
-        let Some(entry) = self.claim(key) else { return false };
+    pub fn insert(&self, key: Key, place: u32, pretoken: &[u8], ids: &[u32]) -> bool {
+        let Some(entry) = self.claim(key, place) else { return false };
         self.fill(entry, key, pretoken, ids);
         true
     }
 
     /// Claim a free entry for this thread; `None` if the key has an entry already or none is free nearby.
     #[inline(always)]
-    fn claim(&self, key: Key) -> Option<&Entry> {
-        for entry in self.entries().probes(self.hasher.hash(key)) {
+    fn claim(&self, key: Key, place: u32) -> Option<&Entry> {
+        for entry in self.entries().probes(place) {
             if entry.holds(key) {
                 return None;
             }
@@ -355,7 +360,7 @@ impl Table {
         let mut ahead = entries().skip(AHEAD);
         let copied = entries().filter_map(|entry| {
             if let Some((key, held)) = ahead.next().flatten() {
-                table.entries().prefetch(table.entries().place(table.hasher.hash(key)));
+                table.entries().prefetch(table.place(key));
                 if held.count == 0 && !self.shares() {
                     prefetch(&self.arena.words, held.ids[0] as usize);
                 }
@@ -369,7 +374,7 @@ impl Table {
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
         let free = |entry: &&Entry| entry.key.high.load(Ordering::Relaxed) == EMPTY;
-        let entry = table.entries().probes(table.hasher.hash(key)).find(free)?;
+        let entry = table.entries().probes(table.place(key)).find(free)?;
         let mut ids = *held.ids;
         if held.count == 0 && !self.shares() {
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
@@ -520,7 +525,8 @@ mod tests {
         let kept: Vec<usize> = numbers
             .filter(|&number| {
                 let (pretoken, ids) = learned(number);
-                table.insert(key_of(&pretoken), &pretoken, &ids)
+                let key = key_of(&pretoken);
+                table.insert(key, table.place(key), &pretoken, &ids)
             })
             .collect();
         assert!(nearly_all(kept.len(), all));
@@ -530,7 +536,8 @@ mod tests {
 
     fn knows(table: &Table, number: usize) -> bool {
         let (pretoken, ids) = learned(number);
-        let found = table.find(key_of(&pretoken), &pretoken);
+        let key = key_of(&pretoken);
+        let found = table.find(key, table.place(key), &pretoken);
         assert!(found.is_none_or(|found| found == ids), "{number}");
         found.is_some()
     }
@@ -567,7 +574,8 @@ mod tests {
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
                 let pretoken = of_halves(low, high);
-                table.insert(key_of(&pretoken), &pretoken, &[1])
+                let key = key_of(&pretoken);
+                table.insert(key, table.place(key), &pretoken, &[1])
             });
             assert!(kept.count() > SMALLEST / 2 * 99 / 100);
         }

@@ -10,7 +10,6 @@ use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{self, Scratch};
 use super::{Encoder, NO_ID, Sink, check_known};
 use crate::error::Result;
-use crate::key::Key;
 use crate::key::block::{BLOCK, Block, Lookups};
 #[cfg(target_arch = "x86_64")]
 use crate::key::instructions::AesKeys;
@@ -239,7 +238,7 @@ impl Encoder {
         lookups.prepare(block, &table.hasher, table.entries());
         let mut next = staged.copy(lookups, &block, 0..length, table);
         while next < length {
-            let ids = self.find_or_merge(block.pretoken(next), lookups.keys[next], table, misses, pulse)?;
+            let ids = self.find_or_merge(&block, next, lookups, table, misses, pulse)?;
             staged.put(ids, sink);
             next = staged.copy(lookups, &block, next + 1..length, table);
         }
@@ -251,18 +250,20 @@ impl Encoder {
     #[inline(never)]
     fn find_or_merge<'a>(
         &self,
-        pretoken: &[u8],
-        key: Key,
+        block: &Block,
+        index: usize,
+        lookups: &Lookups,
         table: &'a Table,
         misses: &'a mut Misses,
         pulse: &mut Pulse,
     ) -> Result<&'a [u32]> {
-        if let Some(ids) = table.find(key, pretoken) {
+        let (pretoken, key, place) = (block.pretoken(index), lookups.keys[index], lookups.places[index]);
+        if let Some(ids) = table.find(key, place, pretoken) {
             return Ok(ids);
         }
         self.merge(pretoken, misses, pulse)?;
         if pretoken.len() <= LONGEST {
-            misses.learned += usize::from(table.insert(key, pretoken, &misses.ids));
+            misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
         }
         Ok(&misses.ids)
     }
