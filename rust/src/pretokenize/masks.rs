@@ -66,8 +66,8 @@ pub struct MaskScanner {
     wide: Vec<Eight>,
     /// For each target, the relation of its rule without a condition.
     always: [Option<usize>; TARGETS],
-    /// The rules for labels that depend on the label of the character before.
-    propagated: Vec<Link>,
+    /// For each label, the rules that depend on the label of the character before.
+    propagated: [Vec<Link>; LABELLED.len()],
     /// For each special label, the relation under which the next character has the same label.
     stays: [Option<usize>; SPECIAL.len()],
     /// The rules with conditions for unsure places.
@@ -80,11 +80,10 @@ pub struct MaskScanner {
     opens: bool,
 }
 
-/// A rule with a condition: its relation, its target, and the mask that the character before must be in.
+/// A rule with a condition: its relation, and the mask that the character before must be in.
 #[derive(Clone, Copy)]
 struct Link {
     relation: usize,
-    target: usize,
     before: usize,
 }
 
@@ -104,16 +103,15 @@ impl MaskScanner {
         let find = |target, condition| {
             rules.rules.iter().position(|rule| (rule.target, rule.condition) == (target, condition))
         };
-        let links = |targets: &[usize]| -> Vec<Link> {
+        let links = |target: usize| -> Vec<Link> {
             let link = |(relation, rule): (usize, &LabelRule)| {
                 let before = match rule.condition {
                     If::With(label) if label < LABELS => label,
                     If::WithoutBeginning => NO_BEGINNING,
                     If::With(_) | If::Always | If::Here => return None,
                 };
-                let stays = rule.condition == If::With(rule.target) && rule.target != BEGINS;
-                let wanted = targets.contains(&rule.target) && !stays;
-                wanted.then_some(Link { relation, target: rule.target, before })
+                let stays = rule.condition == If::With(target) && target != BEGINS;
+                (rule.target == target && !stays).then_some(Link { relation, before })
             };
             rules.rules.iter().enumerate().filter_map(link).collect()
         };
@@ -124,9 +122,9 @@ impl MaskScanner {
             plain: eights(rules, rules.plain),
             wide: eights(rules, Set::MAX),
             always: std::array::from_fn(|target| find(target, If::Always)),
-            propagated: links(&LABELLED),
+            propagated: LABELLED.map(links),
             stays: SPECIAL.map(|label| find(label, If::With(label))),
-            unsure: links(&[UNSURE]),
+            unsure: links(UNSURE),
             opens_here: find(OPEN, If::Here),
             stays_open: find(OPEN, If::With(OPEN)),
             contradicts: find(UNSURE, If::With(OPEN)),
@@ -509,20 +507,17 @@ impl ScanInput<'_> {
         // SAFETY: the caller vouches for the instructions of `V`.
         let mut labels = unsafe { Labelled::new::<V>(always) };
         let mut changed = [0; N];
-        for round in 0..MAX_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
+            let next = scanner.next_labels(&always, &labels, &relations);
             // SAFETY: the caller vouches for the instructions of `V`.
-            let next = unsafe { scanner.next_labels::<V, N>(&always, &labels, &relations) };
-            changed = labels.differences(&next);
-            labels = next;
-            if changed == [0; N] || round == 0 && scanner.propagated.is_empty() {
+            changed = unsafe { labels.change_to::<V>(&next) };
+            if changed == [0; N] {
                 break;
             }
         }
         let mut unsure = changed;
         add(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
-        for link in &scanner.unsure {
-            labels.follow(link, &relations, &mut unsure);
-        }
+        unsure = labels.followed(&scanner.unsure, &relations, unsure);
         let mut open = [0; N];
         if scanner.opens {
             add(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
@@ -659,20 +654,17 @@ impl ScanInput<'_> {
 }
 
 impl MaskScanner {
-    /// The labels of characters, given those of the characters before them.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
+    /// The masks of labels, given the labels of the characters before.
     #[inline(always)]
-    unsafe fn next_labels<V: Vectors, const N: usize>(
+    fn next_labels<const N: usize>(
         &self,
         always: &[Bits<N>; LABELLED.len()],
         labels: &Labelled<N>,
         relations: &Relations<N>,
-    ) -> Labelled<N> {
+    ) -> [Bits<N>; LABELLED.len()] {
         let mut next = *always;
-        for link in &self.propagated {
-            labels.follow(link, relations, &mut next[mask_of(link.target)]);
+        for (links, places) in self.propagated.iter().zip(&mut next) {
+            *places = labels.followed(links, relations, *places);
         }
         // After an unsure place, rules may give a character two labels. `BEGINS` takes precedence, because it is right if
         // the automaton confirms it.
@@ -688,8 +680,7 @@ impl MaskScanner {
                 *special = run(special, &through);
             }
         }
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { Labelled::new::<V>(next) }
+        next
     }
 }
 
@@ -719,39 +710,63 @@ impl<const N: usize> Labelled<N> {
     #[inline(always)]
     unsafe fn new<V: Vectors>(at: [Bits<N>; LABELLED.len()]) -> Self {
         // SAFETY: the caller vouches for the instructions of `V`.
-        let begins = unsafe { up::<V, N>(&at[0]) };
-        let mut no_beginning = [!0; N];
-        take_away(&mut no_beginning, &begins);
-        let (mut usual, mut first, mut second) = (no_beginning, [0; N], [0; N]);
-        let special = at[1] != [0; N] || at[2] != [0; N];
-        if special {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            (first, second) = unsafe { (up::<V, N>(&at[1]), up::<V, N>(&at[2])) };
-            take_away(&mut usual, &first);
-            take_away(&mut usual, &second);
+        unsafe {
+            let mut this = Self { at, before: [[0; N]; 1 + LABELS], special: false };
+            this.look_back::<V>();
+            this
         }
-        Self { at, before: [begins, usual, first, second, no_beginning], special }
+    }
+
+    /// Make the masks for the character before.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn look_back<V: Vectors>(&mut self) {
+        let [begins, usual, first, second, no_beginning] = &mut self.before;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        *begins = unsafe { up::<V, N>(&self.at[0]) };
+        *no_beginning = [!0; N];
+        take_away(no_beginning, begins);
+        *usual = *no_beginning;
+        self.special = self.at[1] != [0; N] || self.at[2] != [0; N];
+        if self.special {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            (*first, *second) = unsafe { (up::<V, N>(&self.at[1]), up::<V, N>(&self.at[2])) };
+            take_away(usual, first);
+            take_away(usual, second);
+        }
+    }
+
+    /// Take other masks for labels; returns the characters whose labels change.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn change_to<V: Vectors>(&mut self, at: &[Bits<N>; LABELLED.len()]) -> Bits<N> {
+        let mut changed = [0; N];
+        for (one, other) in self.at.iter().zip(at) {
+            for word in 0..N {
+                changed[word] |= one[word] ^ other[word];
+            }
+        }
+        if changed != [0; N] {
+            self.at = *at;
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe { self.look_back::<V>() };
+        }
+        changed
     }
 
     /// Add the places where a link's relation holds behind a character that has the label which it asks for.
     #[inline(always)]
-    fn follow(&self, link: &Link, relations: &Relations<N>, places: &mut Bits<N>) {
-        if self.special || !SPECIAL.contains(&link.before) {
-            add(places, relations.places(Some(link.relation)), &self.before[link.before]);
-        }
-    }
-
-    /// The characters that have other labels.
-    #[inline(always)]
-    fn differences(&self, other: &Self) -> Bits<N> {
-        let masks = if self.special || other.special { LABELLED.len() } else { 1 };
-        let mut differences = [0; N];
-        for (one, other) in self.at.iter().zip(&other.at).take(masks) {
-            for word in 0..N {
-                differences[word] |= one[word] ^ other[word];
+    fn followed(&self, links: &[Link], relations: &Relations<N>, mut places: Bits<N>) -> Bits<N> {
+        for link in links {
+            if self.special || !SPECIAL.contains(&link.before) {
+                add(&mut places, relations.places(Some(link.relation)), &self.before[link.before]);
             }
         }
-        differences
+        places
     }
 }
 
@@ -769,11 +784,6 @@ fn take_away<const N: usize>(all: &mut Bits<N>, places: &Bits<N>) {
     for word in 0..N {
         all[word] &= !places[word];
     }
-}
-
-/// The index of a label's mask.
-fn mask_of(label: usize) -> usize {
-    if label == BEGINS { 0 } else { label - SPECIAL[0] + 1 }
 }
 
 /// The bits of `from`, each extended through the run of `through` bits that follows it.
