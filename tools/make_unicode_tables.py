@@ -29,7 +29,7 @@ TARGET = Path(__file__).parent.parent / "rust" / "src" / "unicode"
 WIDTH = 104
 
 CATEGORIES_HEADER = """\
-//! The general category of every code point, and white space. Written by `tools/make_unicode_tables.py`.
+//! The general category of every code point. Written by `tools/make_unicode_tables.py`.
 //!
 //! A set is a list of `first-last` in hexadecimal; `first-last/2` is every second code point, as in alphabets
 //! whose capital and small letters take turns. What is in no category is unassigned.
@@ -114,8 +114,6 @@ def unicode_version() -> str:
 def categories() -> str:
     """Write the general categories."""
     source = CATEGORIES_HEADER.replace("{version}", unicode_version())
-    white_space = literal(ranges(code_points(r"\s")), "   ")
-    source += f"/// What `\\s` matches.\npub const WHITE_SPACE: &str =\n    {white_space};\n\n"
     rows = [(category, rf"\p{{{category}}}") for category in CATEGORIES]
     return source + table("CATEGORIES", "The name of each general category, and its members.", rows)
 

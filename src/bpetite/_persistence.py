@@ -42,9 +42,8 @@ _SCHEMA_1_KEYS = (
     "special_tokens",
     "vocab",
 )
-_SCHEMA_2_KEYS = (
+_RULES_KEYS = (
     "added_tokens",
-    "base_ids",
     "dialect",
     "merge_ids",
     "merges",
@@ -54,24 +53,10 @@ _SCHEMA_2_KEYS = (
     "special_tokens",
     "trained_with",
     "unicode_version",
-    "unmerged",
     "whole_pretoken_first",
 )
-_SCHEMA_3_KEYS = (
-    "added_tokens",
-    "decode_only",
-    "dialect",
-    "merge_ids",
-    "merges",
-    "normalization",
-    "pattern",
-    "schema_version",
-    "special_tokens",
-    "tokens",
-    "trained_with",
-    "unicode_version",
-    "whole_pretoken_first",
-)
+_SCHEMA_2_KEYS = sorted((*_RULES_KEYS, "base_ids", "unmerged"))
+_SCHEMA_3_KEYS = sorted((*_RULES_KEYS, "decode_only", "tokens"))
 
 
 def save(

@@ -1,13 +1,10 @@
-//! The general category of every code point, and white space. Written by `tools/make_unicode_tables.py`.
+//! The general category of every code point. Written by `tools/make_unicode_tables.py`.
 //!
 //! A set is a list of `first-last` in hexadecimal; `first-last/2` is every second code point, as in alphabets
 //! whose capital and small letters take turns. What is in no category is unassigned.
 
 /// The version of the Unicode database that everything here was made from.
 pub const UNICODE_VERSION: &str = "18.0.0";
-
-/// What `\s` matches.
-pub const WHITE_SPACE: &str = "9-d 20 85 a0 1680 2000-200a 2028-2029 202f 205f 3000";
 
 /// The name of each general category, and its members.
 pub static CATEGORIES: [(&str, &str); 29] = [

@@ -3,7 +3,7 @@
 use crate::once::Once;
 
 use super::cases::CASES;
-use super::categories::{CATEGORIES, WHITE_SPACE};
+use super::categories::CATEGORIES;
 use super::properties::{BINARY, BLOCKS, CATEGORY_NAMES, SCRIPT_EXTENSIONS, SCRIPTS};
 use super::ranges;
 
@@ -105,11 +105,6 @@ impl Property {
             _ => members(set).collect(),
         }
     }
-}
-
-/// The code points that `\s` matches.
-pub fn white_space() -> Vec<Range> {
-    members(WHITE_SPACE).collect()
 }
 
 /// All pairs of characters that match when case is ignored, in both orders, sorted.

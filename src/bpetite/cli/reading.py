@@ -13,6 +13,12 @@ from bpetite.reading.sources import find_inputs
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
 
+def add_sources(command: argparse.ArgumentParser) -> None:
+    """Declare inputs, each of which gets a row of the result."""
+    what = f"{INPUT_HELP}; each argument is a source"
+    command.add_argument("--input", nargs="+", required=True, metavar="PATH", help=what)
+
+
 def add_reading(command: argparse.ArgumentParser) -> None:
     """Declare the options."""
     reading = command.add_argument_group("reading of documents")

@@ -49,7 +49,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_output(count, "the file to write the counts to (Parquet)")
     add_rules(count)
     add_threads(count)
-    add_memory_limit(count)
+    add_memory_limit(count, " (of each task, on a cluster)")
     add_quiet(count)
     add_reading(count)
     add_cluster(count)

@@ -20,7 +20,7 @@ from bpetite.cli.options import (
     check_output,
     json_line,
 )
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.reading.batches import decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
@@ -46,9 +46,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     add_some_of_any_format(command, "the report is about the first, the others are compared with it")
-    command.add_argument(
-        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
-    )
+    add_sources(command)
     add_output(command, "the HTML file to write")
     add_json(command)
     add_quiet(command)

@@ -15,7 +15,7 @@ from bpetite.cli.options import (
     add_threads,
     json_line,
 )
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.cli.ways import say_way
 from bpetite.show.progress import BytesProgress
 
@@ -35,9 +35,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     add_model(command)
-    command.add_argument(
-        "--input", nargs="+", required=True, metavar="PATH", help=f"{INPUT_HELP}; each argument is a source"
-    )
+    add_sources(command)
     add_special(command)
     add_threads(command)
     add_json(command)
