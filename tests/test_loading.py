@@ -539,3 +539,13 @@ def test_commands_take_any_of_these(tok: Tokenizer, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["from"] == "js-tiktoken"
     assert (tmp_path / "out.tiktoken").read_bytes() == lines_of(tok)
+
+
+def test_tokens_may_have_the_names_of_keys_of_other_formats(tmp_path: Path) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="huggingface")
+    tok.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    vocab = json.loads((tmp_path / "vocab.json").read_bytes())
+    names = ("config", "vocab", "schema_version", "pre_tokenizer", "bpe_ranks", "pat_str")
+    vocab |= {name: 1000 + place for place, name in enumerate(names)}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab), "utf-8")
+    assert Tokenizer.load(tmp_path / "vocab.json").encode(CORPUS) == tok.encode(CORPUS)

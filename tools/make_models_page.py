@@ -109,8 +109,9 @@ FAMILIES = (
     Family(
         "Mistral",
         CHARACTERS,
-        "Mistral 7B v0.1, v0.2 and v0.3, Mixtral 8x7B, Mixtral 8x22B, Zephyr, OpenHermes",
+        "Mistral 7B v0.1, Mistral 7B v0.2, Mistral 7B v0.3, Mixtral 8x7B, Mixtral 8x22B, Zephyr, OpenHermes",
         "mistral/tokenizer.json",
+        "Mistral 7B v0.3",
     ),
     Family("Gemma", CHARACTERS, "Gemma, Gemma 2, Gemma 3, CodeGemma, PaliGemma, MedGemma"),
     Family("Yi, InternLM 2", CHARACTERS, "Yi, Yi 1.5, InternLM2, MiniCPM, Baichuan 2"),

@@ -493,11 +493,13 @@ class Encoder:
         ids: list[int],
         special: Special = "parse",
         trim: Literal["no", "yes", "keep first"] = "no",
+        put: int = 0,
     ) -> list[tuple[int, int]]:
         """Return the start and end of each token in a text, in characters, as `tokenizers` reports them.
 
         A space that the pattern inserts has the place of the next character. `trim` leaves out the white
-        space of tokens, or all of it but a single space before the first token.
+        space of tokens, or all of it but a single space before the first token. `put` is the number of
+        characters that were inserted before the text; they have the place of its first character.
         """
 
     def words(self, text: str, ids: list[int], special: Special = "parse") -> list[int]:

@@ -199,13 +199,14 @@ impl PyEncoder {
         Ok((self.integers.list(text.py(), &ids)?, spans))
     }
 
-    #[pyo3(signature = (text, ids, special="parse", trim="no"))]
+    #[pyo3(signature = (text, ids, special="parse", trim="no", put=0))]
     fn places<'py>(
         &self,
         text: &Bound<'py, PyString>,
         ids: &Bound<'_, PyList>,
         special: &str,
         trim: &str,
+        put: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let trim = match trim {
             "no" => Trim::No,
@@ -214,7 +215,12 @@ impl PyEncoder {
             _ => return Err(PyValueError::new_err(format!("trim: {trim:?} is not known"))),
         };
         let ids = ids_in_list(ids)?;
-        let places = self.encoder.places(text.to_str()?, &ids, self.special(special)?, trim)?;
+        let mut places = self.encoder.places(text.to_str()?, &ids, self.special(special)?, trim)?;
+        if put > 0 {
+            for (start, end) in &mut places {
+                (*start, *end) = (start.saturating_sub(put), end.saturating_sub(put).max(1));
+            }
+        }
         memory::ensure(places.len() * BYTES_PER_SPAN)?;
         pairs(text.py(), &places)
     }

@@ -187,6 +187,11 @@ class Preparation:
         self._space_first = space_first
         self._leaves_some = self._normalizer_of_first.is_local
         self._pattern = pattern if _SPACE in pattern else None
+        self.may_put_space = (
+            self._normalizer_of_first.puts_space and self._pattern is None and not space_first
+        )
+        """Whether preparing some texts only inserts a space before them."""
+
         self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
         self._second = _Tokens(
             {normalized[text]: special_tokens[text] for text in second if normalized[text]},
@@ -239,9 +244,7 @@ class Preparation:
     def only_puts_space(self, text: str) -> bool:
         """Whether preparing a whole text only inserts a space before it."""
         return (
-            self._normalizer_of_first.puts_space
-            and self._pattern is None
-            and not self._space_first
+            self.may_put_space
             and not self._first.are_in(text)
             and self._normalizer_of_first(text) == (spaced := " " + text)
             and not self._second.are_in(spaced)

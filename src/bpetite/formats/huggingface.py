@@ -153,7 +153,7 @@ class _Reader:
         )
         merges = self._list(model.get("merges"), "model.merges")
         lines = pair_lines(merges)
-        unknown = self._unknown(model, ids, merges)
+        unknown = None if byte_ids else self._unknown(model, ids, merges)
         kept = _merges_without(merges, lines, never_met)
         is_whole = len(kept) == len(merges)
         vocabulary = vocabulary_of_pieces(
@@ -406,11 +406,13 @@ def _merges_without(merges: list[Any], lines: str | None, left_out: set[str]) ->
     return [place for place, merge in enumerate(merges) if not is_of_them(merge)]
 
 
-def _may_have(lines: str | None, tokens: Collection[str]) -> bool:
-    """Whether tokens may be parts or results of merges; only of few tokens it is quick to tell."""
-    if lines is None or len(tokens) > _MOST_SEARCHED:
+def _may_have(lines: str | None, tokens: set[str]) -> bool:
+    """Whether tokens may be parts or results of merges."""
+    if lines is None:
         return True
     parts, results = (f"\n{lines.replace(' ', between)}\n" for between in ("\n", ""))
+    if len(tokens) > _MOST_SEARCHED:
+        return not (tokens.isdisjoint(parts.split("\n")) and tokens.isdisjoint(results.split("\n")))
     return any(f"\n{token}\n" in searched for token in tokens for searched in (parts, results))
 
 

@@ -88,7 +88,9 @@ class HuggingFaceTokenizer:
     ) -> Any:
         """Encode a text, or a pair of texts."""
         if pair is None and not is_pretokenized and isinstance(sequence, str):
-            settings = self._settings if self._settings and not self._lent else self._now()
+            settings = self._settings
+            if settings is None or self._lent:
+                settings = self._now()
             try:
                 encoding = settings and settings.encoding_of_text(sequence, add_special_tokens)
             except ValueError:

@@ -196,11 +196,9 @@ class _Prepared:
         if segment.token_id is not None:
             return [(places[0][0], places[-1][1])]
         if isinstance(places, Run):
-            spans = self._encoder.places(segment.text, ids, "text", "no")
-            put, start = places.put, places.start
-            if not put:
-                return [(start + first, start + end) for first, end in spans] if start else spans
-            return [(start + max(first - put, 0), start + max(end - put, 1)) for first, end in spans]
+            spans = self._encoder.places(segment.text, ids, "text", "no", places.put)
+            start = places.start
+            return [(start + first, start + end) for first, end in spans] if start else spans
         lengths = [len(self._encoder.token_bytes(token_id)) for token_id in ids]
         return token_places(self._settings.preparation.with_spaces(segment), lengths)
 
@@ -235,8 +233,7 @@ class _Spaced(_Prepared):
     """Gives details of texts before which only a space is inserted; it has the place of what follows it."""
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        spans = self._encoder.places(" " + text, ids, "text", "no")
-        return [(start - 1 if start else 0, end - 1 if end > 1 else 1) for start, end in spans]
+        return self._encoder.places(" " + text, ids, "text", "no", 1)
 
 
 def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
@@ -289,6 +286,7 @@ class Settings:
             for content, names in flags.items()
         )
         self._leaves_all = self._is_simple and self.preparation.leaves_all
+        self._may_put_space = self.trim == "no" and self.preparation.may_put_space
         self._bare_frame, self._frame = (
             None if processing is None else processing.frame(add) for add in (False, True)
         )
@@ -330,10 +328,10 @@ class Settings:
         described: Described
         if self._leaves_all or (self._is_simple and self.preparation.leaves(text)):
             ids, described = self._encoder.encode(text), self._plain
-        elif self.trim == "no" and self.preparation.only_puts_space(text):
+        elif self._may_put_space and self.preparation.only_puts_space(text):
             ids, described = self.model.encoder.encode(" " + text, "text"), self._spaced
         else:
-            (ids,), described = self._prepared_ids([text], None), self._prepared
+            ((ids, described),) = self._prepared_ids([text], None)
         if self._unknown is not None:
             self._check_known([ids])
         return TextEncoding(text, ids, described, frame)
@@ -365,26 +363,31 @@ class Settings:
             [text for text, plain in zip(texts, is_plain, strict=True) if not plain], num_threads
         )
         return [
-            TextTokens(text, next(plain), self._plain)
-            if is_plain
-            else TextTokens(text, next(prepared), self._prepared)
+            TextTokens(text, next(plain), self._plain) if is_plain else TextTokens(text, *next(prepared))
             for text, is_plain in zip(texts, is_plain, strict=True)
         ]
 
-    def _prepared_ids(self, texts: Sequence[str], num_threads: int | None) -> Iterator[list[int]]:
-        plans = [
-            [part if token_id is None else token_id for part, token_id in self.preparation.parts(text)]
-            for text in texts
-        ]
-        parts = [part for plan in plans for part in plan if isinstance(part, str)]
+    def _prepared_ids(
+        self, texts: Sequence[str], num_threads: int | None
+    ) -> Iterator[tuple[list[int], Described]]:
+        """Yield the ids of each text, and what gives its details."""
+        plans = list(map(self._plan, texts))
+        parts = [part for plan, _ in plans for part in plan if isinstance(part, str)]
         encoder = self.model.encoder
         if len(parts) == 1:
             rows = iter([encoder.encode(parts[0], "text")])
         else:
             rows = iter(encoder.encode_batch(parts, "text", num_threads))
-        for plan in plans:
+        for plan, described in plans:
             found = [[part] if isinstance(part, int) else next(rows) for part in plan]
-            yield found[0] if len(found) == 1 else [*chain.from_iterable(found)]
+            yield found[0] if len(found) == 1 else [*chain.from_iterable(found)], described
+
+    def _plan(self, text: str) -> tuple[list[str | int], Described]:
+        """Cut a text into ids of special tokens and parts for the engine."""
+        if self._may_put_space and self.preparation.only_puts_space(text):
+            return [" " + text], self._spaced
+        parts = self.preparation.parts(text)
+        return [part if token_id is None else token_id for part, token_id in parts], self._prepared
 
     def spelled_in(self, segment: Segment) -> str:
         """Return the text of an added token in a text."""
