@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error::{Error, Result};
-use crate::spellings::{NO_TOKEN, Spellings};
+use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
 use crate::workers::each;
 

@@ -21,12 +21,12 @@ mod ids;
 mod json_lines;
 mod merge;
 mod numbers;
-mod pairs;
 mod parquet;
 mod pretokenize;
 mod recover;
 mod small;
 mod spell;
+mod text_pairs;
 mod texts;
 
 /// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
@@ -35,8 +35,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(pairs::resolve_pairs, module)?)?;
-    module.add_function(wrap_pyfunction!(pairs::happening_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(text_pairs::resolve_pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(text_pairs::happening_merges, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
     spell::add_to(module)?;

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::encode::cut_tokens;
-use crate::memory;
-use crate::numbers::{
+use crate::json_lists::{
     BYTES_PER_BYTE, BYTES_PER_MERGE, BYTES_PER_TOKEN, MergeForm, TokenForm, read_numbers, write_merges,
     write_tokens,
 };
+use crate::memory;
 
 /// Numbers of 32 bits: a one-dimensional array, or its bytes.
 pub fn numbers_32(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::recover::{Keyed, MergeRun, Rule, TOKENS_PER_ITEM};
-use crate::spellings::{NO_TOKEN, Spellings};
+use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
 use crate::workers::each;
 

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::PyWatch;
 use super::numbers::merge_rows;
 use super::recover::cut;
-use crate::{memory, pairs};
+use crate::{memory, text_pairs};
 
 /// The memory of a line in the result, and of a merge in the table.
 const BYTES_PER_LINE: usize = 32;
@@ -24,7 +24,7 @@ pub fn resolve_pairs<'py>(
     let tokens = cut(tokens, &ends)?;
     let count = py.detach(|| lines.iter().filter(|&&byte| byte == b'\n').count() + 1);
     memory::ensure(count * BYTES_PER_LINE)?;
-    let found = py.detach(|| pairs::resolve_pairs(&tokens, lines, &mut PyWatch::default()))?;
+    let found = py.detach(|| text_pairs::resolve_pairs(&tokens, lines, &mut PyWatch::default()))?;
     let (rows, wrong) = match found {
         Ok(rows) => (rows, None),
         Err(number) => (Vec::new(), Some(number)),
@@ -44,6 +44,6 @@ pub fn happening_merges<'py>(
     let tokens = cut(tokens, &ends)?;
     let merges = merge_rows(merges)?;
     memory::ensure(3 * merges.len() * BYTES_PER_MERGE)?;
-    let happen = py.detach(|| pairs::happening_merges(&tokens, &merges, &mut PyWatch::default()))?;
+    let happen = py.detach(|| text_pairs::happening_merges(&tokens, &merges, &mut PyWatch::default()))?;
     Ok(happen.into_pyarray(py))
 }
