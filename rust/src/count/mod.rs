@@ -26,7 +26,7 @@ use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
 use feed::{DocumentWorker, Feed, SMALL};
 use queue::{WorkQueue, Worker, thread_count};
-use shard::{SHARDS, Shard, shard_of_bytes};
+use shard::{Additions, SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
 use source::{ChunkReader, Source};
 use spill::Merged;
@@ -182,23 +182,22 @@ impl CountTable {
         if ends.last().copied().unwrap_or(0) != pretokens.len() as u64 {
             return Err(Error::Value("ends: the last one is not the end of the pretokens".into()));
         }
+        let mut additions = self.shards.each_ref().map(|_| Additions::default());
         let mut start = 0;
         for (&end, &count) in ends.iter().zip(counts) {
             match pretokens.get(start as usize..end as usize) {
-                Some(pretoken) if start < end => self.add_one(pretoken, count)?,
+                Some(pretoken) if start < end => {
+                    if count > 0 {
+                        let place = shard_of_bytes(pretoken);
+                        additions[place].add(&mut self.shards[place], pretoken, count)?;
+                        self.total += u128::from(count);
+                    }
+                }
                 _ => return Err(Error::Value(format!("ends: {end} does not come after {start}"))),
             }
             start = end;
         }
-        Ok(())
-    }
-
-    fn add_one(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
-        if count > 0 {
-            self.shards[shard_of_bytes(pretoken)].add(pretoken, count)?;
-            self.total += u128::from(count);
-        }
-        Ok(())
+        additions.iter_mut().zip(self.shards.iter_mut()).try_for_each(|(added, shard)| added.finish(shard))
     }
 
     /// Add the counts of another table.

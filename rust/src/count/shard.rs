@@ -53,6 +53,33 @@ pub fn shard_of(hash: u64) -> usize {
     (hash >> (64 - SHARD_BITS)) as usize
 }
 
+/// Short pretokens that are added to a shard many at a time, so that their places can be prefetched.
+#[derive(Default)]
+pub struct Additions {
+    short: Vec<Short>,
+}
+
+/// The number of short pretokens that are added at a time.
+const ADDITIONS: usize = 256;
+
+impl Additions {
+    /// Add one pretoken of any length; a short one is counted later, in `finish` at the latest.
+    pub fn add(&mut self, shard: &mut Shard, pretoken: &[u8], count: u64) -> Result<()> {
+        if pretoken.len() > LONGEST {
+            return shard.add_long(&[(HashSeed::of_process().hash_bytes(pretoken), pretoken, count)]);
+        }
+        memory::push(&mut self.short, Short { key: Key::new(pretoken, 0, pretoken.len()), count })?;
+        if self.short.len() < ADDITIONS { Ok(()) } else { self.finish(shard) }
+    }
+
+    /// Add what is waiting.
+    pub fn finish(&mut self, shard: &mut Shard) -> Result<()> {
+        shard.add_short(&self.short)?;
+        self.short.clear();
+        Ok(())
+    }
+}
+
 /// The prefetch distance, in additions.
 const AHEAD: usize = 8;
 
@@ -231,18 +258,11 @@ impl Shard {
         (self.short.iter(), long_entries(&self.long, &self.arena))
     }
 
-    /// Add one pretoken of any length.
-    pub fn add(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
-        if pretoken.len() <= LONGEST {
-            self.add_short(&[Short { key: Key::new(pretoken, 0, pretoken.len()), count }])
-        } else {
-            self.add_long(&[(HashSeed::of_process().hash_bytes(pretoken), pretoken, count)])
-        }
-    }
-
     /// Add the counts of the same shard of another table.
     pub fn absorb(&mut self, other: &Self) -> Result<()> {
-        other.visit(&mut |pretoken, count| self.add(pretoken, count))
+        let mut additions = Additions::default();
+        other.visit(&mut |pretoken, count| additions.add(self, pretoken, count))?;
+        additions.finish(self)
     }
 
     /// Visit every pretoken and its count: sorted by bytes if anything was spilled, else in no particular order.
