@@ -146,11 +146,11 @@ impl<'a, 's> Counter<'a, 's> {
         for (number, ends) in batch.ends().chunks(BLOCK).enumerate() {
             let block = Block { text, start, ends };
             start = block.end();
-            self.lookups.prepare(block, &self.hasher, FrontSlots(&self.front));
+            self.lookups.prepare(&block, &self.hasher, FrontSlots(&self.front));
             if skip_gaps {
-                self.count_matches(block, |index| !batch.is_gap(number * BLOCK + index))?;
+                self.count_matches(&block, |index| !batch.is_gap(number * BLOCK + index))?;
             } else {
-                self.count_all(block)?;
+                self.count_all(&block)?;
             }
         }
         Ok(start)
@@ -158,13 +158,13 @@ impl<'a, 's> Counter<'a, 's> {
 
     /// Count all pretokens of a block, whose keys are made. A function of its own, so that the loop has all registers.
     #[inline(never)]
-    fn count_all(&mut self, block: Block) -> Result<()> {
+    fn count_all(&mut self, block: &Block) -> Result<()> {
         self.count_matches(block, |_| true)
     }
 
     /// Count the pretokens of a block that are matches of the pattern.
     #[inline(always)]
-    fn count_matches(&mut self, block: Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
+    fn count_matches(&mut self, block: &Block, is_match: impl Fn(usize) -> bool) -> Result<()> {
         let (front, buffers) = (&mut *self.front, &mut self.buffers);
         let (keys, places) = (&*self.lookups.keys, &*self.lookups.places);
         let mut counted = 0;

@@ -117,29 +117,41 @@ impl<'a> CacheEntries<'a> {
         unsafe { &*self.entries.as_ptr().byte_add(place) }
     }
 
-    /// What the neighbour of the entry at a place holds for a key.
+    /// What the table holds for a key that is not the one of the entry at its place.
     #[inline(always)]
-    pub fn find_beside(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        Self::find_at(self.entries, key, (place as usize / size_of::<Entry>()) ^ 1)
+    pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
+        find_nearby(self.entries, key, place as usize / size_of::<Entry>())
     }
 
-    /// A function of its own, to keep the path of most keys short.
-    #[cold]
-    #[inline(never)]
-    fn find_at(entries: &'a [Entry], key: &Key, index: usize) -> Option<CachedIds<'a>> {
-        let entry = entries.get(index)?;
-        entry.holds(*key).then(|| entry.held())
-    }
-
-    /// Where keys are looked for: the entry that they fall into, its neighbour in the same cache line, then those of the
-    /// lines after it.
+    /// Where keys with a place are looked for.
     fn probes(self, place: u32) -> impl Iterator<Item = &'a Entry> {
-        let first = place as usize / size_of::<Entry>();
-        (0..PROBES).map(move |probe| {
-            let place = (first ^ (probe & 1)) + (probe & !1);
-            &self.entries[place & (self.entries.len() - 1)]
-        })
+        probes(self.entries, place as usize / size_of::<Entry>())
     }
+}
+
+/// Where keys that fall into an entry are looked for: that entry, its neighbour in the same cache line, then those of the
+/// lines after it.
+fn probes(entries: &[Entry], first: usize) -> impl Iterator<Item = &Entry> {
+    (0..PROBES).map(move |probe| {
+        let place = (first ^ (probe & 1)) + (probe & !1);
+        &entries[place & (entries.len() - 1)]
+    })
+}
+
+/// What entries hold for a key that is not the one of the first place. A function of its own, to keep the path of most keys
+/// short.
+#[cold]
+#[inline(never)]
+fn find_nearby<'a>(entries: &'a [Entry], key: &Key, first: usize) -> Option<CachedIds<'a>> {
+    for entry in probes(entries, first).skip(1) {
+        if entry.holds(*key) {
+            return Some(entry.held());
+        }
+        if entry.key.high.load(Ordering::Relaxed) == EMPTY {
+            return None;
+        }
+    }
+    None
 }
 
 /// The content of an entry: up to four ids and their number; or number 0 and the place of the ids in the arena.

@@ -157,8 +157,8 @@ impl StagedIds {
             // SAFETY: the caller vouches for the instructions.
             let cached = if unsafe { entry.is_for::<O>(key) } {
                 entry.held()
-            } else if let Some(beside) = entries.find_beside(key, places[index]) {
-                beside
+            } else if let Some(nearby) = entries.find_nearby(key, places[index]) {
+                nearby
             } else {
                 break;
             };
@@ -235,7 +235,7 @@ impl Encoder {
     ) -> Result<()> {
         let BlockBuffers { lookups, staged, misses } = buffers;
         let length = block.ends.len();
-        lookups.prepare(block, &table.hasher, table.entries());
+        lookups.prepare(&block, &table.hasher, table.entries());
         let mut next = staged.copy(lookups, &block, 0..length, table);
         while next < length {
             let ids = self.find_or_merge(&block, next, lookups, table, misses, pulse)?;

@@ -57,7 +57,7 @@ impl Lookups {
     }
 
     /// Make the keys of a block, and begin to fetch what the table holds for them.
-    pub fn prepare(&mut self, block: Block, hasher: &KeyHasher, table: impl KeyTable) {
+    pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
         // Pretokens that begin before this place have `LOADED` bytes of text from there on.
         let loadable = (block.text.len() + 1).saturating_sub(LOADED);
         if block.end() < loadable {
@@ -70,7 +70,7 @@ impl Lookups {
     /// The same for a block of which all or some pretokens begin before `loadable`.
     fn prepare_before<const ALL: bool>(
         &mut self,
-        block: Block,
+        block: &Block,
         loadable: usize,
         hasher: &KeyHasher,
         table: impl KeyTable,
@@ -88,7 +88,7 @@ impl Lookups {
     #[inline(never)]
     fn prepare_portable<const ALL: bool>(
         &mut self,
-        block: Block,
+        block: &Block,
         loadable: usize,
         hasher: &KeyHasher,
         table: impl KeyTable,
@@ -102,7 +102,7 @@ impl Lookups {
     #[target_feature(enable = "aes,avx")]
     fn prepare_aes<const ALL: bool>(
         &mut self,
-        block: Block,
+        block: &Block,
         loadable: usize,
         hasher: &KeyHasher,
         table: impl KeyTable,
@@ -116,7 +116,7 @@ impl Lookups {
     #[inline(always)]
     unsafe fn prepare_with<O: KeyOperations, const ALL: bool>(
         &mut self,
-        block: Block,
+        block: &Block,
         loadable: usize,
         hasher: &KeyHasher,
         table: impl KeyTable,
@@ -189,7 +189,7 @@ mod tests {
                     let ends: Vec<usize> = (start + step..=length).step_by(step).take(BLOCK).collect();
                     let block = Block { text: &text[..length], start, ends: &ends };
                     let mut lookups = Lookups::new().unwrap();
-                    lookups.prepare(block, &hasher, NoTable);
+                    lookups.prepare(&block, &hasher, NoTable);
                     for index in 0..ends.len() {
                         let key = Key::of(block.pretoken(index), seed);
                         assert_eq!(lookups.keys[index], key);
