@@ -62,7 +62,7 @@ def _add_model_format(command: argparse.ArgumentParser) -> None:
 
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     """Declare options for information that some formats lack."""
-    lacking = command.add_argument_group("for tokenizer files that lack it")
+    lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
     add = lacking.add_argument
     add("--pattern", help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")

@@ -61,7 +61,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "--split",
         choices=("train", "held-out"),
         default="train",
-        help="with --hold-out: read the documents that are not held out (the default), or only the others",
+        help="with --hold-out: read the documents that are not held out (the default), or those that are",
     )
     add(
         "--skip-unreadable",

@@ -23,7 +23,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         nargs="+",
         required=True,
         metavar="PATH",
-        help="files, folders or globs of counts; PATH:2.5 counts one 2.5 times",
+        help="files, folders or globs of counts; PATH:2.5 counts it 2.5 times",
     )
     add_output(merge, "the file to write the sum to (Parquet)")
     add_memory_limit(merge)
