@@ -24,10 +24,10 @@ mod automaton;
 mod compiled;
 mod cursor;
 mod expression;
+mod foreign;
 mod local;
 mod machine;
 mod masks;
-mod reader;
 mod sequence;
 mod set;
 mod syntax;
@@ -38,7 +38,7 @@ mod vectors;
 use automaton::CutEffect;
 pub use compiled::Way;
 use compiled::{Compiled, Scan};
-pub use reader::{Syntax, alike, read};
+pub use foreign::{Syntax, alike, read};
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
 
@@ -91,11 +91,6 @@ impl Pattern {
         };
         let can_cut = cut.is_possible();
         Ok(Self { source: source.to_owned(), cut, can_cut })
-    }
-
-    /// The pattern as it was given.
-    pub fn source(&self) -> &str {
-        &self.source
     }
 
     /// Whether there is never text between two matches.
