@@ -53,8 +53,10 @@ pub const LABELS: usize = 4;
 pub const UNSURE: usize = LABELS;
 /// The target of rules for characters after which a state may be open.
 pub const OPEN: usize = LABELS + 1;
-/// The number of targets of rules: the labels, `UNSURE` and `OPEN`.
-pub const TARGETS: usize = LABELS + 2;
+/// The target of rules for characters with which a gap begins, if a piece begins there.
+pub const GAP: usize = LABELS + 2;
+/// The number of targets of rules: the labels, `UNSURE`, `OPEN` and `GAP`.
+pub const TARGETS: usize = LABELS + 3;
 
 /// A relation of three adjacent atoms: for each triple, it must hold at the second atom, must not hold, or is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +121,6 @@ pub struct LocalRules {
     pub covers: bool,
     /// Whether places are unsure so rarely that the rules are faster than the automaton alone.
     pub pays: bool,
-    /// For each atom, the next atoms with which it begins a gap.
-    pub gaps: [Set; MOST_ATOMS],
     /// The number of atoms, and those of ASCII and of no character.
     pub atoms: u8,
     pub plain: Set,
@@ -442,13 +442,15 @@ impl<'a> Labels<'a> {
                 rules.add(place(before, at), OPENS_HERE, opens);
             }
         }
-        let mut gaps = [0; MOST_ATOMS];
-        for (at, next) in self.pairs() {
-            gaps[usize::from(at)] |= Set::from(self.gaps.match_begins(at, next) == Some(false)) << next;
+        for at in (0..self.atoms).filter(|at| *at != characters) {
+            let begins_gap = |next: u8| Set::from(self.gaps.match_begins(at, next) == Some(false)) << next;
+            let gaps = (0..self.atoms).fold(0, |all, next| all | begins_gap(next));
+            for before in 0..self.atoms {
+                rules.add(place(before, at), GAPS, gaps);
+            }
         }
         LocalRules {
             covers: self.automaton.matches_all_text(),
-            gaps,
             pays: self.unsure(sample, &open) <= sample.atoms.len() / MAX_UNSURE,
             atoms: self.atoms,
             plain: self.automaton.alphabet.plain(),
@@ -570,20 +572,27 @@ const LABEL_TARGETS: [usize; 4] = [BEGINS, SPECIAL[0], SPECIAL[1], UNSURE];
 const CONDITIONS: [If; 6] =
     [If::Always, If::WithoutBeginning, If::With(0), If::With(1), If::With(2), If::With(3)];
 
-/// The indices of the other rules, about open states.
+/// The indices of the other rules, about open states and gaps.
 const OPENS: usize = LABEL_TARGETS.len() * CONDITIONS.len();
 const OPENS_HERE: usize = OPENS + 1;
 const STAYS_OPEN: usize = OPENS + 2;
 const CONTRADICTED: usize = OPENS + 3;
+const GAPS: usize = OPENS + 4;
 
 impl LabelRules {
     fn new(atoms: u8) -> Self {
         let labelled =
             LABEL_TARGETS.iter().flat_map(|&target| CONDITIONS.map(|condition| (target, condition)));
-        let open = [(OPEN, If::Always), (OPEN, If::Here), (OPEN, If::With(OPEN)), (UNSURE, If::With(OPEN))];
+        let others = [
+            (OPEN, If::Always),
+            (OPEN, If::Here),
+            (OPEN, If::With(OPEN)),
+            (UNSURE, If::With(OPEN)),
+            (GAP, If::Always),
+        ];
         let rule = |(target, condition)| LabelRule { target, condition, relation: Relation::new() };
         let all = Set::MAX >> (MOST_ATOMS - usize::from(atoms));
-        Self { rules: labelled.chain(open).map(rule).collect(), all }
+        Self { rules: labelled.chain(others).map(rule).collect(), all }
     }
 
     /// Add the outcomes of a place, for each label that its first character may have: the next atoms by target. A rule
@@ -611,7 +620,7 @@ impl LabelRules {
         }
     }
 
-    /// Add the next atoms with which one of the rules about open states holds at a place.
+    /// Add the next atoms with which one of the other rules holds at a place.
     fn add(&mut self, place: usize, rule: usize, holds: Set) {
         let holds = holds & self.all;
         self.rules[rule].add(place, holds, self.all & !holds);

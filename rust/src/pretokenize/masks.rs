@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 
 use super::automaton::{Automaton, PartialMatch};
 use super::local::{
-    BEGINS, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
+    BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
 use super::vectors::{ATOMS, Instructions, Portable, Terms, Vectors, WORDS};
 use super::{BATCH, Batch};
@@ -59,8 +59,8 @@ pub struct MaskScanner {
     instructions: Instructions,
     /// Whether the pattern matches all text.
     covers: bool,
-    /// For each atom, the next atoms with which it begins a gap.
-    gaps: [Set; MOST_ATOMS],
+    /// The relation for characters with which a gap begins, if a piece begins there.
+    gaps: Option<usize>,
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
@@ -118,7 +118,7 @@ impl MaskScanner {
         let scanner = Self {
             instructions: Instructions::this(),
             covers: rules.covers,
-            gaps: rules.gaps,
+            gaps: find(GAP, If::Always),
             plain: eights(rules, rules.plain),
             wide: eights(rules, Set::MAX),
             always: std::array::from_fn(|target| find(target, If::Always)),
@@ -333,7 +333,7 @@ struct WindowBits<const N: usize> {
     begins: Bits<N>,
     unsure: Bits<N>,
     open: Bits<N>,
-    /// The gaps that the automaton found.
+    /// Where a gap begins if a piece does.
     gaps: Bits<N>,
 }
 
@@ -366,11 +366,9 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn scan_window<V: Vectors, const N: usize>(self, base: usize, batch: &mut Batch) -> usize {
         // SAFETY: the caller vouches for the instructions of `V`.
-        let (characters, mut labels) = unsafe {
-            let characters = self.characters::<V, N>(base);
-            let labels = self.look::<V, N>(&characters);
-            (characters, labels)
-        };
+        let characters = unsafe { self.characters::<V, N>(base) };
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let mut labels = unsafe { self.look::<V, N>(&characters) };
         let ends = self.text.len() - base <= 64 * N;
         // The character after the window is not known, unless the text ends there.
         let limit = if ends { characters.count } else { characters.count - 1 };
@@ -389,7 +387,7 @@ impl ScanInput<'_> {
         clear_from(&mut labels.begins, last);
         labels.begins[0] &= !1;
         if !self.scanner.covers {
-            self.mark_gaps(&characters.atoms, &labels, batch);
+            mark_gaps(&labels, batch);
         }
         if characters.wide {
             // SAFETY: the caller vouches for the instructions of `V`.
@@ -415,26 +413,6 @@ impl ScanInput<'_> {
             // One piece fills the window, or its end depends on the text after it.
             _ if ends || end == base => self.automaton.fill_one(self.text, end, batch),
             _ => end,
-        }
-    }
-
-    /// Mark the gaps among the pieces that are to be added: each ends where the next one begins.
-    fn mark_gaps<const N: usize>(
-        self,
-        atoms: &[u8; ATOMS_OF_WINDOW],
-        labels: &WindowBits<N>,
-        batch: &mut Batch,
-    ) {
-        let first = batch.ends().len();
-        let mut start = 0;
-        let ends = labels.begins.iter().enumerate().flat_map(|(word, &bits)| places_in(64 * word, bits));
-        for (piece, end) in (first..BATCH).zip(ends) {
-            let (at, next) = (atoms[1 + start], atoms[2 + start]);
-            if self.scanner.gaps[usize::from(at) % MOST_ATOMS] >> next & 1 != 0 || is_in(&labels.gaps, start)
-            {
-                batch.mark_gap(piece);
-            }
-            start = end;
         }
     }
 
@@ -499,8 +477,9 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn look<V: Vectors, const N: usize>(self, characters: &Characters<N>) -> WindowBits<N> {
         let scanner = self.scanner;
+        let mut relations = Relations([[0; N]; MAX_RELATIONS]);
         // SAFETY: the caller vouches for the instructions of `V`.
-        let relations = unsafe { self.relations::<V, N>(characters) };
+        unsafe { self.find_relations::<V, N>(characters, &mut relations) };
         let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
         always[BEGINS][0] |= 1;
@@ -530,16 +509,19 @@ impl ScanInput<'_> {
             }
         }
         unsure[0] &= !1;
-        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: [0; N] }
+        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: *relations.places(scanner.gaps) }
     }
 
-    /// The places where each relation holds.
+    /// Find the places where each relation holds.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn relations<V: Vectors, const N: usize>(self, characters: &Characters<N>) -> Relations<N> {
-        let mut relations = Relations([[0; N]; MAX_RELATIONS]);
+    unsafe fn find_relations<V: Vectors, const N: usize>(
+        self,
+        characters: &Characters<N>,
+        relations: &mut Relations<N>,
+    ) {
         let mut fulfilled = [[0; 64]; N];
         let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(N)];
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
@@ -554,7 +536,6 @@ impl ScanInput<'_> {
                 }
             }
         }
-        relations
     }
 
     /// The characters of the window at `base`.
@@ -650,6 +631,25 @@ impl ScanInput<'_> {
                 }
             }
         }
+    }
+}
+
+/// Mark the gaps among the pieces that are to be added: each ends where the next one begins.
+fn mark_gaps<const N: usize>(labels: &WindowBits<N>, batch: &mut Batch) {
+    let added: usize = labels.begins.iter().map(|bits| bits.count_ones() as usize).sum();
+    let first = batch.ends().len();
+    // The number of pieces that end up to the current word.
+    let mut ended = 0;
+    for (word, (&begins, &gaps)) in labels.begins.iter().zip(&labels.gaps).enumerate() {
+        // The first piece begins with the window.
+        let begins_here = if word == 0 { begins | 1 } else { begins };
+        for place in places_in(0, gaps & begins_here) {
+            let piece = ended + (begins & !0 >> (63 - place)).count_ones() as usize;
+            if piece < added && first + piece < BATCH {
+                batch.mark_gap(first + piece);
+            }
+        }
+        ended += begins.count_ones() as usize;
     }
 }
 
