@@ -20,7 +20,7 @@ mod spill;
 mod table;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
@@ -38,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
+use crate::workers::lock;
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -305,7 +306,7 @@ impl TakenPretokens<'_> {
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
         for shard in self.shards.iter().skip(nth).step_by(of) {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = lock(shard);
             shard.visit(&mut frequent(min_count, visitor))?;
             **shard = Shard::default();
         }
