@@ -331,8 +331,8 @@ impl<'a> Net<'a> {
         (self.nodes.len() <= MAX_NODES).then_some(self.nodes.len() - 1)
     }
 
-    /// Add the nodes of a part that is followed by `next`, and return the first. A part that is `last` is followed by the
-    /// match only, so no backtracking into it ever happens.
+    /// Add the nodes of a part that is followed by `next`, and return the first. A part is `last` if whatever follows it
+    /// always matches, so that no backtracking into it ever happens.
     fn add(&mut self, expression: &Expression, next: usize, last: bool) -> Option<usize> {
         match expression {
             Expression::Set(set) => self.push(Node::Take(self.alphabet.members(set), next)),
@@ -341,7 +341,7 @@ impl<'a> Net<'a> {
                 let mut last = last;
                 for part in parts.iter().rev() {
                     next = self.add(part, next, last)?;
-                    last = false;
+                    last &= part.always_matches();
                 }
                 Some(next)
             }

@@ -53,6 +53,17 @@ impl Expression {
             Self::Ahead { .. } | Self::End { .. } | Self::Machine(_) => true,
         }
     }
+
+    /// Whether the expression matches, perhaps nothing, wherever it is tried.
+    pub fn always_matches(&self) -> bool {
+        match self {
+            Self::Sequence(parts) => parts.iter().all(Self::always_matches),
+            Self::Choice(parts) => parts.iter().any(Self::always_matches),
+            Self::Repeat { part, least, .. } => *least == 0 || part.always_matches(),
+            Self::Atomic(part) => part.always_matches(),
+            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } | Self::Machine(_) => false,
+        }
+    }
 }
 
 /// The number that a repetition tries first.

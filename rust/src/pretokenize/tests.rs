@@ -251,6 +251,20 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
 }
 
 #[test]
+fn a_possessive_part_before_what_always_matches_is_as_cheap_as_a_greedy_one() {
+    let states = |source| Automaton::new(&parse(source).unwrap()).unwrap().states;
+    for (possessive, greedy) in [
+        (r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s", r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s"),
+        (r"\p{N}{1,3}+(?:'s|x?)|\s", r"\p{N}{1,3}(?:'s|x?)|\s"),
+        (r"(?:(?>a+)b?c*)|x", r"(?:a+b?c*)|x"),
+    ] {
+        assert_eq!(states(possessive), states(greedy), "{possessive}");
+    }
+    // Here, backtracking would find a match.
+    assert_ne!(states(r"\p{N}{1,3}+1|\s"), states(r"\p{N}{1,3}1|\s"));
+}
+
+#[test]
 fn every_way_cuts_short_texts_alike() {
     for source in PATTERNS {
         let ways = Ways::new(source).unwrap();
