@@ -86,8 +86,8 @@ impl Rules {
 
     /// Whether the pair's token is within the maximum length.
     fn allow(&self, tokens: &Tokens, left: Code, right: Code) -> bool {
-        let length = tokens.length(left).saturating_add(tokens.length(right));
-        self.max_token_length.is_none_or(|longest| length <= longest)
+        let length = || tokens.length(left).saturating_add(tokens.length(right));
+        self.max_token_length.is_none_or(|longest| length() <= longest)
     }
 }
 

@@ -6,6 +6,8 @@
 //!
 //! Invariant: a queued count is never lower than the pair's real count. It may be higher, and is checked when popped.
 
+use std::cmp::Ordering;
+
 use super::pairs::PairTable;
 use super::tie_break::TieBreak;
 use super::tokens::Tokens;
@@ -81,17 +83,31 @@ impl PairQueue {
         }
     }
 
-    /// The candidate `places` places after the best, provided that nothing better is pushed before.
-    pub fn ahead(&self, places: usize) -> Option<u64> {
-        self.sorted.len().checked_sub(places + 1).map(|at| self.sorted[at])
+    /// The candidate `places` places after the best, provided that nothing better is pushed before; and its number, which
+    /// stays the same.
+    pub fn ahead(&self, places: usize) -> Option<(usize, u64)> {
+        self.sorted.len().checked_sub(places + 1).map(|at| (at, self.sorted[at]))
     }
 
     /// Moves the best pairs of the bucket of `floor` to `sorted`.
     fn sort_some(&mut self, tokens: &Tokens, pairs: &PairTable, threshold: u64) {
-        let rule = self.rule;
+        match self.rule {
+            // A rule that is known here needs no branch for each comparison.
+            TieBreak::SmallestIds => self
+                .sort_some_by(tokens, pairs, threshold, |a, b| TieBreak::SmallestIds.compare(tokens, *b, *a)),
+            rule => self.sort_some_by(tokens, pairs, threshold, |a, b| rule.compare(tokens, *b, *a)),
+        }
+    }
+
+    fn sort_some_by(
+        &mut self,
+        tokens: &Tokens,
+        pairs: &PairTable,
+        threshold: u64,
+        worst_first: impl Fn(&u64, &u64) -> Ordering + Copy,
+    ) {
         let bucket = &mut self.buckets[self.floor];
         let some = bucket.len() - self.sort_batch.max(bucket.len() / 8).min(bucket.len());
-        let worst_first = |a: &u64, b: &u64| rule.compare(tokens, *b, *a);
         if some > 0 {
             bucket.select_nth_unstable_by(some, worst_first);
         }

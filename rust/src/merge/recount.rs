@@ -127,7 +127,7 @@ impl Recount {
             return Ok(None);
         }
         memory::ensure(found.len() * (BYTES_PER_FOLLOWED + counted.len() * size_of::<u32>()))?;
-        let mut followed = PairTable::with_capacity(found.len())?;
+        let mut followed = table_of(found.len())?;
         for (list, pair) in found.iter().enumerate() {
             let place = followed.insert(pair.key)?;
             *followed.count_mut(place) = pair.count;
@@ -181,7 +181,7 @@ impl Recount {
         };
         let lists = frequent().count();
         memory::ensure(lists * BYTES_PER_FOLLOWED)?;
-        let mut followed = PairTable::with_capacity(lists)?;
+        let mut followed = table_of(lists)?;
         for (list, (count, occurrences)) in frequent().enumerate() {
             let place = followed.insert(occurrences[0].key())?;
             *followed.count_mut(place) = count;
@@ -286,6 +286,11 @@ impl Recount {
             threshold = (threshold / plan.tuning.divisor.max(2)).max(1);
         }
     }
+}
+
+/// A table for so many followed pairs and those that merges will soon add.
+fn table_of(pairs: usize) -> Result<PairTable> {
+    PairTable::with_capacity(pairs + pairs / 2)
 }
 
 /// Runs a job on every section of the words, each in a thread.

@@ -19,6 +19,7 @@ pub enum TieBreak {
 
 impl TieBreak {
     /// A total order on distinct pairs of equal count: the lesser is merged first.
+    #[inline]
     pub fn compare(self, tokens: &Tokens, a: u64, b: u64) -> Ordering {
         if self == Self::SmallestIds {
             return a.cmp(&b);

@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::prefetch::prefetch;
 
 /// The number of a token inside the merge stage. Two codes are reserved; those of the symbols follow.
@@ -22,16 +23,26 @@ pub const FIRST: Code = 2;
 
 /// All tokens, indexed by code.
 pub struct Tokens {
+    tokens: Vec<Token>,
+    /// The two tokens that a token was first made of; `BOUNDARY` for symbols.
+    parents: Vec<[Code; 2]>,
     /// The bytes of the symbols, concatenated; with `keeps_bytes`, those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
-    /// The two tokens that a token was first made of; `BOUNDARY` for symbols.
-    parents: Vec<[Code; 2]>,
+    /// For each token whose bytes are stored, their end, and the first eight as a number.
     ends: Vec<usize>,
     prefixes: Vec<u64>,
-    lengths: Vec<u64>,
-    spans: Vec<u32>,
     by_bytes: Option<Codes>,
+}
+
+/// What a merge needs to know of its two tokens, in one place.
+#[derive(Clone, Copy)]
+struct Token {
+    digest: Digest,
+    /// In bytes.
+    length: u64,
+    /// In slots.
+    span: u32,
 }
 
 impl Tokens {
@@ -43,13 +54,12 @@ impl Tokens {
         shared: bool,
     ) -> Result<Self> {
         let mut tokens = Self {
+            tokens: vec![Token { digest: Digest::EMPTY, length: 0, span: 1 }; FIRST as usize],
+            parents: vec![[BOUNDARY; 2]; FIRST as usize],
             bytes: Vec::new(),
             keeps_bytes: keep_bytes,
-            parents: vec![[BOUNDARY; 2]; FIRST as usize],
             ends: vec![0; FIRST as usize],
             prefixes: vec![0; FIRST as usize],
-            lengths: vec![0; FIRST as usize],
-            spans: vec![1; FIRST as usize],
             by_bytes: shared.then(Codes::default),
         };
         // When different merges may result in the same token, its span must follow from its bytes. One slot per symbol
@@ -65,9 +75,10 @@ impl Tokens {
                 tokens.reserve(symbol.len())?;
                 tokens.bytes.extend_from_slice(symbol);
             }
-            let digest = tokens.by_bytes.as_ref().map(|codes| codes.digest_of(symbol));
-            let known = digest.and_then(|digest| tokens.find(digest, |code| tokens.bytes(code).1 == symbol));
+            let digest = tokens.by_bytes.as_ref().map_or(Digest::EMPTY, |codes| codes.digest_of(symbol));
+            let known = tokens.find(digest, |code| tokens.bytes(code).1 == symbol);
             let code = tokens.push(symbol.len() as u64, span as u64, [BOUNDARY; 2], digest)?;
+            tokens.note_bytes();
             // Among equal symbols, merges result in the first.
             if known.is_none() {
                 tokens.share(code);
@@ -76,27 +87,37 @@ impl Tokens {
         Ok(tokens)
     }
 
+    /// Makes room for more tokens, so that they need not be moved.
+    pub fn make_room(&mut self, more: usize) -> Result<()> {
+        memory::reserve(&mut self.tokens, more)?;
+        memory::reserve(&mut self.parents, more)?;
+        if let Some(codes) = &mut self.by_bytes {
+            codes.lengthen(2 * (codes.len + more));
+        }
+        Ok(())
+    }
+
     /// The number of codes in use.
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.tokens.len()
     }
 
     /// The length of the token in bytes.
     pub fn length(&self, code: Code) -> u64 {
-        self.lengths[code as usize]
+        self.tokens[code as usize].length
     }
 
     /// The number of slots of the token.
     pub fn span(&self, code: Code) -> u32 {
-        self.spans[code as usize]
+        self.tokens[code as usize].span
     }
 
     /// The spans of all tokens.
-    pub fn spans(&self) -> &[u32] {
-        &self.spans
+    pub fn spans(&self) -> Vec<u32> {
+        self.tokens.iter().map(|token| token.span).collect()
     }
 
-    /// The token's bytes, and before them the first eight as a number of the same order (padded with zeros).
+    /// The token's bytes, which must be stored, and before them the first eight as a number of the same order (padded with zeros).
     pub fn bytes(&self, code: Code) -> (u64, &[u8]) {
         (self.prefixes[code as usize], &self.bytes[self.range(code)])
     }
@@ -107,35 +128,35 @@ impl Tokens {
 
     /// The token that a merge results in, and whether it is new.
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
-        let digest = self.by_bytes.as_ref().map(|codes| codes.digest_of_pair(left, right));
+        let [first, second] = [left, right].map(|code| self.tokens[code as usize]);
+        let digest = if self.by_bytes.is_some() { first.digest.concat(second.digest) } else { Digest::EMPTY };
         let is_same = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
-        if let Some(known) = digest.and_then(|digest| self.find(digest, is_same)) {
+        if let Some(known) = self.find(digest, is_same) {
             return Ok((known, false));
         }
+        let span = u64::from(first.span) + u64::from(second.span);
+        let code = self.push(first.length.saturating_add(second.length), span, [left, right], digest)?;
         if self.keeps_bytes {
             self.reserve(self.range(left).len() + self.range(right).len())?;
             for part in [left, right] {
                 self.bytes.extend_from_within(self.range(part));
             }
+            self.note_bytes();
         }
-        let length = self.length(left).saturating_add(self.length(right));
-        let span = u64::from(self.span(left)) + u64::from(self.span(right));
-        let code = self.push(length, span, [left, right], digest)?;
         self.share(code);
         Ok((code, true))
     }
 
-    /// Prefetches the digests of two tokens that will be joined.
+    /// Prefetches two tokens that will be joined.
     pub fn prefetch(&self, left: Code, right: Code) {
-        if let Some(codes) = &self.by_bytes {
-            [left, right].iter().for_each(|&code| prefetch(&codes.digests, code as usize));
-        }
+        [left, right].iter().for_each(|&code| prefetch(&self.tokens, code as usize));
     }
 
     /// Prefetches the lookup for two tokens that will be joined; call it after `prefetch`.
     pub fn prefetch_join(&self, left: Code, right: Code) {
         if let Some(codes) = &self.by_bytes {
-            prefetch(&codes.entries, codes.place(codes.digest_of_pair(left, right)));
+            let [first, second] = [left, right].map(|code| self.tokens[code as usize].digest);
+            prefetch(&codes.entries, codes.place(first.concat(second)));
         }
     }
 
@@ -162,32 +183,34 @@ impl Tokens {
 
     /// The shared token that has this digest and satisfies `is_same`.
     fn find(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> Option<Code> {
-        self.by_bytes.as_ref()?.with_digest(digest).find(|&code| is_same(code))
+        let alike = self.by_bytes.as_ref()?.alike(digest);
+        alike.filter(|&code| self.tokens[code as usize].digest == digest).find(|&code| is_same(code))
     }
 
-    /// Adds a token; its bytes, if stored, are already at the end of `bytes`.
-    fn push(&mut self, length: u64, span: u64, parents: [Code; 2], digest: Option<Digest>) -> Result<Code> {
+    /// Adds a token.
+    fn push(&mut self, length: u64, span: u64, parents: [Code; 2], digest: Digest) -> Result<Code> {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
-        let code = Code::try_from(self.spans.len()).map_err(|_| too_many())?;
-        self.spans.push(u32::try_from(span).map_err(|_| too_many())?);
-        self.lengths.push(length);
-        let bytes = &self.bytes[self.ends[code as usize - 1]..];
+        let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
+        let span = u32::try_from(span).map_err(|_| too_many())?;
+        self.tokens.push(Token { digest, length, span });
+        self.parents.push(parents);
+        Ok(code)
+    }
+
+    /// Takes what was appended to `bytes` for the bytes of the last token.
+    fn note_bytes(&mut self) {
+        let bytes = self.ends.last().map_or(&[][..], |&end| &self.bytes[end..]);
         let mut prefix = [0; 8];
         let known = bytes.len().min(8);
         prefix[..known].copy_from_slice(&bytes[..known]);
         self.prefixes.push(u64::from_be_bytes(prefix));
         self.ends.push(self.bytes.len());
-        self.parents.push(parents);
-        if let (Some(codes), Some(digest)) = (&mut self.by_bytes, digest) {
-            codes.digests.push(digest);
-        }
-        Ok(code)
     }
 
     /// Adds the token to the lookup: from now on merges may result in it.
     fn share(&mut self, code: Code) {
         if let Some(codes) = &mut self.by_bytes {
-            codes.add(code);
+            codes.add(code, self.tokens[code as usize].digest);
         }
     }
 }
@@ -202,17 +225,26 @@ struct Digest {
 }
 
 /// Digests are numbers modulo this prime.
-const PRIME: u64 = (1 << 61) - 1;
+const PRIME: u64 = (1 << PRIME_BITS) - 1;
+const PRIME_BITS: u32 = 61;
 
+/// The remainder of a number below 2^62. As 2^61 leaves 1, what is above 61 bits is added to what is below.
+fn remainder(number: u64) -> u64 {
+    let sum = (number & PRIME) + (number >> PRIME_BITS);
+    if sum >= PRIME { sum - PRIME } else { sum }
+}
+
+/// The product of two remainders.
 fn times(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+    let product = u128::from(a) * u128::from(b);
+    remainder((product as u64 & PRIME) + (product >> PRIME_BITS) as u64)
 }
 
 impl Digest {
     const EMPTY: Self = Self { value: 0, shift: 1 };
 
     fn concat(self, next: Self) -> Self {
-        let value = (times(self.value, next.shift) + next.value) % PRIME;
+        let value = remainder(times(self.value, next.shift) + next.value);
         Self { value, shift: times(self.shift, next.shift) }
     }
 }
@@ -221,9 +253,7 @@ impl Digest {
 struct Codes {
     /// The point where polynomials are evaluated.
     at: u64,
-    /// By code.
-    digests: Vec<Digest>,
-    /// Digest values (their low 32 bits) and codes; code 0 marks a free entry.
+    /// The low 32 bits of digest values, and codes; code 0 marks a free entry.
     entries: Vec<(u32, Code)>,
     len: usize,
 }
@@ -234,8 +264,7 @@ const SMALLEST: usize = 1 << 10;
 impl Default for Codes {
     fn default() -> Self {
         let at = RandomState::new().hash_one(0) % PRIME;
-        let digests = vec![Digest::EMPTY; FIRST as usize];
-        Self { at, digests, entries: vec![(0, 0); SMALLEST], len: 0 }
+        Self { at, entries: vec![(0, 0); SMALLEST], len: 0 }
     }
 }
 
@@ -245,42 +274,42 @@ impl Codes {
         bytes.iter().map(digest_of).fold(Digest::EMPTY, Digest::concat)
     }
 
-    fn digest_of_pair(&self, left: Code, right: Code) -> Digest {
-        self.digests[left as usize].concat(self.digests[right as usize])
-    }
-
-    fn add(&mut self, code: Code) {
+    fn add(&mut self, code: Code, digest: Digest) {
         if 2 * self.len >= self.entries.len() {
-            let larger = vec![(0, 0); 2 * self.entries.len()];
-            let codes = std::mem::replace(&mut self.entries, larger).into_iter().map(|(_, code)| code);
-            codes.filter(|&code| code != 0).for_each(|code| self.put(code));
+            self.lengthen(2 * self.entries.len());
         }
-        self.put(code);
+        self.put((digest.value as u32, code));
         self.len += 1;
     }
 
-    fn put(&mut self, code: Code) {
-        let digest = self.digests[code as usize];
-        if let Some(place) = self.places(digest).find(|&place| self.entries[place].1 == 0) {
-            self.entries[place] = (digest.value as u32, code);
+    /// Makes the table at least this long.
+    fn lengthen(&mut self, entries: usize) {
+        let larger = vec![(0, 0); entries.next_power_of_two().max(SMALLEST)];
+        let entries = std::mem::replace(&mut self.entries, larger).into_iter();
+        entries.filter(|&(_, code)| code != 0).for_each(|entry| self.put(entry));
+    }
+
+    fn put(&mut self, entry: (u32, Code)) {
+        if let Some(place) = self.places(entry.0).find(|&place| self.entries[place].1 == 0) {
+            self.entries[place] = entry;
         }
     }
 
-    /// The codes of the tokens with this digest.
-    fn with_digest(&self, digest: Digest) -> impl Iterator<Item = Code> {
-        let entries = self.places(digest).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
-        let alike = entries.filter(move |&(value, _)| value == digest.value as u32).map(|(_, code)| code);
-        alike.filter(move |&code| self.digests[code as usize] == digest)
+    /// The codes of the tokens whose digest has the same low bits.
+    fn alike(&self, digest: Digest) -> impl Iterator<Item = Code> {
+        let low = digest.value as u32;
+        let entries = self.places(low).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
+        entries.filter(move |entry| entry.0 == low).map(|(_, code)| code)
     }
 
     /// The index where the search for a digest begins.
     fn place(&self, digest: Digest) -> usize {
-        digest.value as usize & (self.entries.len() - 1)
+        digest.value as u32 as usize & (self.entries.len() - 1)
     }
 
-    /// All indices of the table, starting where the search for a digest begins.
-    fn places(&self, digest: Digest) -> impl Iterator<Item = usize> + use<> {
-        let (first, size) = (self.place(digest), self.entries.len());
+    /// All indices of the table, starting where the search for a digest with these low bits begins.
+    fn places(&self, low: u32) -> impl Iterator<Item = usize> + use<> {
+        let (first, size) = (low as usize & (self.entries.len() - 1), self.entries.len());
         (0..size).map(move |step| (first + step) & (size - 1))
     }
 }
@@ -308,8 +337,7 @@ mod tests {
     #[test]
     fn tokens_with_equal_digests_are_told_apart_by_their_bytes() {
         let mut tokens = letters();
-        let codes = tokens.by_bytes.as_mut().unwrap();
-        codes.digests.iter_mut().for_each(|digest| digest.shift = 0);
+        tokens.tokens.iter_mut().for_each(|token| token.digest.shift = 0);
         let [a, b, c] = [FIRST, FIRST + 1, FIRST + 2];
         let (ab, is_new) = tokens.join(a, b).unwrap();
         assert!(is_new);

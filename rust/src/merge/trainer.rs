@@ -12,7 +12,7 @@ use super::recount::{Plan, Recount};
 use super::slots::{AnySlots, Layout};
 use super::tie_break::TieBreak;
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
-use super::tuning::{LIST_BYTES_PER_SLOT, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
+use super::tuning::{LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
 use super::word_store::{Need, Side, Task, WordStore};
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ impl<'r> Planned<'r> {
         let prior = Prior::new(prior, &mut tokens)?;
         let of = tuning.threads;
         let shares = (0..of).map(|nth| Share { nth, of });
-        let spans = tokens.spans();
+        let spans = &tokens.spans()[..];
         let layouts = workers::each(shares, &mut pulse, |share, pulse| {
             Ok((share, Layout::measure(words, share, spans, pulse)?))
         })?;
@@ -105,6 +105,7 @@ impl<'r> Planned<'r> {
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
+        tokens.make_room(new_tokens.min(MAX_EXPECTED_TOKENS) as usize)?;
         Ok(Self { rules, tuning, tokens, prior, layouts, is_narrow })
     }
 
@@ -112,7 +113,7 @@ impl<'r> Planned<'r> {
     pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r>>> {
         let Self { rules, tuning, tokens, prior, layouts, is_narrow } = self;
         let mut pulse = pulse_of(watch, rules);
-        let spans = tokens.spans();
+        let spans = &tokens.spans()[..];
         let mut slots = AnySlots::fill(is_narrow, &layouts, words, spans, &mut pulse)?;
         if !prior.is_empty() {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
@@ -128,6 +129,7 @@ impl<'r> Planned<'r> {
             pairs: PairTable::with_capacity(0)?,
             queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.sort_batch),
             lists: 0,
+            next_lists: [UNLISTED; NEXT_LISTS],
         }))
     }
 }
@@ -147,7 +149,12 @@ pub struct Trainer<'r> {
     queue: PairQueue,
     /// The number of lists of positions.
     lists: u32,
+    /// The lists of the next merges, by their numbers in the queue; only for prefetching, as pairs may have lost theirs.
+    next_lists: [u32; NEXT_LISTS],
 }
+
+/// More than are prefetched at a time.
+const NEXT_LISTS: usize = 4 * STEP;
 
 impl Trainer<'_> {
     /// Learns the merges.
@@ -187,20 +194,22 @@ impl Trainer<'_> {
     }
 
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
-    fn look_ahead(&self) {
-        if let Some(key) = self.queue.ahead(4 * STEP) {
+    fn look_ahead(&mut self) {
+        if let Some((_, key)) = self.queue.ahead(4 * STEP) {
             let (left, right) = codes_of(key);
             self.pairs.prefetch_with_list(key);
             self.tokens.prefetch(left, right);
         }
-        if let Some(key) = self.queue.ahead(3 * STEP) {
+        if let Some((number, key)) = self.queue.ahead(3 * STEP) {
             let (left, right) = codes_of(key);
             self.tokens.prefetch_join(left, right);
+            let list = self.pairs.find(key).map_or(UNLISTED, |place| self.pairs.list(place));
+            self.next_lists[number % NEXT_LISTS] = list;
+            self.store.prefetch(list, Need::List);
         }
-        for (steps, need) in [(3, Need::List), (2, Need::Positions), (1, Need::Slots)] {
-            let place = self.queue.ahead(steps * STEP).and_then(|key| self.pairs.find(key));
-            if let Some(list) = place.map(|place| self.pairs.list(place)) {
-                self.store.prefetch(list, need);
+        for (steps, need) in [(2, Need::Positions), (1, Need::Slots)] {
+            if let Some((number, _)) = self.queue.ahead(steps * STEP) {
+                self.store.prefetch(self.next_lists[number % NEXT_LISTS], need);
             }
         }
     }

@@ -89,6 +89,9 @@ pub const MAX_SORTED: usize = 1 << 22;
 /// The distance, in merges, between two steps of prefetching a later merge.
 pub const STEP: usize = 4;
 
+/// Room for more tokens is made when they come.
+pub const MAX_EXPECTED_TOKENS: u64 = 1 << 18;
+
 /// With more slots, positions might not fit 32 bits.
 pub const MAX_SLOTS: u64 = 1 << 31;
 
