@@ -1,8 +1,11 @@
 """Training through the public API: options, prefixes, extension, and corpora at the edges."""
 
+import copy
+import pickle
 import re
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -299,3 +302,14 @@ def test_min_count_is_in_occurrences_where_counts_are_loaded(tmp_path: Path) -> 
         loaded = Counts.load(tmp_path / "counts.parquet", min_count=least)
         kept = [row for row in counts.items() if least == 1 or row[1] >= least * counts.scale]
         assert list(loaded.items()) == kept
+
+
+def test_a_tokenizer_that_was_just_trained_is_like_any_other() -> None:
+    trained = Tokenizer.train("low lower lowest", 265)
+    again = pickle.loads(pickle.dumps(trained))
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: trained.encode("lower"), range(8)))
+    assert found == [again.encode("lower")] * 8
+    assert not copy.copy(trained.vocabulary).was_just_trained
+    with pytest.raises(AttributeError, match="'Tokenizer' object has no attribute 'encoder'"):
+        _ = trained.encoder  # type: ignore[attr-defined]

@@ -45,18 +45,25 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
 }
 
 /// Convert the symbols of merges to ids: the first 256 symbols are the bytes; new tokens are numbered from `first` on.
-/// With shared tokens a pair may be merged again; only its first merge is kept.
-pub fn number_merges(merges: &mut Vec<[u32; 3]>, base: &[u32; 256], first: u32) {
+/// With shared tokens a pair may be merged again; only its first merge is kept. Returns the id after the last new one.
+pub fn number_merges(merges: &mut Vec<[u32; 3]>, base: &[u32; 256], first: u32) -> u32 {
     let id = |symbol: u32| match base.get(symbol as usize) {
         Some(&id) => id,
         None => first.wrapping_add(symbol - base.len() as u32),
     };
+    let end = merges
+        .iter()
+        .map(|&[_, _, result]| result.saturating_add(1))
+        .max()
+        .unwrap_or(0)
+        .max(base.len() as u32);
     let is_new_each_time = merges.windows(2).all(|two| two[0][2] < two[1][2]);
     merges.iter_mut().flatten().for_each(|symbol| *symbol = id(*symbol));
     if !is_new_each_time {
         let mut seen = HashSet::with_capacity(merges.len());
         merges.retain(|&[left, right, _]| seen.insert((left, right)));
     }
+    id(end)
 }
 
 /// Whether the parents of every merge (left, right and resulting token) are bytes or results of earlier merges. `None`
@@ -170,8 +177,9 @@ mod tests {
         let mut base = bytes();
         base.reverse();
         let mut merges = vec![[0, 1, 256], [256, 0, 257], [0, 1, 256]];
-        number_merges(&mut merges, &base, 300);
+        assert_eq!(number_merges(&mut merges, &base, 300), 302);
         assert_eq!(merges, [[255, 254, 300], [300, 255, 301]]);
+        assert_eq!(number_merges(&mut Vec::new(), &base, 300), 300);
     }
 
     #[test]

@@ -327,10 +327,12 @@ def train_symbol_merges(
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
-def number_merges(merges: bytes | NDArray[np.uint32], base_ids: Sequence[int], first: int) -> bytes:
+def number_merges(
+    merges: bytes | NDArray[np.uint32], base_ids: Sequence[int], first: int
+) -> tuple[bytes, int]:
     """Turn the symbols of merges into ids: those of bytes are given, new tokens are numbered from `first` on.
 
-    A pair that is merged again is dropped; its first merge stays.
+    A pair that is merged again is dropped; its first merge stays. Returns the id after the last new one, too.
     """
 
 def merges_json(merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"]) -> bytes:

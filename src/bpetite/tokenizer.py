@@ -77,7 +77,9 @@ class Tokenizer:
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
         object.__setattr__(self, "_vocabulary", vocabulary)
-        object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
+        # What was just trained has a pattern that the engine can run, and is perhaps only saved.
+        if not vocabulary.was_just_trained:
+            object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
         object.__setattr__(self, "_assumptions", tuple(assumptions))
         object.__setattr__(self, "_original", None)
 
@@ -955,6 +957,16 @@ class Tokenizer:
         from bpetite.formats.shared.difficult import check_same_ids
 
         check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Create the encoder of what was just trained, at its first use."""
+            if name != "_encoder":
+                message = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(message, name=name, obj=self)
+            object.__setattr__(self, "_encoder", _encoder_of(self._vocabulary))
+            return self._encoder
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be set")

@@ -234,6 +234,9 @@ class Vocabulary:
     whether it stands once for successive ones of a pretoken, or for each. Without it, text with such a byte
     cannot be encoded."""
 
+    was_just_trained = False
+    """Whether this is the result of a training in this process, and no copy or change of it."""
+
     def __post_init__(self) -> None:
         merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
         _check_distinct("pair", merges)
@@ -320,12 +323,12 @@ class Vocabulary:
             merges = array("I", chain.from_iterable(merges)).tobytes()
         base = dialect.base_vocabulary(len(special_tokens))
         first = dialect.first_merge_id(len(special_tokens))
-        rows = number_merges(merges, list(base), first)
-        largest = max(memoryview(rows).cast("I")[2::3].tolist(), default=0)
-        made = max(largest + 1 - first, 0)
-        specials = dialect.special_token_ids(special_tokens, BASE_VOCAB_SIZE + made)
+        rows, end = number_merges(merges, list(base), first)
+        specials = dialect.special_token_ids(special_tokens, BASE_VOCAB_SIZE + end - first)
         unmerged = Vocabulary(base, (), specials, pattern, dialect, trained_with=trained_with or {})
-        return unmerged.with_merges(rows)
+        vocabulary = unmerged.with_merges(rows)
+        vocabulary.__dict__["was_just_trained"] = True
+        return vocabulary
 
     def with_merges(self, rows: NDArray[np.uint32] | bytes) -> Vocabulary:
         """Add merges to a vocabulary that has none, as rows of left, right and resulting id (or their bytes).

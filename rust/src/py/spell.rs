@@ -26,18 +26,19 @@ pub fn spell_merges<'py>(
     Ok(Some((bytes_of_32(py, &spelled.ids)?, joined, bytes_of_64(py, &spelled.ends)?)))
 }
 
-/// Converts the symbols of merges to ids: `base_ids` for bytes; new tokens are numbered from `first` on.
+/// Converts the symbols of merges to ids: `base_ids` for bytes; new tokens are numbered from `first` on. Returns the
+/// merges, and the id after the last new one.
 #[pyfunction]
 pub fn number_merges<'py>(
     py: Python<'py>,
     merges: &Bound<'py, PyAny>,
     base_ids: [u32; 256],
     first: u32,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<(Bound<'py, PyBytes>, u32)> {
     let mut merges = merge_rows(merges)?;
     memory::ensure(merges.len() * 64)?;
-    py.detach(|| spell::number_merges(&mut merges, &base_ids, first));
-    bytes_of_32(py, merges.as_flattened())
+    let end = py.detach(|| spell::number_merges(&mut merges, &base_ids, first));
+    Ok((bytes_of_32(py, merges.as_flattened())?, end))
 }
 
 /// Whether the parents of every merge are made before it; `None` if a result is not its parents' bytes.
