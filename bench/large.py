@@ -120,8 +120,8 @@ def rows(size: int, made: Path) -> Iterator[list[str]]:
         counts.append(made / f"{form}.counts")
         spent = cost("count", "--input", data / f"part.{form}", "--output", counts[-1], *reading)
         yield _row(f"count {form}", size / len(FORMATS), spent)
-    limited = ("--memory-limit", "100MB", "--output", made / "limited")
-    yield _row("count all, `--memory-limit 100MB`", size, cost("count", "--input", data, *limited, *reading))
+    limited = ("--memory-limit", "150MB", "--output", made / "limited")
+    yield _row("count all, `--memory-limit 150MB`", size, cost("count", "--input", data, *limited, *reading))
     yield _row("merge-counts", size, cost("merge-counts", "--counts", *counts, "--output", made / "all"))
     if (made / "all").read_bytes() != (made / "limited").read_bytes():
         raise SystemExit("counts that were added up differ from those that were counted at once")

@@ -120,7 +120,7 @@ def test_counts_are_those_of_one_machine(
             reading=READING,
             rules=Counts(dialect="tiktoken"),
             task_bytes=task_bytes,
-            memory_limit=1,
+            memory_limit="2GB",
         )
         assert (tmp_path / "file").read_bytes() == (tmp_path / "local").read_bytes()
         assert (made.distinct, made.total, made.scale) == (len(local), local.total, local.scale)
@@ -328,10 +328,10 @@ def test_a_divided_file_must_not_be_written_to_while_it_is_read(nodes: Cluster, 
 def building_up_to(number: int) -> Callable[..., Shard]:
     """Builds shards up to a number, then fails."""
 
-    def build(job: Any, folder: str, this: int, *parts: Any) -> Shard:
+    def build(kind: Any, folder: str, this: int, *parts: Any) -> Shard:
         if this >= number:
             raise ValueError("stopped")
-        return encoding._build_shard(job, folder, this, *parts)
+        return encoding._build_shard(kind, folder, this, *parts)
 
     return build
 

@@ -267,8 +267,16 @@ class CountTable:
     def merge(self, other: CountTable) -> None:
         """Add another table."""
 
+    def spill(self, most: int) -> None:
+        """Move all counts to temporary files if there is a limit and they take more than `most` bytes."""
+
     def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
+
+    def ranges(
+        self, splitters: Sequence[bytes]
+    ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]]:
+        """Return the rows of each range between ascending pretokens; within a range they are not sorted."""
 
     def sizes(self, counts: Sequence[int]) -> list[tuple[int, int]]:
         """Return how many pretokens have at least each of these (ascending) counts, and their total size."""
@@ -279,6 +287,10 @@ class CountTable:
         """Call `visitor` with what `sorted` returns, some pretokens at a time."""
 
     def __len__(self) -> int: ...
+    @property
+    def memory_limit(self) -> int | None:
+        """The maximum size of the table in bytes."""
+
     @property
     def total(self) -> int:
         """How many pretokens were counted."""

@@ -29,6 +29,8 @@ from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bpetite._internal import counts_file
 else:
     counts_file = LazyModule("bpetite._internal.counts_file")
@@ -42,6 +44,10 @@ def memory_bytes(size: int | str | None) -> int | None:
     """
     size = number_with_unit("memory_limit", size)
     return None if size is None else min(integer("memory_limit", size, least=1), LARGEST_COUNT)
+
+
+_LITTLE = 1 << 20
+"""The bytes that counts beside a limited table may take."""
 
 
 class Counts:
@@ -127,7 +133,8 @@ class Counts:
             part.beside += count_inputs(part._table, group, reading, num_threads, limit, report)
             if weight != 1:
                 weighted.append(part.weighted(weight, source))
-        return cls.merge([counts, *weighted]) if weighted else counts
+                weighted[-1]._table.spill(_LITTLE)
+        return cls.merge([counts, *weighted], memory_limit=limit) if weighted else counts
 
     @classmethod
     def from_iterator(
@@ -168,6 +175,8 @@ class Counts:
                 total = part.empty()
                 total.limit_memory(memory_limit)
             total._check_same_rules(part)
+            if memory_limit is not None:
+                part._table.spill(_LITTLE)
             total._add(part)
         if total is None:
             raise ValueError("there are no counts to merge")
@@ -186,6 +195,8 @@ class Counts:
         if factor <= 0:
             raise ValueError(f"weight must be above 0, not {weight}")
         result = self.empty()
+        result.limit_memory(self._table.memory_limit)
+        self._table.spill(_LITTLE)
         result.scale = self.scale * factor.denominator
         result._accumulate(self, factor.numerator)
         result.weights = dict(self.weights)
@@ -198,6 +209,8 @@ class Counts:
         common = math.lcm(self.scale, other.scale)
         if common != self.scale:
             raised = self.empty()
+            raised.limit_memory(self._table.memory_limit)
+            self._table.spill(_LITTLE)
             raised._accumulate(self, common // self.scale)
             self._table, self.scale = raised._table, common
             self.beside = raised.beside
@@ -209,15 +222,18 @@ class Counts:
         if factor == 1:
             self._table.merge(other._table)
         else:
-            joined, ends, counts = other._table.sorted()
-            if len(counts) and int(counts.max()) * factor >= 2**64:
-                raise OverflowError(f"a count times {factor} does not fit 64 bits")
-            self._table.add_counts(joined, ends, counts * np.uint64(factor))
+
+            def add(joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
+                if len(counts) and int(counts.max()) * factor >= 2**64:
+                    raise OverflowError(f"a count times {factor} does not fit 64 bits")
+                self._table.add_counts(joined, ends, counts * np.uint64(factor))
+
+            other._table.visit_sorted(add)
             self.beside += Tally(other._table.documents, other._table.bytes)
         self.beside += other.beside
 
     def limit_memory(self, size: int | str | None) -> None:
-        """Set the maximum size in memory; the rest is frequent in temporary files.
+        """Set the maximum size in memory; the rest is kept in temporary files.
 
         >>> counts = Counts.from_iterator(["ab ab"])
         >>> counts.limit_memory("1GB")
@@ -254,6 +270,9 @@ class Counts:
         ...     Counts.load(f"{folder}/counts.parquet") == counts
         True
         """
+        limit = self._table.memory_limit
+        if limit is not None:  # Sorting takes as much again, and pyarrow its own share.
+            self._table.spill(max(0, limit - counts_file.ROOM_FOR_ARROW) // 2)
         with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
             self._table.visit_sorted(writer.add)
 

@@ -19,8 +19,9 @@ use crate::workers::{Workers, lock};
 /// The approximate size of a part in bytes; small in tests, so that there are many parts.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
 
-/// No further batch is requested while this many bytes wait to be counted.
-const MAX_WAITING: usize = 8 << 20;
+/// No further batch is requested while so many parts for each thread wait to be counted, or at least this many bytes.
+const WAITING_PARTS: usize = 2;
+const LEAST_WAITING: usize = 4 << 20;
 
 /// The overhead of a document in bytes.
 const DOCUMENT_OVERHEAD: usize = 64;
@@ -91,6 +92,7 @@ impl<'a, D: Documents> Feed<'a, D> {
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         let (mut batches, mut size) = (0, 0);
+        let most_waiting = LEAST_WAITING.max(threads.saturating_mul(WAITING_PARTS * PART));
         loop {
             let finished = std::mem::take(&mut lock(&self.batches).finished);
             let documents = next(finished);
@@ -103,7 +105,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             }
             self.queue.report(pulse, workers)?;
             self.queue.wait(pulse, workers, |backlog| {
-                backlog.is_closed() || lock(&self.batches).size < MAX_WAITING
+                backlog.is_closed() || lock(&self.batches).size < most_waiting
             })?;
             if self.queue.is_closed() {
                 return Ok(());

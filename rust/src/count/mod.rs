@@ -32,7 +32,7 @@ use source::{ChunkReader, Source};
 use spill::Merged;
 
 pub use feed::Documents;
-pub use sorted::SortedCounts;
+pub use sorted::CountRows;
 
 use crate::error::{Error, Result};
 use crate::memory;
@@ -58,6 +58,8 @@ pub struct CountTable {
     boundaries: Option<Boundaries>,
     count_unmatched: bool,
     shards: Box<[Shard; SHARDS]>,
+    /// The memory limit in bytes.
+    limit: Option<u64>,
     total: u128,
     documents: u64,
     bytes: u64,
@@ -72,6 +74,7 @@ impl CountTable {
             boundaries: Boundaries::new(boundaries)?,
             count_unmatched,
             shards: Box::default(),
+            limit: None,
             total: 0,
             documents: 0,
             bytes: 0,
@@ -268,18 +271,42 @@ impl CountTable {
     }
 
     /// The pretokens with a count of at least `min_count`, sorted.
-    pub fn sorted(&self, min_count: u64) -> Result<SortedCounts> {
-        let mut sorted = SortedCounts::default();
+    pub fn sorted(&self, min_count: u64) -> Result<CountRows> {
+        let mut sorted = CountRows::default();
         self.visit_sorted(min_count, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
+    }
+
+    /// The rows of each range of pretokens: below the first splitter, from each one to the next, and from the last on.
+    /// Within a range they are in no particular order. The splitters ascend.
+    pub fn ranges(&self, splitters: &[Vec<u8>]) -> Result<Vec<CountRows>> {
+        let mut ranges = vec![CountRows::default(); splitters.len() + 1];
+        self.visit(1, &mut |pretoken, count| {
+            ranges[splitters.partition_point(|first| first.as_slice() <= pretoken)].push(pretoken, count)
+        })?;
+        Ok(ranges)
     }
 
     /// Set the memory limit of the shards.
     fn limit_memory(&mut self, limit: Option<u64>) {
         if let Some(limit) = limit {
+            self.limit = Some(limit);
             let limit = usize::try_from(limit).unwrap_or(usize::MAX);
             self.shards.iter_mut().for_each(|shard| shard.set_budget((limit / SHARDS).max(1)));
         }
+    }
+
+    /// The memory limit in bytes, if there is one.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// If memory is limited and the table takes more than `most` bytes, move all of it to temporary files.
+    pub fn spill(&mut self, most: u64) -> Result<()> {
+        if self.limit.is_none() || self.memory() as u64 <= most {
+            return Ok(());
+        }
+        self.shards.iter_mut().try_for_each(Shard::spill_all)
     }
 }
 

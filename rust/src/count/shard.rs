@@ -220,9 +220,12 @@ impl Shard {
 
     /// If anything was spilled, spill the rest; merge the runs if there are too many.
     pub fn settle(&mut self) -> Result<()> {
-        if self.is_spilled() {
-            self.spill()?;
-        }
+        if self.is_spilled() { self.spill_all() } else { Ok(()) }
+    }
+
+    /// Spill everything; merge the runs if there are too many.
+    pub fn spill_all(&mut self) -> Result<()> {
+        self.spill()?;
         if self.spill.runs().len() > MAX_RUNS {
             let runs = std::mem::take(&mut self.spill);
             let mut run = self.spill.write()?;

@@ -7,15 +7,15 @@ use crate::error::Result;
 use crate::key::Key;
 use crate::memory;
 
-/// Sorted pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct SortedCounts {
+/// Pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountRows {
     pub pretokens: Vec<u8>,
     pub ends: Vec<u64>,
     pub counts: Vec<u64>,
 }
 
-impl SortedCounts {
+impl CountRows {
     pub fn push(&mut self, pretoken: &[u8], count: u64) -> Result<()> {
         memory::extend(&mut self.pretokens, pretoken)?;
         memory::push(&mut self.ends, self.pretokens.len() as u64)?;

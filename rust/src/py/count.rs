@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
 use super::{PyWatch, raised, thread_count};
-use crate::count::{self, Documents, Limits, SortedCounts};
+use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
 
@@ -27,6 +27,9 @@ const BATCH_TIME: Duration = Duration::from_millis(100);
 const ROWS: usize = 1 << 16;
 
 type Array = Py<PyArray1<u64>>;
+
+/// The bytes of pretokens, the end of each, and its count.
+type ArrayRows = (Py<PyArray1<u8>>, Array, Array);
 
 /// Pretokens and their counts.
 #[pyclass(name = "CountTable", module = "bpetite._engine")]
@@ -123,6 +126,10 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.merge(other))?)
     }
 
+    fn spill(&mut self, py: Python<'_>, most: u64) -> PyResult<()> {
+        Ok(py.detach(|| self.table.spill(most))?)
+    }
+
     #[pyo3(signature = (min_count=1))]
     fn sorted(&self, py: Python<'_>, min_count: u64) -> PyResult<(Py<PyBytes>, Array, Array)> {
         let sorted = py.detach(|| self.table.sorted(min_count))?;
@@ -131,10 +138,23 @@ impl PyCountTable {
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
     }
 
+    /// The rows of each range between ascending pretokens, as arrays.
+    fn ranges(&self, py: Python<'_>, splitters: Vec<Vec<u8>>) -> PyResult<Vec<ArrayRows>> {
+        if !splitters.is_sorted() {
+            return Err(PyValueError::new_err("splitters must ascend"));
+        }
+        let ranges = py.detach(|| self.table.ranges(&splitters))?;
+        let arrays = |rows: CountRows| {
+            let pretokens = rows.pretokens.into_pyarray(py).unbind();
+            (pretokens, rows.ends.into_pyarray(py).unbind(), rows.counts.into_pyarray(py).unbind())
+        };
+        Ok(ranges.into_iter().map(arrays).collect())
+    }
+
     /// Call `visitor(pretokens, ends, counts)` with the rows of `sorted`, in batches.
     fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>) -> PyResult<()> {
         let visitor = visitor.clone().unbind();
-        let mut rows = SortedCounts::default();
+        let mut rows = CountRows::default();
         py.detach(|| {
             self.table.visit_sorted(1, &mut |pretoken, count| {
                 rows.push(pretoken, count)?;
@@ -159,6 +179,11 @@ impl PyCountTable {
     }
 
     #[getter]
+    fn memory_limit(&self) -> Option<u64> {
+        self.table.limit()
+    }
+
+    #[getter]
     fn total(&self) -> u128 {
         self.table.total()
     }
@@ -175,7 +200,7 @@ impl PyCountTable {
 }
 
 /// Pass rows to a Python function.
-fn pass_rows(visitor: &Py<PyAny>, rows: SortedCounts) -> Result<()> {
+fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     memory::ensure(rows.pretokens.len())?;
     Python::attach(|py| {
         py.check_signals()?;

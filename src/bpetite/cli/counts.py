@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bpetite._internal.counts_file import are_apart
 from bpetite.cli.options import json_line
-from bpetite.counts import Counts
+from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally
+from bpetite.reading.room import room_within
 from bpetite.reading.sources import Input, find_inputs
 
 
@@ -23,8 +26,14 @@ def proposing_limit() -> Iterator[None]:
         raise MemoryError(f"{what}; {hint}") from None
 
 
+def room_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
+    table, threads = room_within(memory_bytes(options.memory_limit), options.num_threads)
+    return {"memory_limit": table, "num_threads": threads}
+
+
 @proposing_limit()
-def load_counts(arguments: Sequence[str], memory_limit: str | None, min_count: int = 1) -> Counts:
+def load_counts(arguments: Sequence[str], memory_limit: int | None, min_count: int = 1) -> Counts:
     """Load files of counts, each with its weight, and add them up.
 
     Pretokens rarer than `min_count` may be left out if no other file can contain them.
@@ -39,7 +48,7 @@ def load_counts(arguments: Sequence[str], memory_limit: str | None, min_count: i
     return Counts.merge(parts, memory_limit=memory_limit)
 
 
-def _weighted_counts(found: Input, memory_limit: str | None, min_count: int) -> Counts:
+def _weighted_counts(found: Input, memory_limit: int | None, min_count: int) -> Counts:
     counts = Counts.load(found.name, min_count=min_count, memory_limit=memory_limit)
     return counts if found.weight == 1 else counts.weighted(found.weight, found.name)
 

@@ -105,13 +105,13 @@ def add_threads(command: argparse.ArgumentParser) -> None:
     command.add_argument("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
 
 
-def add_memory_limit(command: argparse.ArgumentParser, which: str = "") -> None:
+def add_memory_limit(command: argparse.ArgumentParser, what: str = "this process") -> None:
     """Declare the memory limit of counting."""
     command.add_argument(
         "--memory-limit",
         metavar="SIZE",
-        help=f"memory for the table of counts{which}, such as 2GB; the rest is kept in temporary files. "
-        "Reading needs another 150 to 300 MB (default: no limit)",
+        help=f"the memory that {what} may take, such as 2GB, at least about 120MB; counts that do not "
+        "fit are kept in temporary files (default: no limit)",
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from bpetite._internal.counts_file import check_available
-from bpetite.cli.counts import proposing_limit, summary_line, summary_of
+from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import (
     Commands,
     add_cluster,
@@ -49,7 +49,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_output(count, "the file to write the counts to (Parquet)")
     add_rules(count)
     add_threads(count)
-    add_memory_limit(count, " (of each task, on a cluster)")
+    add_memory_limit(count, "this process (on a cluster, each process)")
     add_quiet(count)
     add_reading(count)
     add_cluster(count)
@@ -68,9 +68,8 @@ def run(options: argparse.Namespace) -> bytes:
         with proposing_limit():
             counts = Counts.from_files(
                 options.input,
-                num_threads=options.num_threads,
-                memory_limit=options.memory_limit,
                 progress=progress,
+                **room_of(options),
                 **reading_of(options).to_dict(),
                 **_rules(options),
             )

@@ -6,6 +6,8 @@ import argparse
 
 from bpetite.cli.counts import load_counts, summary_of
 from bpetite.cli.options import Commands, add_command, add_memory_limit, add_output, check_output
+from bpetite.counts import memory_bytes
+from bpetite.reading.room import room_within
 
 _EXAMPLES = """
 bpetite merge-counts --counts monday.parquet tuesday.parquet --output week.parquet
@@ -33,6 +35,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
-    counts = load_counts(options.counts, options.memory_limit)
+    limit, _ = room_within(memory_bytes(options.memory_limit), 1)
+    counts = load_counts(options.counts, limit)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from bpetite._persistence import save_vocabulary
-from bpetite.cli.counts import load_counts, proposing_limit
+from bpetite.cli.counts import load_counts, proposing_limit, room_of
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -51,7 +51,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=int, metavar="N", help="the maximum length of a token in bytes")
     add_threads(command)
-    add_memory_limit(command)
+    add_memory_limit(command, "counting")
     add(
         "--training-memory",
         metavar="SIZE",
@@ -99,13 +99,12 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
     if options.counts is not None:
-        return load_counts(options.counts, options.memory_limit, options.min_count)
+        return load_counts(options.counts, room_of(options)["memory_limit"], options.min_count)
     with proposing_limit():
         return Counts.from_files(
             options.input,
             **training.counting,
             **reading_of(options).to_dict(),
-            num_threads=options.num_threads,
-            memory_limit=options.memory_limit,
+            **room_of(options),
             progress=progress,
         )

@@ -40,6 +40,7 @@ from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
+from bpetite.reading.room import room_within
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 
 _RANGES = 16
@@ -47,6 +48,9 @@ _RANGES = 16
 
 _SAMPLED = 16
 """How many places of the corpus are sampled to choose the ranges."""
+
+_SENT = 1 << 16
+"""The number of rows that are sent at a time to the process that writes them."""
 
 Sent = tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]
 """Rows as arrays, which Ray passes to another process without a copy."""
@@ -68,12 +72,13 @@ def count(
     """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
     `rules` are counts, empty or not, whose pattern and boundaries apply: `Counts(pattern="llama3")`.
-    `memory_limit` applies to the table of each task, and to all counts, which are in this process at the end.
-    `count_to_file` and `count_to_folder` never hold all counts.
+    `memory_limit` is that of each process, this one included, without the memory that Ray shares between
+    them. All counts are in this process at the end, or in its temporary files; `count_to_file` and
+    `count_to_folder` never hold all counts.
     """
     with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
         counts = counted.empty()
-        counts.limit_memory(memory_limit)
+        counts.limit_memory(counted.room(1))
         counts.beside += counted.read
         for rows in counted.sums():
             counts._table.add_counts(*rows)
@@ -104,7 +109,7 @@ def count_to_file(
 ) -> Counted:
     """Count as `count` does, and write the same file as `Counts.save`.
 
-    This process holds one range of pretokens at a time, never all counts.
+    This process holds some thousand rows at a time, never all counts.
     """
     distinct = 0
     with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
@@ -162,6 +167,7 @@ def _counted(
     inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
     with connected(address) as cluster:
         counted = _Ranges(cluster, rules, memory_bytes(memory_limit))
+        counted.room(1)  # A limit that cannot be met is an error at once.
         counted.count(inputs, reading, task_bytes, progress)
         yield counted
 
@@ -215,13 +221,18 @@ class _Ranges:
         ]
         return Counts.merge([self.rules, *weighted])
 
+    def room(self, threads: int) -> int | None:
+        """Return what the memory limit leaves in this process for a table of counts."""
+        return room_within(self.limit, threads)[0]
+
     def sums(self) -> Iterator[Rows]:
         """Yield the rows of all ranges, in order; the cluster forgets them as they are yielded."""
-        add_up = self.cluster.task(_add_up)
+        add_up = self.cluster.stream(_add_up)
         sums = deque(add_up(self.rules, parts, self.limit) for parts in self.ranges)
         self.ranges = self.ranges[:1]
         while sums:
-            yield _received(self.cluster.get(sums.popleft()))
+            for rows in sums.popleft():
+                yield _received(self.cluster.get(rows))
 
     def write(self, folder: Path) -> int:
         """Write each range to a file of its own, and return how many rows there are.
@@ -259,11 +270,15 @@ class _Ranges:
 def _count_group(
     empty: Counts, group: list[Input], reading: Reading, splitters: list[bytes], memory_limit: int | None
 ) -> Iterator[Sent | tuple[Tally, int]]:
-    """Yield the sorted rows of each range of pretokens of a group of parts, and what was read."""
+    """Yield the rows of each range of pretokens of a group of parts, and what was read."""
     counts = empty.empty()
+    room, _ = room_within(memory_limit, 1)
     with locating_errors(group, reading):
-        counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=memory_limit)
-    yield from _divided(_sorted_rows(counts, memory_limit), splitters)
+        counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=room)
+    if memory_limit is None:
+        yield from counts._table.ranges(splitters)
+    else:
+        yield from _divided(_sorted_rows(counts, memory_limit), splitters)
     yield counts._read(), counts.total
 
 
@@ -336,19 +351,24 @@ def _received(rows: Sent) -> Rows:
 
 def _sum_of(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Counts:
     """Add up what tasks counted, fetching one result at a time."""
-    sums = []
-    for weight, source, rows in parts:
-        counts = empty.empty()
-        counts.limit_memory(memory_limit)
-        for made in rows:
-            counts._table.add_counts(*_received(fetched(made)))
-        sums.append(counts if weight == 1 else counts.weighted(weight, source))
-    return sums[0] if len(sums) == 1 else Counts.merge(sums, memory_limit=memory_limit)
+    room, _ = room_within(memory_limit, 1)
+
+    def sums() -> Iterator[Counts]:
+        for weight, source, rows in parts:
+            counts = empty.empty()
+            counts.limit_memory(room)
+            for made in rows:
+                counts._table.add_counts(*_received(fetched(made)))
+            yield counts if weight == 1 else counts.weighted(weight, source)
+
+    return next(sums()) if len(parts) == 1 else Counts.merge(sums(), memory_limit=room)
 
 
-def _add_up(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Sent:
-    joined, ends, numbers = _sum_of(empty, parts, memory_limit)._table.sorted()
-    return np.frombuffer(joined, np.uint8), ends, numbers
+def _add_up(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Iterator[Sent]:
+    """Yield the sorted sum, some thousand rows at a time."""
+    for rows in _sorted_rows(_sum_of(empty, parts, memory_limit), memory_limit):
+        for first in range(0, len(rows[1]), _SENT):
+            yield _stretch(rows, first, min(first + _SENT, len(rows[1])))
 
 
 def _write_range(

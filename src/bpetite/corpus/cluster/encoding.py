@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.cluster.tasks import Cluster, connected, grouped, locating_errors, work_in
+from bpetite.corpus.cluster.tasks import Cluster, connected, fetched, grouped, locating_errors, work_in
 from bpetite.corpus.job import Job, Options, named_stamp
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
-from bpetite.corpus.shards import Ids, Shard, ShardWriter, remove_parts
+from bpetite.corpus.shards import Ids, Shard, ShardFormat, ShardWriter, remove_parts
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide
 from bpetite.reading.options import Reading
@@ -204,7 +204,7 @@ class _ClusterRun:
             if number < self._begin.input:
                 self._report(size_of(group))
             else:
-                yield number, size_of(group), *encode_group(self._sent_job, self._cluster.put(group))
+                yield number, size_of(group), *encode_group([self._sent_job], self._cluster.put(group))
 
     def _parts(self) -> Iterator[Input]:
         """Yield inputs and parts of inputs; a divided input is hashed by a task of its own."""
@@ -248,7 +248,8 @@ class _ClusterRun:
         """Start the writing of a shard, which ends at this position."""
         bounds = [(part.first, part.after) for part in self._slices]
         results = [result for part in self._slices for result in (part.ids, part.ends)]
-        made = self._build_shard(self._sent_job, str(self._folder), self._number, bounds, *results)
+        kind = (self._job.options.format, self._job.dtype)
+        made = self._build_shard(kind, str(self._folder), self._number, bounds, *results)
         ended = range(self._noted, len(self._reached.inputs))
         self._building.append((made, ended, self._begun, position))
         self._noted = ended.stop
@@ -302,8 +303,23 @@ def _begun_ahead(groups: Iterable[T], most: int) -> Iterator[T]:
         yield begun.popleft()
 
 
-def _encode_group(job: Job, group: list[Input]) -> tuple[Ids, NDArray[np.uint64], list[ReadInput]]:
-    """Encode a group: its ids, where documents end in them, and what was read of each input."""
+_jobs: dict[Any, Job] = {}
+"""The job that this worker does, by its reference; its tokenizer knows the pretokens of earlier tasks."""
+
+
+def _job_of(reference: Any) -> Job:
+    if reference not in _jobs:
+        _jobs.clear()
+        _jobs[reference] = fetched(reference)
+    return _jobs[reference]
+
+
+def _encode_group(sent_job: list[Any], group: list[Input]) -> tuple[Ids, NDArray[np.uint64], list[ReadInput]]:
+    """Encode a group: its ids, where documents end in them, and what was read of each input.
+
+    The reference to the job is in a list, so that Ray does not replace it by a new copy for each task.
+    """
+    job = _job_of(sent_job[0])
     dtype = np.dtype(job.dtype).newbyteorder("<")
     ids, tokens, row = bytearray(), 0, None
     ends = [np.zeros(0, np.uint64)]
@@ -337,10 +353,14 @@ def _read(group: Iterable[Input], reading: Reading) -> Iterator[tuple[Input, Bat
 
 
 def _build_shard(
-    job: Job, folder: str, number: int, bounds: list[tuple[int, int]], *results: NDArray[Any]
+    kind: tuple[ShardFormat, str],
+    folder: str,
+    number: int,
+    bounds: list[tuple[int, int]],
+    *results: NDArray[Any],
 ) -> Shard:
     """Write a shard: from the results of each group, the documents between two bounds."""
-    writer = ShardWriter(Path(folder), number, job.options.format, job.dtype)
+    writer = ShardWriter(Path(folder), number, *kind)
     try:
         for (first, after), ids, ends in zip(bounds, results[::2], results[1::2], strict=True):
             start = ends[first - 1] if first else np.uint64(0)

@@ -49,6 +49,13 @@ class Cluster:
         ).remote
         return call
 
+    def stream(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+        """Return a function that runs this generator as a task and yields references to its items."""
+        call: Callable[..., Iterator[Any]] = self._ray.remote(max_retries=_RETRIES, num_returns="streaming")(
+            function
+        ).remote
+        return call
+
     def task_bytes(self, work: int) -> int:
         """Return how much of all this work a task should do."""
         return max(_LEAST, min(_MOST, work // (_TASKS * self.cores)))

@@ -1,0 +1,88 @@
+"""A limit for the memory of this process in, what counting may take of it out.
+
+What the process has in use before it counts is measured: Python, the engine, NumPy, pyarrow. Each thread that
+reads and counts takes a fixed amount beside that, and the table of counts gets the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from bpetite.reading.parallel import threads_of
+
+_OF_THREAD = 22 << 20
+"""The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""
+
+_BESIDE = 12 << 20
+"""The bytes beside threads and table: to merge temporary files, to write rows."""
+
+_LEAST = 4 << 20
+"""The smallest table: with less, nearly all counts would be written again and again."""
+
+_UNKNOWN = 100 << 20
+"""The bytes that a process is taken to have in use where the system does not tell."""
+
+_SHARDS = 16
+"""The parts of a table, of which each thread may double one at a time."""
+
+
+_MAPPED_FROM, _MAPPED = -3, 1 << 18
+"""The number of glibc's `M_MMAP_THRESHOLD`, and its value: larger blocks go back to the system when they are
+freed. Unless it is set, glibc raises it to the size of what was freed, up to 32 MB."""
+
+
+def room_within(limit: int | None, num_threads: int | None) -> tuple[int | None, int | None]:
+    """Return the bytes for the table of counts, and the number of threads, within a limit for this process.
+
+    A limit that cannot be met is a `ValueError`, which names the smallest one that can.
+    """
+    if limit is None:
+        return None, num_threads
+    _prepare()
+    used = memory_in_use() + _BESIDE
+    threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
+    table = _table(limit - used, threads)
+    if table < _LEAST:
+        least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
+        raise ValueError(
+            f"a memory limit of {limit:,} bytes is too small: before anything is counted, this process takes "
+            f"{_megabytes(used - _BESIDE)}MB; the smallest limit that works is {_megabytes(least)}MB"
+        )
+    return table, threads
+
+
+def _prepare() -> None:
+    """Import what takes memory, and let allocators give back what is freed instead of keeping it."""
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    with contextlib.suppress(ImportError):
+        import numpy  # noqa: F401 - for its memory
+        import pyarrow.parquet  # noqa: F401 - for its memory
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # where the C library is not glibc
+        ctypes.CDLL(None).mallopt(_MAPPED_FROM, _MAPPED)
+
+
+def _table(left: int, threads: int) -> int:
+    """Return the size of a table that stays within `left` bytes while each thread doubles a shard of it."""
+    return (left - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
+
+
+def _megabytes(size: int) -> int:
+    return -(-size // 10**6)
+
+
+def memory_in_use() -> int:
+    """Return the bytes of memory that this process has in use, without what it shares with others."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        status = Path("/proc/self/status").read_text("ascii")
+        kinds = ("RssAnon:", "RssFile:")
+        return sum(int(status.partition(kind)[2].split()[0]) << 10 for kind in kinds)
+    try:
+        import resource
+    except ImportError:
+        return _UNKNOWN
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10

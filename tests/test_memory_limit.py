@@ -1,0 +1,124 @@
+"""A memory limit is one of the whole process: peaks stay within it, and one that cannot be met is refused."""
+
+import random
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from bpetite import Counts
+from bpetite.reading import room
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peaks of other systems differ")
+
+WORDS = 1_500_000
+"""The number of distinct pretokens, whose table takes 150 MB and more."""
+
+MARGIN = 1.2
+"""How far a peak may be above its limit: systems differ in the size of their pages."""
+
+
+RUN = """
+import sys
+from pathlib import Path
+from bpetite.cli import run
+run(sys.argv[1:])
+print(Path("/proc/self/status").read_text("ascii").partition("VmHWM:")[2].split()[0])
+"""
+"""Runs a command and prints the largest memory of its process, in kilobytes."""
+
+
+def peak(*arguments: object) -> tuple[int, str]:
+    """Run a command; return its largest memory in bytes and its messages."""
+    command = [sys.executable, "-c", RUN, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(done.stdout.splitlines()[-1]) << 10, done.stderr
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of three formats with many distinct words; an unlimited count of them."""
+    folder = tmp_path_factory.mktemp("limit")
+    draw = random.Random(1)
+    texts = [
+        " ".join(f"{draw.getrandbits(60):x}".translate(LETTERS) for _ in range(1000))
+        for _ in range(WORDS // 1000)
+    ]
+    third = len(texts) // 3
+    (folder / "in").mkdir()
+    (folder / "in" / "a.txt").write_text(SEPARATOR.join(texts[:third]))
+    lines = "".join(f'{{"text": "{text}"}}\n' for text in texts[third : 2 * third])
+    (folder / "in" / "b.jsonl.zst").write_bytes(pyarrow.compress(lines.encode(), "zstd", asbytes=True))
+    rows = pyarrow.table({"text": texts[2 * third :]})
+    pyarrow.parquet.write_table(rows, folder / "in" / "c.parquet", row_group_size=100)
+    return folder
+
+
+SEPARATOR = "<|end|>"
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+COUNT = ("--separator", SEPARATOR, "--quiet", "--force")
+
+
+@pytest.fixture(scope="module")
+def smallest(corpus: Path) -> int:
+    """The smallest limit that works on this machine, in bytes."""
+    _, said = peak("count", "--input", corpus / "in", "--output", corpus / "no", "--memory-limit", "1MB")
+    found = re.search(r"the smallest limit that works is ([0-9]+)MB", said)
+    assert found, said
+    assert not (corpus / "no").exists()
+    return int(found[1]) * 10**6
+
+
+def test_counting_stays_within_its_limit(corpus: Path, smallest: int) -> None:
+    limit = smallest + 20_000_000
+    whole, said = peak("count", "--input", corpus / "in", "--output", corpus / "whole", *COUNT)
+    assert not said
+    assert whole > 1.5 * limit
+    limited = ("--memory-limit", limit, "--output", corpus / "limited", *COUNT)
+    most, said = peak("count", "--input", corpus / "in", *limited)
+    assert not said
+    assert most < MARGIN * limit
+    assert (corpus / "limited").read_bytes() == (corpus / "whole").read_bytes()
+
+
+def test_weights_and_sums_stay_within_their_limit(corpus: Path, smallest: int) -> None:
+    limit = smallest + 20_000_000
+    for name in ("a.txt", "b.jsonl.zst", "c.parquet"):
+        peak("count", "--input", corpus / "in" / name, "--output", corpus / f"{name}.counts", *COUNT)
+    weighted = [f"{corpus}/in/a.txt:1.5", f"{corpus}/in/b.jsonl.zst:2", f"{corpus}/in/c.parquet"]
+    counted = [f"{corpus}/a.txt.counts:1.5", f"{corpus}/b.jsonl.zst.counts:2", f"{corpus}/c.parquet.counts"]
+    whole = corpus / "sum"
+    peak("count", "--input", *weighted, "--output", whole, *COUNT)
+    limited = ("--memory-limit", limit, "--output", corpus / "limited", "--force")
+    most, said = peak("count", "--input", *weighted, *limited, *COUNT)
+    assert not said
+    assert most < MARGIN * limit
+    assert (corpus / "limited").read_bytes() == whole.read_bytes()
+    most, said = peak("merge-counts", "--counts", *counted, *limited)
+    assert not said
+    assert most < MARGIN * limit
+    assert Counts.load(corpus / "limited").total == Counts.load(whole).total
+
+
+def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert room.room_within(None, 7) == (None, 7)
+    monkeypatch.setattr(room, "memory_in_use", lambda: 70_000_000)
+    tables = []
+    for limit in (130_000_000, 200_000_000, 2 * 10**9, 2 * 10**10):
+        table, threads = room.room_within(limit, 64)
+        assert table is not None
+        assert threads is not None
+        tables.append((table // 10**6, threads))
+    assert [threads for _, threads in tables] == sorted(threads for _, threads in tables)
+    assert tables[0][1] == 1
+    assert tables[-1][1] == 64
+    assert all(left > right for (right, _), (left, _) in pairwise(tables))
+    with pytest.raises(
+        ValueError, match=r"this process takes 70MB; the smallest limit that works is 11[0-9]MB"
+    ):
+        room.room_within(100_000_000, 64)
