@@ -61,6 +61,8 @@ pub struct MaskScanner {
     covers: bool,
     /// The relation for characters with which a gap begins, if a piece begins there.
     gaps: Option<usize>,
+    /// The number of relations.
+    relations: usize,
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
@@ -119,6 +121,7 @@ impl MaskScanner {
             instructions: Instructions::this(),
             covers: rules.covers,
             gaps: find(GAP, If::Always),
+            relations: rules.rules.len().min(MAX_RELATIONS),
             plain: eights(rules, rules.plain),
             wide: eights(rules, Set::MAX),
             always: std::array::from_fn(|target| find(target, If::Always)),
@@ -319,8 +322,31 @@ struct ScanInput<'a> {
     text: &'a [u8],
 }
 
+/// All that is found out about a window. One value serves all windows of a call: what is of no use to the next one stays.
+///
+/// Masks are aligned to cache lines, so that no load or store of 64 bytes touches two.
+#[repr(C, align(64))]
+struct Window<const N: usize> {
+    relations: Relations<N>,
+    labels: Labelled<N>,
+    fulfilled: [[u8; 64]; N],
+    characters: Characters<N>,
+}
+
+impl<const N: usize> Window<N> {
+    fn new() -> Self {
+        Self {
+            relations: Relations([[0; N]; MAX_RELATIONS]),
+            labels: Labelled { at: [[0; N]; LABELLED.len()], before: [[0; N]; 1 + LABELS], special: false },
+            fulfilled: [[0; 64]; N],
+            characters: Characters { atoms: [0; ATOMS_OF_WINDOW], count: 0, leads: [0; N], wide: false },
+        }
+    }
+}
+
 /// The characters of a window.
 struct Characters<const N: usize> {
+    /// Their atoms, from the second place on.
     atoms: [u8; ATOMS_OF_WINDOW],
     count: usize,
     /// The first bytes of the characters, and whether any character has several bytes.
@@ -352,9 +378,10 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn fill<V: Vectors, const N: usize>(self, mut start: usize, batch: &mut Batch) -> usize {
         let left = if N == WORDS { SHORT_REST } else { 0 };
+        let mut window = Window::new();
         while self.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe { self.scan_window::<V, N>(start, batch) };
+            start = unsafe { self.scan_window::<V, N>(start, &mut window, batch) };
         }
         start
     }
@@ -364,11 +391,17 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn scan_window<V: Vectors, const N: usize>(self, base: usize, batch: &mut Batch) -> usize {
+    unsafe fn scan_window<V: Vectors, const N: usize>(
+        self,
+        base: usize,
+        window: &mut Window<N>,
+        batch: &mut Batch,
+    ) -> usize {
         // SAFETY: the caller vouches for the instructions of `V`.
-        let characters = unsafe { self.characters::<V, N>(base) };
+        unsafe { self.read::<V, N>(base, &mut window.characters) };
         // SAFETY: the caller vouches for the instructions of `V`.
-        let mut labels = unsafe { self.look::<V, N>(&characters) };
+        let mut labels = unsafe { self.look::<V, N>(window) };
+        let characters = &window.characters;
         let ends = self.text.len() - base <= 64 * N;
         // The character after the window is not known, unless the text ends there.
         let limit = if ends { characters.count } else { characters.count - 1 };
@@ -475,19 +508,19 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn look<V: Vectors, const N: usize>(self, characters: &Characters<N>) -> WindowBits<N> {
+    unsafe fn look<V: Vectors, const N: usize>(self, window: &mut Window<N>) -> WindowBits<N> {
         let scanner = self.scanner;
-        let mut relations = Relations([[0; N]; MAX_RELATIONS]);
         // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { self.find_relations::<V, N>(characters, &mut relations) };
+        unsafe { self.find_relations::<V, N>(window) };
+        let Window { relations, labels, .. } = window;
         let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
         always[BEGINS][0] |= 1;
         // SAFETY: the caller vouches for the instructions of `V`.
-        let mut labels = unsafe { Labelled::new::<V>(always) };
+        unsafe { labels.start_from::<V>(&always) };
         let mut changed = [0; N];
         for _ in 0..MAX_ROUNDS {
-            let next = scanner.next_labels(&always, &labels, &relations);
+            let next = scanner.next_labels(&always, labels, relations);
             // SAFETY: the caller vouches for the instructions of `V`.
             changed = unsafe { labels.change_to::<V>(&next) };
             if changed == [0; N] {
@@ -496,7 +529,7 @@ impl ScanInput<'_> {
         }
         let mut unsure = changed;
         add(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
-        unsure = labels.followed(&scanner.unsure, &relations, unsure);
+        unsure = labels.followed(&scanner.unsure, relations, unsure);
         let mut open = [0; N];
         if scanner.opens {
             add(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
@@ -517,12 +550,9 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn find_relations<V: Vectors, const N: usize>(
-        self,
-        characters: &Characters<N>,
-        relations: &mut Relations<N>,
-    ) {
-        let mut fulfilled = [[0; 64]; N];
+    unsafe fn find_relations<V: Vectors, const N: usize>(self, window: &mut Window<N>) {
+        let Window { relations, fulfilled, characters, .. } = window;
+        relations.0[..self.scanner.relations].fill([0; N]);
         let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(N)];
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
         for eight in eights {
@@ -538,15 +568,15 @@ impl ScanInput<'_> {
         }
     }
 
-    /// The characters of the window at `base`.
+    /// Read the characters of the window at `base`.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn characters<V: Vectors, const N: usize>(self, base: usize) -> Characters<N> {
+    unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
         let alphabet = &self.automaton.alphabet;
-        let mut this =
-            Characters { atoms: [alphabet.end; ATOMS_OF_WINDOW], count: 0, leads: [0; N], wide: false };
+        (this.count, this.wide, this.leads) = (0, false, [0; N]);
+        this.atoms[0] = alphabet.end;
         for (word, rest) in self.text[base..].chunks(64).take(N).enumerate() {
             let mut padded = [0; 64];
             let bytes = match rest.first_chunk() {
@@ -581,7 +611,6 @@ impl ScanInput<'_> {
                 behind.fill(alphabet.end);
             }
         }
-        this
     }
 
     /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
@@ -685,6 +714,7 @@ impl MaskScanner {
 }
 
 /// The places of each relation in a window.
+#[repr(align(64))]
 struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
 
 impl<const N: usize> Relations<N> {
@@ -696,6 +726,7 @@ impl<const N: usize> Relations<N> {
 }
 
 /// The labels of characters: a mask for each label but the usual one.
+#[repr(C, align(64))]
 struct Labelled<const N: usize> {
     at: [Bits<N>; LABELLED.len()],
     /// For each character, masks for the label of the character before, and for no piece beginning there.
@@ -708,13 +739,10 @@ impl<const N: usize> Labelled<N> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn new<V: Vectors>(at: [Bits<N>; LABELLED.len()]) -> Self {
+    unsafe fn start_from<V: Vectors>(&mut self, at: &[Bits<N>; LABELLED.len()]) {
+        self.at = *at;
         // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe {
-            let mut this = Self { at, before: [[0; N]; 1 + LABELS], special: false };
-            this.look_back::<V>();
-            this
-        }
+        unsafe { self.look_back::<V>() };
     }
 
     /// Make the masks for the character before.
