@@ -22,7 +22,7 @@ use super::automaton::{Automaton, PartialMatch};
 use super::local::{
     BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
-use super::vectors::{ATOMS, Instructions, Portable, Terms, Vectors, WORDS};
+use super::vectors::{ATOMS, Fulfilled, Instructions, Portable, Terms, Vectors, WORDS};
 use super::{BATCH, Batch};
 
 const WINDOW: usize = 64 * WORDS;
@@ -61,8 +61,6 @@ pub struct MaskScanner {
     covers: bool,
     /// The relation for characters with which a gap begins, if a piece begins there.
     gaps: Option<usize>,
-    /// The number of relations.
-    relations: usize,
     /// The terms for windows of ASCII, and those for any text.
     plain: Vec<Eight>,
     wide: Vec<Eight>,
@@ -92,11 +90,20 @@ struct Link {
 /// The index of the mask of characters at which no piece begins; it follows the masks of the labels.
 const NO_BEGINNING: usize = LABELS;
 
-/// Up to eight terms, and for each relation the bits of its terms.
+/// Up to eight terms, and the relations that they are for.
 struct Eight {
     terms: Terms,
     count: usize,
-    uses: Vec<(usize, u8)>,
+    uses: Vec<Use>,
+}
+
+/// A relation holds where one of these terms is fulfilled, too.
+#[derive(Clone, Copy)]
+struct Use {
+    relation: usize,
+    terms: u8,
+    /// Whether no terms before are for the same relation.
+    is_first: bool,
 }
 
 impl MaskScanner {
@@ -121,7 +128,6 @@ impl MaskScanner {
             instructions: Instructions::this(),
             covers: rules.covers,
             gaps: find(GAP, If::Always),
-            relations: rules.rules.len().min(MAX_RELATIONS),
             plain: eights(rules, rules.plain),
             wide: eights(rules, Set::MAX),
             always: std::array::from_fn(|target| find(target, If::Always)),
@@ -277,7 +283,9 @@ fn eights(rules: &LocalRules, among: Set) -> Vec<Eight> {
     let relations = rules.rules.iter().map(|rule| terms(&rule.relation.among(among), rules.atoms));
     let mut parts: Vec<(usize, Vec<Term>)> = Vec::new();
     for (relation, terms) in relations.enumerate() {
+        // A relation that holds nowhere has one part, too, so that its places are written.
         parts.extend(terms.chunks(8).map(|part| (relation, part.to_vec())));
+        parts.extend(terms.is_empty().then_some((relation, terms)));
     }
     parts.sort_by_key(|(_, terms)| Reverse(terms.len()));
     let mut eights: Vec<Eight> = Vec::new();
@@ -288,6 +296,10 @@ fn eights(rules: &LocalRules, among: Set) -> Vec<Eight> {
             eights.len() - 1
         });
         eights[place].add(*relation, terms);
+    }
+    let mut seen = vec![false; rules.rules.len()];
+    for part in eights.iter_mut().flat_map(|eight| &mut eight.uses) {
+        part.is_first = !std::mem::replace(&mut seen[part.relation], true);
     }
     eights
 }
@@ -310,7 +322,7 @@ impl Eight {
             bits |= 1 << self.count;
             self.count += 1;
         }
-        self.uses.push((relation, bits));
+        self.uses.push(Use { relation, terms: bits, is_first: false });
     }
 }
 
@@ -552,19 +564,14 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn find_relations<V: Vectors, const N: usize>(self, window: &mut Window<N>) {
         let Window { relations, fulfilled, characters, .. } = window;
-        relations.0[..self.scanner.relations].fill([0; N]);
-        let fulfilled = &mut fulfilled[..characters.count.div_ceil(64).min(N)];
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
-        for eight in eights {
+        match characters.count.div_ceil(64) {
             // SAFETY: the caller vouches for the instructions of `V`.
-            let anywhere = unsafe { V::fulfilled(&characters.atoms, &eight.terms, fulfilled) };
-            for &(relation, terms) in &eight.uses {
-                // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
-                if N <= 2 || anywhere & terms != 0 {
-                    // SAFETY: the caller vouches for the instructions of `V`.
-                    unsafe { V::places(fulfilled, terms, &mut relations.0[relation % MAX_RELATIONS]) }
-                }
-            }
+            words if words < N => unsafe {
+                relations.find::<V>(eights, &characters.atoms, &mut fulfilled[..words]);
+            },
+            // SAFETY: the caller vouches for the instructions of `V`.
+            _ => unsafe { relations.find::<V>(eights, &characters.atoms, fulfilled) },
         }
     }
 
@@ -718,6 +725,29 @@ impl MaskScanner {
 struct Relations<const N: usize>([Bits<N>; MAX_RELATIONS]);
 
 impl<const N: usize> Relations<N> {
+    /// Find the places of all relations among words of atoms.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn find<V: Vectors>(&mut self, eights: &[Eight], atoms: &[u8], fulfilled: &mut Fulfilled) {
+        for eight in eights {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            let anywhere = unsafe { V::fulfilled(atoms, &eight.terms, fulfilled) };
+            for &Use { relation, terms, is_first } in &eight.uses {
+                let places = &mut self.0[relation % MAX_RELATIONS];
+                if is_first {
+                    *places = [0; N];
+                }
+                // Most relations hold nowhere in most windows; in a short one, to ask takes longer.
+                if N <= 2 || anywhere & terms != 0 {
+                    // SAFETY: the caller vouches for the instructions of `V`.
+                    unsafe { V::places(fulfilled, terms, places) }
+                }
+            }
+        }
+    }
+
     /// The places of a relation; none if there is no such relation.
     #[inline(always)]
     fn places(&self, relation: Option<usize>) -> &Bits<N> {
