@@ -338,14 +338,14 @@ struct ScanInput<'a> {
 ///
 /// Masks are aligned to cache lines, so that no load or store of 64 bytes touches two.
 #[repr(C, align(64))]
-struct Window<const N: usize> {
+struct ScanWindow<const N: usize> {
     relations: Relations<N>,
     labels: Labelled<N>,
     fulfilled: [[u8; 64]; N],
     characters: Characters<N>,
 }
 
-impl<const N: usize> Window<N> {
+impl<const N: usize> ScanWindow<N> {
     fn new() -> Self {
         Self {
             relations: Relations([[0; N]; MAX_RELATIONS]),
@@ -390,7 +390,7 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn fill<V: Vectors, const N: usize>(self, mut start: usize, batch: &mut Batch) -> usize {
         let left = if N == WORDS { SHORT_REST } else { 0 };
-        let mut window = Window::new();
+        let mut window = ScanWindow::new();
         while self.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
             start = unsafe { self.scan_window::<V, N>(start, &mut window, batch) };
@@ -406,7 +406,7 @@ impl ScanInput<'_> {
     unsafe fn scan_window<V: Vectors, const N: usize>(
         self,
         base: usize,
-        window: &mut Window<N>,
+        window: &mut ScanWindow<N>,
         batch: &mut Batch,
     ) -> usize {
         // SAFETY: the caller vouches for the instructions of `V`.
@@ -520,11 +520,11 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn look<V: Vectors, const N: usize>(self, window: &mut Window<N>) -> WindowBits<N> {
+    unsafe fn look<V: Vectors, const N: usize>(self, window: &mut ScanWindow<N>) -> WindowBits<N> {
         let scanner = self.scanner;
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { self.find_relations::<V, N>(window) };
-        let Window { relations, labels, .. } = window;
+        let ScanWindow { relations, labels, .. } = window;
         let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
         always[BEGINS][0] |= 1;
@@ -562,8 +562,8 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn find_relations<V: Vectors, const N: usize>(self, window: &mut Window<N>) {
-        let Window { relations, fulfilled, characters, .. } = window;
+    unsafe fn find_relations<V: Vectors, const N: usize>(self, window: &mut ScanWindow<N>) {
+        let ScanWindow { relations, fulfilled, characters, .. } = window;
         let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
         match characters.count.div_ceil(64) {
             // SAFETY: the caller vouches for the instructions of `V`.
