@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -457,3 +458,30 @@ def test_pandas_is_not_imported_where_it_is_installed(many: Path, tmp_path: Path
     command = [sys.executable, "-c", WITHOUT_PANDAS, str(many), str(tmp_path / "made")]
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True)
+
+
+class WatchedInput(Input):
+    """An input that can be asked whether it still exists."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_small_files_are_forgotten_when_they_were_read(tmp_path: Path, in_order: bool) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("text")
+    made: list[weakref.ref[Input]] = []
+
+    def inputs() -> Iterator[Input]:
+        for _ in range(20_000):
+            found = WatchedInput(str(path), found_size=4)
+            made.append(weakref.ref(found))
+            yield found
+
+    most = read = 0
+    for _, bundle, size in read_all(inputs(), READING, 2, in_order=in_order):
+        assert isinstance(bundle, Bundle)
+        read += size
+        most = max(most, sum(known() is not None for known in made))
+    assert read == 4 * 20_000
+    assert most < 5000

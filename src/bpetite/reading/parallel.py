@@ -54,6 +54,9 @@ _PLAIN = ("text", "jsonl")
 _MOST_BUNDLED = 256
 """The maximum number of small files that are read together."""
 
+_MOST_BYTES = 1 << 21
+"""The maximum size of these files together, that of a batch."""
+
 _MOST_IN_BUNDLE = 1 << 23
 """The maximum size of their texts together, a few batches."""
 
@@ -131,15 +134,18 @@ def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterato
     """Yield parts of large inputs, and several consecutive small ones as one part."""
     may_bundle = reading.invalid == "error" and reading.hold_out is None
     bundled: list[Input] = []
+    together = 0
     for found in inputs:
         size = found.found_size
         is_small = may_bundle and size is not None and size <= _SMALL and not found.is_part
         if is_small and named_format(found.name, reading.input_format) is not None:
             bundled.append(found)
-        if bundled and (bundled[-1] is not found or len(bundled) == _MOST_BUNDLED):
+            together += size or 0
+        is_full = len(bundled) == _MOST_BUNDLED or together >= _MOST_BYTES
+        if bundled and (bundled[-1] is not found or is_full):
             yield _Part(bundled[0], bundled[0], True, bundled)
             is_bundled = bundled[-1] is found
-            bundled = []
+            bundled, together = [], 0
             if is_bundled:
                 continue
         elif bundled:
@@ -310,7 +316,7 @@ class _Workers:
         self._open: deque[_Outbox] = deque()
         """The parts that were begun, in order, except those whose items were all taken."""
         self._ready: deque[_Outbox] = deque()
-        """The part of each waiting item, in order of arrival."""
+        """The part of each waiting item in order of arrival, if items are wanted in that order."""
         self._news = threading.Condition()
         self._beginning = threading.Lock()
         self._has_left = self._has_begun_all = False
@@ -377,7 +383,8 @@ class _Workers:
                 raise _Left
             self._waiting += 1
             outbox.items.append(item)
-            self._ready.append(outbox)
+            if not self._in_order:
+                self._ready.append(outbox)
             self._news.notify_all()
 
     def _is_awaited(self, outbox: _Outbox) -> bool:
