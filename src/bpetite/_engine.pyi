@@ -17,6 +17,8 @@ __all__ = [
     "EncodeStream",
     "Encoder",
     "FieldTexts",
+    "FramedEncoder",
+    "FramedEncoding",
     "GrowingEncoding",
     "Gunzip",
     "JoinedTexts",
@@ -557,6 +559,68 @@ class EncodeStream:
 
     def finish(self) -> list[int]:
         """Return the ids that are left; a new text may then begin."""
+
+@final
+class FramedEncoder:
+    """Encodes texts, each with the same special tokens around it, to encodings like those of `tokenizers`."""
+
+    def __new__(
+        cls,
+        encoder: Encoder,
+        make: Callable[[str, list[int]], object],
+        kind: type,
+        *,
+        before: Sequence[tuple[int, int]],
+        after: Sequence[tuple[int, int]],
+        type_id: int = 0,
+        trim: str = "no",
+        leaves: Callable[[str], bool] | None = None,
+        leaves_ascii: bool = False,
+        spaces: tuple[str, Sequence[tuple[str, int, bool, bool]], Sequence[str]] | None = None,
+    ) -> FramedEncoder:
+        """`before` and `after` are ids with their types; `type_id` is the type of a text's own tokens.
+
+        A text is taken as it is if `leaves` says that it is left unchanged, and always without that function
+        (`leaves_ascii`: or if it is ASCII). With `spaces`, a space is put before `each` part between special
+        tokens, before the `first`, or before the `first if none` is there, and U+2581 becomes a space. The
+        special tokens have ids, and may take the white space before and after them; a text with one of the
+        texts behind them, which are searched later, is not taken.
+
+        `make` makes the whole encoding, of the class `kind`, of a text and its own ids.
+        """
+
+    def encode(self, text: str) -> FramedEncoding | None:
+        """Encode a text, or return None if it is not taken."""
+
+    def encode_batch(
+        self, texts: Sequence[str], num_threads: int | None = None
+    ) -> tuple[list[Any], list[int]]:
+        """Encode texts; also return the places of those that are not taken, where None stands instead."""
+
+    def places(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
+        """Return where each token of a text stands, in characters."""
+
+@final
+class FramedEncoding(Sized):
+    """The encoding of one text. For what is not named here, and from then on, there is a whole one."""
+
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def type_ids(self) -> list[int]: ...
+    @property
+    def attention_mask(self) -> list[int]: ...
+    @property
+    def special_tokens_mask(self) -> list[int]: ...
+    @staticmethod
+    def merge(encodings: Iterable[object], growing_offsets: bool = True) -> Any:
+        """Concatenate encodings; offsets may continue where the previous ones end."""
+
+    def __len__(self) -> int: ...
+    def __reduce_ex__(self, protocol: object, /) -> Any: ...
+    def __getstate__(self) -> object: ...
 
 @final
 class GrowingEncoding:

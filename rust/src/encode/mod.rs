@@ -20,15 +20,17 @@ mod ordinary;
 mod parallel;
 mod row;
 mod settled;
+mod spaced;
 mod special;
 mod stream;
 
 use cache::Cache;
 pub use growing::Growing;
 use merges::Merges;
-pub use offsets::{Trim, Unit, spans};
+pub use offsets::{CharacterSpan, Trim, Unit, spans};
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
+pub use spaced::{Put, SpacedPart, Spaces};
 use special::Segment;
 pub use special::{Special, SpecialTokens, Strips};
 pub use stream::EncodeStream;

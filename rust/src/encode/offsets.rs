@@ -42,7 +42,7 @@ pub enum Trim {
 }
 
 /// The first character of a token, and the one behind its last.
-type CharacterSpan = (usize, usize);
+pub type CharacterSpan = (usize, usize);
 
 impl Encoder {
     /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
@@ -157,12 +157,12 @@ impl Encoder {
 }
 
 #[cold]
-fn other_text() -> Error {
+pub(super) fn other_text() -> Error {
     Error::Value("the ids are not those of the text".into())
 }
 
 /// A text in which characters are counted from its beginning on.
-struct CountedCharacters<'t> {
+pub(super) struct CountedCharacters<'t> {
     text: &'t [u8],
     is_ascii: bool,
     /// Invariant: `begun` characters begin in the first `position` bytes.
@@ -171,12 +171,12 @@ struct CountedCharacters<'t> {
 }
 
 impl<'t> CountedCharacters<'t> {
-    fn of(text: &'t str) -> Self {
+    pub(super) fn of(text: &'t str) -> Self {
         Self { text: text.as_bytes(), is_ascii: text.is_ascii(), position: 0, begun: 0 }
     }
 
     /// How many characters begin before a place. It is quick for places in order.
-    fn before(&mut self, place: usize) -> usize {
+    pub(super) fn before(&mut self, place: usize) -> usize {
         if self.is_ascii {
             return place;
         }
@@ -190,7 +190,7 @@ impl<'t> CountedCharacters<'t> {
     }
 
     /// The characters that the bytes of a token are of.
-    fn place(&mut self, start: usize, end: usize) -> CharacterSpan {
+    pub(super) fn place(&mut self, start: usize, end: usize) -> CharacterSpan {
         let begun = self.before(start);
         let within = self.text.get(start).is_some_and(|&byte| is_continuation(byte));
         (if within { begun - 1 } else { begun }, self.before(end))

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::decode::{DecodeStream, bytes_of, text_of};
-use super::ids::{Integers, array, copied_array, id_from, ids_from, ids_in_list, list};
+use super::ids::{
+    BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
+};
 use super::numbers::{merge_rows, numbers_32, numbers_64};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
@@ -22,12 +24,10 @@ use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Unwatched};
 
 /// Shorter texts are encoded without releasing the GIL.
-const SHORT: usize = 1 << 14;
+pub const SHORT: usize = 1 << 14;
 
-/// The memory of a token besides its bytes while the tables are built; of a pair of numbers, of a list and of a count in
-/// Python.
+/// The memory of a token besides its bytes while the tables are built; of a list and of a count in Python.
 const BYTES_PER_TOKEN: usize = 64;
-const BYTES_PER_SPAN: usize = 160;
 const BYTES_PER_LIST: usize = 96;
 const BYTES_PER_COUNT: usize = 40;
 
@@ -36,10 +36,10 @@ type Spans = Vec<(usize, usize)>;
 /// Turns text into ids and ids into text.
 #[pyclass(name = "Encoder", module = "bpetite._engine", frozen)]
 pub struct PyEncoder {
-    encoder: Arc<encode::Encoder>,
-    integers: Arc<Integers>,
+    pub encoder: Arc<encode::Encoder>,
+    pub integers: Arc<Integers>,
     /// What is looked for instead of the vocabulary's special tokens.
-    special_tokens: Option<SpecialTokens>,
+    pub special_tokens: Option<SpecialTokens>,
 }
 
 #[pymethods]
@@ -194,7 +194,7 @@ impl PyEncoder {
         };
         self.encoder.check_tiles_text()?;
         let ids = self.encode_one::<u32>(text, special, None)?;
-        memory::ensure(ids.len() * BYTES_PER_SPAN)?;
+        memory::ensure(ids.len() * BYTES_PER_PAIR)?;
         let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
         Ok((self.integers.list(text.py(), &ids)?, spans))
     }
@@ -208,21 +208,15 @@ impl PyEncoder {
         trim: &str,
         put: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let trim = match trim {
-            "no" => Trim::No,
-            "yes" => Trim::Yes,
-            "keep first" => Trim::KeepFirst,
-            _ => return Err(PyValueError::new_err(format!("trim: {trim:?} is not known"))),
-        };
         let ids = ids_in_list(ids)?;
-        let mut places = self.encoder.places(text.to_str()?, &ids, self.special(special)?, trim)?;
+        let mut places =
+            self.encoder.places(text.to_str()?, &ids, self.special(special)?, named_trim(trim)?)?;
         if put > 0 {
             for (start, end) in &mut places {
                 (*start, *end) = (start.saturating_sub(put), end.saturating_sub(put).max(1));
             }
         }
-        memory::ensure(places.len() * BYTES_PER_SPAN)?;
-        pairs(text.py(), &places)
+        pairs(text.py(), &self.integers, places)
     }
 
     #[pyo3(signature = (text, ids, special="parse"))]
@@ -550,7 +544,7 @@ thread_local! {
 const LARGE_WORKSPACE: usize = 1 << 20;
 
 /// Call with this thread's workspace for short texts, and an empty vector for their ids.
-fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
+pub fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
     REUSED.with(|cell| {
         // The garbage collector may run Python code that gets here again.
         let Ok(mut reused) = cell.try_borrow_mut() else {
@@ -568,17 +562,6 @@ fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResul
     })
 }
 
-/// A list of pairs, of which most begin with the number that the one before ends with.
-fn pairs<'py>(py: Python<'py>, pairs: &[(usize, usize)]) -> PyResult<Bound<'py, PyList>> {
-    let mut last = (0, PyInt::new(py, 0));
-    let tuples = pairs.iter().map(|&(start, end)| {
-        let first = if start == last.0 { last.1.clone() } else { PyInt::new(py, start) };
-        last = (end, PyInt::new(py, end));
-        PyTuple::new(py, [first, last.1.clone()])
-    });
-    PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)
-}
-
 /// `row` if it has room for `ids` ids, otherwise a new array with some spare room: the next texts may be larger.
 fn row_with_room<'py, T: numpy::Element>(
     py: Python<'py>,
@@ -592,6 +575,15 @@ fn row_with_room<'py, T: numpy::Element>(
     // NumPy raises MemoryError if there is too little memory.
     let zeros = py.import("numpy")?.call_method1("zeros", (ids + ids / 4, T::get_dtype(py)))?;
     Ok(zeros.cast_into()?)
+}
+
+pub fn named_trim(name: &str) -> PyResult<Trim> {
+    match name {
+        "no" => Ok(Trim::No),
+        "yes" => Ok(Trim::Yes),
+        "keep first" => Ok(Trim::KeepFirst),
+        _ => Err(PyValueError::new_err(format!("trim: {name:?} is not known"))),
+    }
 }
 
 fn named_special(name: &str) -> PyResult<Special<'static>> {

@@ -15,6 +15,7 @@ use crate::watch::{Stage, Watch};
 mod count;
 mod decode;
 mod encode;
+mod framed;
 mod gunzip;
 mod hash;
 mod ids;
@@ -46,6 +47,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encode::PyEncoder>()?;
     module.add_class::<encode::PyEncodeStream>()?;
     module.add_class::<encode::GrowingEncoding>()?;
+    module.add_class::<framed::FramedEncoder>()?;
+    module.add_class::<framed::FramedEncoding>()?;
     module.add_class::<decode::DecodeStream>()?;
     module.add_class::<texts::JoinedTexts>()?;
     module.add_class::<texts::Buffers>()?;

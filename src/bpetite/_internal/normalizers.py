@@ -128,11 +128,12 @@ class Normalizer:
         self._replaces_single = not others
         self._keeps_places = {step[0] for step in steps} <= {*_FORMS, "Lowercase", "StripAccents"}
         changes_ascii = any(step[1].isascii() for step in single)
-        self._keeps_ascii = self.is_local and not changes_ascii and ("Lowercase",) not in steps
+        self.keeps_ascii = self.is_local and not changes_ascii and ("Lowercase",) not in steps
+        """Whether it is certain that no text of ASCII is changed."""
 
     def __call__(self, text: str) -> str:
         """Normalize a text."""
-        if self._keeps_ascii and text.isascii():
+        if self.keeps_ascii and text.isascii():
             return text
         for _, apply, _ in self._steps:
             text = apply(text)

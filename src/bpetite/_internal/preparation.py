@@ -20,7 +20,7 @@ from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer
 from bpetite._internal.types import DType, Progress, Special, Unit
-from bpetite.vocabulary import Vocabulary, normalization_steps
+from bpetite.vocabulary import MARK, Vocabulary, normalization_steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,9 +97,22 @@ class _Tokens:
         self._flags = {text: set(flags.get(text, ())) for text in ids}
         self._pattern = _any_of(ids)
 
-    def are_in(self, text: str) -> bool:
-        """Whether a text may have any of the tokens."""
-        return self._pattern is not None and self._pattern.search(text) is not None
+    @property
+    def texts(self) -> list[str]:
+        """What is searched."""
+        return list(self._ids)
+
+    @property
+    def flags(self) -> set[str]:
+        """The flags that any of them has."""
+        return set().union(*self._flags.values())
+
+    def with_sides(self) -> list[tuple[str, int, bool, bool]]:
+        """Return each with its id, and whether it takes the white space before it and after it."""
+        return [
+            (text, token_id, "lstrip" in self._flags[text], "rstrip" in self._flags[text])
+            for text, token_id in self._ids.items()
+        ]
 
     def cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the start and end of each segment, and its id if it is a special token."""
@@ -174,11 +187,12 @@ class Preparation:
         first: Normalizer | None = None,
         *,
         space_first: bool = False,
+        put: str | None = None,
     ) -> None:
         """Tokens without flags are searched in the original text; `pattern` may insert spaces.
 
         `first` normalizes the first segment of a text, and `space_first` inserts a space before it if it has
-        none.
+        none. `put` is the engine's name for all that is done to a text, if it knows it.
         """
         second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
         normalized = {text: normalizer(text) for text in second}
@@ -187,11 +201,7 @@ class Preparation:
         self._space_first = space_first
         self._leaves_some = self._normalizer_of_first.is_local
         self._pattern = pattern if _SPACE in pattern else None
-        self.may_put_space = (
-            self._normalizer_of_first.puts_space and self._pattern is None and not space_first
-        )
-        """Whether preparing some texts only inserts a space before them."""
-
+        self._put = put if self._pattern is None else None
         self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
         self._second = _Tokens(
             {normalized[text]: special_tokens[text] for text in second if normalized[text]},
@@ -220,6 +230,7 @@ class Preparation:
             vocabulary.pattern,
             Normalizer([step for step in at_first if step[0] != "Space first"]),
             space_first=("Space first",) in steps,
+            put=_put_by(steps),
         )
 
     @property
@@ -241,14 +252,23 @@ class Preparation:
         """Whether a part of a text is prepared alike wherever the text begins and ends."""
         return self._normalizer_of_first.is_local and self._pattern is None and not self._space_first
 
-    def only_puts_space(self, text: str) -> bool:
-        """Whether preparing a whole text only inserts a space before it."""
-        return (
-            self.may_put_space
-            and not self._first.are_in(text)
-            and self._normalizer_of_first(text) == (spaced := " " + text)
-            and not self._second.are_in(spaced)
-        )
+    @property
+    def leaves_some(self) -> bool:
+        """Whether normalizing may leave a text unchanged."""
+        return self._leaves_some
+
+    @property
+    def leaves_ascii(self) -> bool:
+        """Whether normalizing leaves all ASCII unchanged."""
+        return self._leaves_some and self._normalizer.keeps_ascii
+
+    @property
+    def spaces(self) -> tuple[str, list[tuple[str, int, bool, bool]], list[str]] | None:
+        """Return how the engine can do all this, if it can: where a space is put, the tokens that are
+        searched before, and those that are searched later."""
+        if self._put is None or "single_word" in self._first.flags:
+            return None
+        return self._put, self._first.with_sides(), self._second.texts
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens in the original text, and of the text between them."""
@@ -310,6 +330,23 @@ class Preparation:
             if character == following[0]:
                 following = next(rest, None)
         return Segment(written, places)
+
+
+def _put_by(steps: Sequence[tuple[str, ...]]) -> str | None:
+    """Return where a space is put, if nothing else is done but to make U+2581 one.
+
+    >>> _put_by([("Prepend", " "), ("Replace", MARK, " ")]), _put_by([("NFC",)])
+    ('each', None)
+    """
+    to_spaces = ("Replace", MARK, " ")
+    others = [step for step in steps if step != to_spaces]
+    if len(others) != 1 or to_spaces not in steps:
+        return None
+    name, *put = others[0]
+    if name == "Space first":
+        return "first if none"
+    is_space = put == [" "] or (put == [MARK] and to_spaces in steps[steps.index(others[0]) :])
+    return {"Prepend": "each", "Prepend first": "first"}.get(name) if is_space else None
 
 
 def _behind_space(segment: Segment) -> Segment:

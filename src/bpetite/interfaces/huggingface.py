@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from bpetite._engine import FramedEncoding
 from bpetite.interfaces.huggingface_encoding import BareTokens, Encoding, TextTokens, WordsTokens
-from bpetite.interfaces.huggingface_processing import Padding, Truncation
-from bpetite.interfaces.huggingface_settings import ReadModel, Settings, state_of
+from bpetite.interfaces.huggingface_settings import Alone, ReadModel, Settings, state_of
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -41,6 +41,7 @@ class HuggingFaceTokenizer:
         self._real = real
         self._model: ReadModel | None = ReadModel.of(real, content)
         self._settings: Settings | None = None
+        self._alone: Alone | None = None
         self._lent: list[tuple[str, Any, object]] = []
 
     @property  # type: ignore[misc]  # read-only
@@ -87,16 +88,16 @@ class HuggingFaceTokenizer:
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode a text, or a pair of texts."""
-        if pair is None and not is_pretokenized and isinstance(sequence, str):
-            settings = self._settings
-            if settings is None or self._lent:
-                settings = self._now()
-            try:
-                encoding = settings and settings.encoding_of_text(sequence, add_special_tokens)
-            except ValueError:
-                encoding = None  # The real one raises the error, or ignores unknown ids.
-            if encoding is not None:
-                return encoding
+        if pair is None and not is_pretokenized:
+            # One attribute: each is looked up slowly, as this class has a `__getattr__`.
+            alone = (self._alone or self._find_alone())[1 if add_special_tokens else 0]
+            if alone is not None:
+                try:
+                    encoding = alone.encode(sequence)
+                except (TypeError, ValueError):
+                    encoding = None  # The real one raises the error.
+                if encoding is not None:
+                    return encoding
         given = (sequence,) if pair is None else (sequence, pair)
         encodings = self._encode((given,), is_pretokenized, add_special_tokens)
         if encodings is not None:
@@ -107,9 +108,13 @@ class HuggingFaceTokenizer:
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Any]:
         """Encode texts, or pairs of them."""
-        encodings = self._encode(_sequences(input, is_pretokenized), is_pretokenized, add_special_tokens)
+        encodings: list[Any] | None = None
+        if not is_pretokenized and isinstance(input, list | tuple):
+            encodings = self._encode_alone(input, add_special_tokens)
+        if encodings is None:
+            encodings = self._encode(_sequences(input, is_pretokenized), is_pretokenized, add_special_tokens)
         if encodings is not None:
-            return cast("list[Any]", encodings)
+            return encodings
         return list(self._real.encode_batch(input, is_pretokenized, add_special_tokens))
 
     def encode_batch_fast(
@@ -121,6 +126,22 @@ class HuggingFaceTokenizer:
         if encodings is not None:
             return cast("list[Any]", encodings)
         return list(self._real.encode_batch_fast(input, is_pretokenized, add_special_tokens))
+
+    def _encode_alone(self, texts: Sequence[Any], add_special_tokens: bool) -> list[Any] | None:
+        """Encode texts by the shortest way, or return None if it takes a longer one."""
+        alone = (self._alone or self._find_alone())[1 if add_special_tokens else 0]
+        if alone is None:
+            return None
+        try:
+            encodings, left = alone.encode_batch(texts, _thread_number())
+        except (TypeError, ValueError):
+            return None  # Not all are texts, or the real one raises the error.
+        others = self._encode([(texts[place],) for place in left], False, add_special_tokens) if left else []
+        if others is None:
+            return None
+        for place, encoding in zip(left, others, strict=True):
+            encodings[place] = encoding
+        return encodings
 
     def _encode(
         self,
@@ -178,7 +199,8 @@ class HuggingFaceTokenizer:
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
         given = [
-            part.__reduce_ex__(2) if issubclass(type(part), Encoding) else part for part in (encoding, pair)
+            part.__reduce_ex__(2) if issubclass(type(part), Encoding | FramedEncoding) else part
+            for part in (encoding, pair)
         ]
         real = [part[0](*part[1]) if isinstance(part, tuple) else part for part in given]
         return self._real.post_process(*real, add_special_tokens)
@@ -229,10 +251,21 @@ class HuggingFaceTokenizer:
             self._settings = Settings.of(self._real, self._model)
         return self._settings
 
+    def _find_alone(self) -> Alone:
+        """Return what encodes single texts, and keep it until a setting may have changed."""
+        settings = self._now()
+        alone = (None, None) if settings is None else settings.alone
+        self._alone = None if self._lent else alone
+        return alone
+
+    def _forget_settings(self) -> None:
+        self._settings = self._alone = None
+
     def _lend(self, name: str) -> Any:
         """Return a part of the tokenizer, which the caller may change as long as it has a reference."""
         part = getattr(self._real, name)
         if part is not None:
+            self._alone = None
             self._lent.append((name, part, state_of(part)))
         return part
 
@@ -251,12 +284,12 @@ class HuggingFaceTokenizer:
 
     def _changed(self, name: str) -> None:
         """Recompute what depends on a part or setting."""
-        self._settings = None
+        self._forget_settings()
         if name in ("normalizer", "pre_tokenizer", "model", "decoder"):
             self._read_again()
 
     def _read_again(self) -> None:
-        self._settings = None
+        self._forget_settings()
         try:
             self._model = ReadModel.of(self._real, self._real.to_str())
         except Exception:  # Both reading and writing refuse unsupported settings with a ValueError.
@@ -264,37 +297,38 @@ class HuggingFaceTokenizer:
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
         """Add tokens that are searched in texts; return the number of new ones."""
-        self._settings = None
+        self._forget_settings()
         return int(self._real.add_tokens(tokens))
 
     def add_special_tokens(self, tokens: Sequence[Any]) -> int:
         """Add special tokens; return the number of new ones."""
-        self._settings = None
+        self._forget_settings()
         return int(self._real.add_special_tokens(tokens))
+
+    def _read_lengths(self) -> None:
+        self._alone = None
+        if self._settings is not None:
+            self._settings.read_lengths()
 
     def enable_truncation(self, max_length: int, *args: Any, **kwargs: Any) -> None:
         """Truncate encodings to this length."""
         self._real.enable_truncation(max_length, *args, **kwargs)
-        if self._settings is not None:
-            self._settings.truncation = Truncation.of(self._real)
+        self._read_lengths()
 
     def no_truncation(self) -> None:
         """Do not truncate."""
         self._real.no_truncation()
-        if self._settings is not None:
-            self._settings.truncation = None
+        self._read_lengths()
 
     def enable_padding(self, *args: Any, **kwargs: Any) -> None:
         """Pad to the longest encoding of a batch, or to a length."""
         self._real.enable_padding(*args, **kwargs)
-        if self._settings is not None:
-            self._settings.padding = Padding.of(self._real)
+        self._read_lengths()
 
     def no_padding(self) -> None:
         """Do not pad."""
         self._real.no_padding()
-        if self._settings is not None:
-            self._settings.padding = None
+        self._read_lengths()
 
     def train(self, *args: Any, **kwargs: Any) -> None:
         """Train the model anew, as the real tokenizer does."""
@@ -324,7 +358,7 @@ class HuggingFaceTokenizer:
         self._now()
         copied = object.__new__(type(self))
         copied._real = copy.deepcopy(self._real)
-        copied._model, copied._settings, copied._lent = self._model, None, []
+        copied._model, copied._settings, copied._alone, copied._lent = self._model, None, None, []
         return copied
 
     def __copy__(self) -> HuggingFaceTokenizer:

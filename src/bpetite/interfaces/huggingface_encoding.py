@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Protocol
@@ -461,78 +461,6 @@ class Encoding:
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
         return _real_encoding, (self.__getstate__(),)
-
-
-class Frame:
-    """What stands around a single text: special tokens before and after it."""
-
-    __slots__ = ("after", "after_offsets", "before", "before_offsets", "encoding_of", "is_empty")
-
-    def __init__(
-        self,
-        before: Sequence[Surrounding],
-        after: Sequence[Surrounding],
-        encoding_of: Callable[[TextTokens], Encoding],
-    ) -> None:
-        """`encoding_of` makes the whole encoding of a text."""
-        self.before, self.after = (_joined(part.ids() for part in parts) for parts in (before, after))
-        self.before_offsets, self.after_offsets = (
-            _joined(part.offsets() for part in parts) for parts in (before, after)
-        )
-        self.is_empty = not (before or after)
-        self.encoding_of = encoding_of
-
-
-def _part(name: str) -> Any:
-    """A part of an encoding of a text, which is made when one of them is first asked for."""
-    slot = getattr(Encoding, name)
-
-    def get(encoding: TextEncoding) -> Any:
-        encoding.make()
-        return slot.__get__(encoding)
-
-    return property(get, slot.__set__)
-
-
-class TextEncoding(Encoding):
-    """The encoding of a single text, of which most callers only want ids and offsets.
-
-    Whoever wants more makes it an encoding as all others are.
-    """
-
-    __slots__ = ("_described", "_frame", "_ids", "_text")
-
-    def __init__(self, text: str, ids: list[int], described: Described, frame: Frame) -> None:
-        self._text = text
-        self._ids: list[int] | None = ids
-        self._described = described
-        self._frame = frame
-
-    def make(self) -> None:
-        """Make the parts that other encodings have."""
-        if self._ids is not None:
-            tokens = TextTokens(self._text, self._ids, self._described)
-            self._ids = None
-            self._become(self._frame.encoding_of(tokens))
-
-    _length, _pieces, _ranges, overflowing = map(_part, Encoding.__slots__)
-
-    @property
-    def ids(self) -> list[int]:
-        """The ids of all tokens."""
-        if self._ids is None:
-            return super().ids
-        frame = self._frame
-        return self._ids[:] if frame.is_empty else [*frame.before, *self._ids, *frame.after]
-
-    @property
-    def offsets(self) -> list[Span]:
-        """Where each token stands in its text, in characters."""
-        if self._ids is None:
-            return super().offsets
-        offsets = self._described.offsets(self._text, self._ids)
-        frame = self._frame
-        return offsets if frame.is_empty else [*frame.before_offsets, *offsets, *frame.after_offsets]
 
 
 def _real_encoding(state: bytes) -> Any:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from bpetite.interfaces.huggingface_encoding import (
     Encoding,
-    Frame,
     Span,
     Stretch,
     Surrounding,
@@ -32,6 +31,9 @@ class Own:
 
 
 Template = tuple[Own | Surrounding, ...]
+
+Frame = tuple[list[tuple[int, int]], list[tuple[int, int]], int]
+"""The ids and types of the tokens before and after a text, and the type of its own."""
 
 
 @dataclass(frozen=True)
@@ -155,16 +157,19 @@ class Processing:
         )
 
     def frame(self, add_special_tokens: bool) -> Frame | None:
-        """Return what stands around a single text; None if that is not simply put around it."""
+        """Return what stands around a single text, and the type of its own tokens.
+
+        None if it is not simply put around the text.
+        """
         parts = [part for part in self.single if add_special_tokens or isinstance(part, Own)]
         own = [place for place, part in enumerate(parts) if isinstance(part, Own)]
         if len(own) != 1:
             return None
         before, after = (
-            [part for part in side if isinstance(part, Surrounding)]
+            [entry[:2] for part in side if isinstance(part, Surrounding) for entry in part.entries]
             for side in (parts[: own[0]], parts[own[0] :])
         )
-        return Frame(before, after, lambda tokens: self.encoding_of((tokens,), None, add_special_tokens))
+        return before, after, next(part.type_id for part in parts if isinstance(part, Own))
 
     def encoding_of(
         self,

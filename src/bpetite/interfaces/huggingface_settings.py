@@ -7,16 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, cast
 
-from bpetite._engine import Encoder
+from bpetite._engine import Encoder, FramedEncoder
 from bpetite._internal.normalizers import WHITE_SPACE
 from bpetite._internal.preparation import Preparation, Run, Segment, overlap, token_places
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable
-from bpetite.interfaces.huggingface_encoding import Described, Encoding, Span, TextEncoding, TextTokens
+from bpetite.interfaces.huggingface_encoding import Span, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
 from bpetite.vocabulary import MARK, Vocabulary
 
@@ -56,6 +56,10 @@ class _Names(dict[int, str]):
     def __missing__(self, token_id: int) -> str:
         self[token_id] = name = self._model.id_to_token(token_id) or ""
         return name
+
+
+Alone = tuple[FramedEncoder | None, FramedEncoder | None]
+"""What encodes single texts, without and with special tokens; None if the engine cannot do all of it."""
 
 
 class ReadModel:
@@ -230,10 +234,10 @@ class _Prepared:
 
 
 class _Spaced(_Prepared):
-    """Gives details of texts before which only a space is inserted; it has the place of what follows it."""
+    """Gives details of texts into which the engine puts spaces."""
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._encoder.places(" " + text, ids, "text", "no", 1)
+        return self._settings.places(text, ids)
 
 
 def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
@@ -259,8 +263,6 @@ class Settings:
         self.model = model
         self.processing = processing
         self.trim: Trim = "no" if processing is None else processing.trim
-        self.truncation = Truncation.of(real)
-        self.padding = Padding.of(real)
         self._real = real
         added = real.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
@@ -285,22 +287,23 @@ class Settings:
             "single_word" in names or (content in stripping and ids[content] in merged)
             for content, names in flags.items()
         )
-        self._leaves_all = self._is_simple and self.preparation.leaves_all
-        self._may_put_space = self.trim == "no" and self.preparation.may_put_space
-        self._bare_frame, self._frame = (
-            None if processing is None else processing.frame(add) for add in (False, True)
-        )
         self.names = _Names(self._added, real.model)
         self._prepared = _Prepared(self)
         stripping_ids = {ids[content] for content in stripping}
         uncut = None if model.cuts_words else self._prepared
         self._plain = _Plain(self._encoder, self.names, stripping_ids, self.trim, uncut)
-        self._spaced = _Spaced(self)
         self._provisional = model.vocabulary.provisional - self._added.keys()
         self._unknown = model.vocabulary.unknown
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
+        is_plain = self._is_simple and self.preparation.leaves_some
+        self._spaces = self.preparation.spaces if self.trim == "no" and not is_plain else None
+        self._taken = _Spaced(self) if self._spaces else self._plain
+        is_taken = processing is not None and self._unknown is None and (is_plain or self._spaces is not None)
+        self._texts = self._framed(None) if is_taken else None
+        self._around = (self._framed(False), self._framed(True)) if is_taken else (None, None)
+        self.read_lengths()
 
     @classmethod
     def of(cls, real: Any, model: ReadModel) -> Settings:
@@ -320,21 +323,39 @@ class Settings:
 
     # Encoding ----------------------------------------------------------------------------------------
 
-    def encoding_of_text(self, text: str, add_special_tokens: bool) -> Encoding | None:
-        """Encode a single text, by the shortest way; return None if it takes a longer one."""
-        frame = self._frame if add_special_tokens else self._bare_frame
-        if frame is None or self.truncation is not None or self.padding is not None:
+    def read_lengths(self) -> None:
+        """Read truncation and padding, which callers change often."""
+        self.truncation = Truncation.of(self._real)
+        self.padding = Padding.of(self._real)
+        is_free = self.truncation is None and self.padding is None
+        self.alone: Alone = self._around if is_free else (None, None)
+
+    def _framed(self, add_special_tokens: bool | None) -> FramedEncoder | None:
+        """Return the engine's encoder for texts with what stands around them; None stands for nothing."""
+        import tokenizers
+
+        processing = cast("Processing", self.processing)
+        frame = ([], [], 0) if add_special_tokens is None else processing.frame(add_special_tokens)
+        if frame is None:
             return None
-        described: Described
-        if self._leaves_all or (self._is_simple and self.preparation.leaves(text)):
-            ids, described = self._encoder.encode(text), self._plain
-        elif self._may_put_space and self.preparation.only_puts_space(text):
-            ids, described = self.model.encoder.encode(" " + text, "text"), self._spaced
-        else:
-            ((ids, described),) = self._prepared_ids([text], None)
-        if self._unknown is not None:
-            self._check_known([ids])
-        return TextEncoding(text, ids, described, frame)
+        taken, add = self._taken, bool(add_special_tokens)
+        before, after, type_id = frame
+        return FramedEncoder(
+            self.model.encoder if self._spaces else self._encoder,
+            lambda text, ids: processing.encoding_of((TextTokens(text, ids, taken),), None, add),
+            tokenizers.Encoding,
+            before=before,
+            after=after,
+            type_id=type_id,
+            trim=self.trim,
+            leaves=None if self.preparation.leaves_all else self.preparation.leaves,
+            leaves_ascii=self.preparation.leaves_ascii,
+            spaces=self._spaces,
+        )
+
+    def places(self, text: str, ids: list[int]) -> list[Span]:
+        """Return where the tokens of a text stand that the engine has encoded."""
+        return cast("FramedEncoder", self._texts).places(text, ids)
 
     def _check_known(self, rows: Iterable[list[int]]) -> None:
         """Refuse ids of unknown bytes, which do not tell where tokens stand."""
@@ -348,46 +369,31 @@ class Settings:
         return made
 
     def _tokens_of(self, texts: Sequence[str], num_threads: int | None) -> list[TextTokens]:
-        leaves = self.preparation.leaves
-        if len(texts) == 1 and self._is_simple and leaves(texts[0]):
-            return [TextTokens(texts[0], self._encoder.encode(texts[0]), self._plain)]
-        is_plain = [self._is_simple and leaves(text) for text in texts]
-        plain = iter(
-            self._encoder.encode_batch(
-                [text for text, plain in zip(texts, is_plain, strict=True) if plain], num_threads=num_threads
-            )
-        )
-        if all(is_plain):
-            return [TextTokens(text, next(plain), self._plain) for text in texts]
-        prepared = self._prepared_ids(
-            [text for text, plain in zip(texts, is_plain, strict=True) if not plain], num_threads
-        )
-        return [
-            TextTokens(text, next(plain), self._plain) if is_plain else TextTokens(text, *next(prepared))
-            for text, is_plain in zip(texts, is_plain, strict=True)
-        ]
+        made: list[TextTokens | None] = [None] * len(texts)
+        left: Sequence[int] = range(len(texts))
+        if self._texts is not None:
+            found, left = self._texts.encode_batch(texts, num_threads)
+            made = [
+                None if one is None else TextTokens(text, one.ids, self._taken)
+                for text, one in zip(texts, found, strict=True)
+            ]
+        prepared = self._prepared_ids([texts[place] for place in left], num_threads)
+        for place, ids in zip(left, prepared, strict=True):
+            made[place] = TextTokens(texts[place], ids, self._prepared)
+        return cast("list[TextTokens]", made)
 
-    def _prepared_ids(
-        self, texts: Sequence[str], num_threads: int | None
-    ) -> Iterator[tuple[list[int], Described]]:
-        """Yield the ids of each text, and what gives its details."""
-        plans = list(map(self._plan, texts))
-        parts = [part for plan, _ in plans for part in plan if isinstance(part, str)]
+    def _prepared_ids(self, texts: Sequence[str], num_threads: int | None) -> Iterator[list[int]]:
+        """Yield the ids of each text."""
+        plans = [list(self.preparation.parts(text)) for text in texts]
+        parts = [part for plan in plans for part, token_id in plan if token_id is None]
         encoder = self.model.encoder
         if len(parts) == 1:
             rows = iter([encoder.encode(parts[0], "text")])
         else:
             rows = iter(encoder.encode_batch(parts, "text", num_threads))
-        for plan, described in plans:
-            found = [[part] if isinstance(part, int) else next(rows) for part in plan]
-            yield found[0] if len(found) == 1 else [*chain.from_iterable(found)], described
-
-    def _plan(self, text: str) -> tuple[list[str | int], Described]:
-        """Cut a text into ids of special tokens and parts for the engine."""
-        if self._may_put_space and self.preparation.only_puts_space(text):
-            return [" " + text], self._spaced
-        parts = self.preparation.parts(text)
-        return [part if token_id is None else token_id for part, token_id in parts], self._prepared
+        for plan in plans:
+            found = [next(rows) if token_id is None else [token_id] for _, token_id in plan]
+            yield found[0] if len(found) == 1 else [*chain.from_iterable(found)]
 
     def spelled_in(self, segment: Segment) -> str:
         """Return the text of an added token in a text."""
