@@ -34,6 +34,7 @@ LOADERS: dict[str, list[Callable[[Path], object]]] = {
     "any": [Tokenizer.load],
     "artifact": [Tokenizer.load],
     "counts": [Counts.load],
+    "cs336": [lambda folder: cs336.Tokenizer.from_files(*files_of(folder))],
     "gpt2": [
         lambda folder: cs336.Tokenizer.from_files(*files_of(folder)),
         lambda folder: Tokenizer.from_gpt2(*files_of(folder)),

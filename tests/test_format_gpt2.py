@@ -125,6 +125,20 @@ def test_special_tokens_are_a_list_of_different_strings(tok: Tokenizer, tmp_path
         Tokenizer.from_gpt2(*files, special_tokens=wrong)
 
 
+def test_an_empty_token_is_kept_and_no_text_gets_it(tmp_path: Path) -> None:
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    Tokenizer.train_from_iterator(TEXTS, 600).to_gpt2(*files)
+    ids = json.loads(files[0].read_bytes())
+    files[0].write_text(json.dumps(ids | {"": len(ids)}), "utf-8")
+    tok = Tokenizer.load(tmp_path)
+    encode = gpt2_encode(*files, tok.vocabulary)
+    assert all(tok.encode(text) == list(encode(text)) for text in TEXTS)
+    assert tok.decode([len(ids)]) == ""
+    changed = tmp_path / "v.json", tmp_path / "m.txt"
+    Tokenizer(tok.vocabulary).to_gpt2(*changed)
+    assert Tokenizer.from_gpt2(*changed) == Tokenizer.from_gpt2(*files)
+
+
 def test_an_import_says_what_it_assumed(tmp_path: Path) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     Tokenizer.train_from_iterator(["ab"], 258, dialect="huggingface").to_gpt2(*files)

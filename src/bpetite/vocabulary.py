@@ -792,14 +792,27 @@ def _check_spelled(
     return dict(sorted(tokens.items())), not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
 
 
+_FEW_GAPS = 4
+"""Up to so many numbers for each id, a table of all numbers is quicker than searching."""
+
+
 def _in_order(arrays: Arrays) -> bool | None:
     """Whether parents come before their merges; `None` if anything is wrong."""
     ids, merges = arrays.ids, arrays.merges
     if len(ids) == 0 or np.any(ids[1:] <= ids[:-1]):
         return None
     # Without gaps, as in most vocabularies, an id is an index.
-    has_gaps = int(ids[-1]) - int(ids[0]) != len(ids) - 1
-    places = np.searchsorted(ids, merges) if has_gaps else merges - ids[0]
+    first, last = int(ids[0]), int(ids[-1])
+    if last - first == len(ids) - 1:
+        places = merges - ids[0]
+    elif last > _FEW_GAPS * len(ids):
+        places = np.searchsorted(ids, merges)
+    elif len(merges) and int(merges.max()) > last:
+        return None
+    else:
+        place_of = np.zeros(last + 1, np.uint32)
+        place_of[ids] = np.arange(len(ids), dtype=np.uint32)
+        places = place_of[merges]
     if np.any(ids[np.minimum(places, len(ids) - 1)] != merges):
         return None
     pairs = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])

@@ -26,7 +26,7 @@ use crate::watch::{Pulse, Unwatched};
 const BYTES_PER_ENCODING: usize = 128;
 
 /// Which texts the engine can take, and how.
-enum Way {
+enum Taking {
     /// As they are, if they are left unchanged by `leaves`, or if there is no such function.
     Plain { leaves: Option<Py<PyAny>>, leaves_ascii: bool, trim: Trim },
     /// With spaces, if no part of a text has a token that is searched later.
@@ -37,7 +37,7 @@ enum Way {
 #[pyclass(module = "bpetite._engine", frozen)]
 pub struct FramedEncoder {
     encoder: Py<PyEncoder>,
-    way: Way,
+    way: Taking,
     /// The id and type of each token before and after a text, and the type of its own.
     before: Vec<(u32, u32)>,
     after: Vec<(u32, u32)>,
@@ -49,7 +49,7 @@ pub struct FramedEncoder {
 }
 
 /// The names of a special token and what is said of it: its id, and on which sides it takes white space.
-type Token = (String, u32, bool, bool);
+type NamedToken = (String, u32, bool, bool);
 
 #[pymethods]
 impl FramedEncoder {
@@ -68,11 +68,11 @@ impl FramedEncoder {
         trim: &str,
         leaves: Option<Py<PyAny>>,
         leaves_ascii: bool,
-        spaces: Option<(String, Vec<Token>, Vec<String>)>,
+        spaces: Option<(String, Vec<NamedToken>, Vec<String>)>,
     ) -> PyResult<Self> {
         let way = match spaces {
-            None => Way::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
-            Some((put, tokens, later)) => Way::Spaced(spaces_of(&put, tokens, later)?),
+            None => Taking::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
+            Some((put, tokens, later)) => Taking::Spaced(spaces_of(&put, tokens, later)?),
         };
         Ok(Self { encoder, way, before, after, type_id, make, kind })
     }
@@ -89,10 +89,10 @@ impl FramedEncoder {
                 let pulse = &mut Pulse::of(watch);
                 ids.extend(framed.before.iter().map(|&(id, _)| id));
                 let is_whole = match &framed.way {
-                    Way::Plain { .. } => {
+                    Taking::Plain { .. } => {
                         encoder.encode(short, framed.special(), ids, workspace, pulse).map(|()| true)
                     }
-                    Way::Spaced(spaces) => encoder.encode_spaced(short, spaces, ids, workspace, pulse),
+                    Taking::Spaced(spaces) => encoder.encode_spaced(short, spaces, ids, workspace, pulse),
                 }?;
                 ids.extend(framed.after.iter().map(|&(id, _)| id));
                 Ok(is_whole.then(|| ids.as_slice().into()))
@@ -146,7 +146,7 @@ impl FramedEncoder {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        if let Way::Plain { leaves: Some(leaves), .. } = &self.way {
+        if let Taking::Plain { leaves: Some(leaves), .. } = &self.way {
             visit.call(leaves)?;
         }
         visit.call(&self.make)
@@ -157,13 +157,13 @@ impl FramedEncoder {
     /// Whether the engine can take a text, so far as that can be told before its tokens are searched.
     fn takes(&self, object: &Bound<'_, PyString>, text: &str) -> PyResult<bool> {
         match &self.way {
-            Way::Plain { leaves: Some(leaves), leaves_ascii, .. } => {
+            Taking::Plain { leaves: Some(leaves), leaves_ascii, .. } => {
                 if *leaves_ascii && text.is_ascii() {
                     return Ok(true);
                 }
                 leaves.call1(object.py(), (object,))?.extract(object.py())
             }
-            Way::Plain { leaves: None, .. } | Way::Spaced(_) => Ok(true),
+            Taking::Plain { leaves: None, .. } | Taking::Spaced(_) => Ok(true),
         }
     }
 
@@ -175,7 +175,7 @@ impl FramedEncoder {
     fn encode_all(&self, texts: &[&str], threads: Option<usize>) -> Result<Vec<Option<Box<[u32]>>>> {
         let encoder = &self.encoder.get().encoder;
         let watch = &mut PyWatch::default();
-        let Way::Spaced(spaces) = &self.way else {
+        let Taking::Spaced(spaces) = &self.way else {
             let encoded = encoder.encode_all(texts, self.special(), threads, watch)?;
             return (0..texts.len())
                 .map(|text| self.framed(iter::once(row(&encoded, text))).map(Some))
@@ -224,8 +224,8 @@ impl FramedEncoder {
     fn own_places(&self, text: &str, ids: &[u32]) -> Result<Vec<CharacterSpan>> {
         let encoder = &self.encoder.get().encoder;
         match &self.way {
-            Way::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim),
-            Way::Spaced(spaces) => encoder.spaced_places(text, ids, spaces),
+            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim),
+            Taking::Spaced(spaces) => encoder.spaced_places(text, ids, spaces),
         }
     }
 
@@ -246,7 +246,7 @@ impl FramedEncoder {
     }
 }
 
-fn spaces_of(put: &str, tokens: Vec<Token>, later: Vec<String>) -> PyResult<Spaces> {
+fn spaces_of(put: &str, tokens: Vec<NamedToken>, later: Vec<String>) -> PyResult<Spaces> {
     let put = match put {
         "each" => Put::Each,
         "first" => Put::First,

@@ -102,7 +102,7 @@ pub fn pairs<'py>(
     let pairs = pairs.into_iter();
     memory::ensure(pairs.size_hint().0 * BYTES_PER_PAIR)?;
     let shared = SHARED_PAIRS.get_or_init(py, || locks(SHARED_STARTS / STARTS_TOGETHER));
-    PyList::new(py, pairs.map(|(start, end)| Pair { shared, integers, start, end }))
+    PyList::new(py, pairs.map(|(start, end)| PairOfNumbers { shared, integers, start, end }))
 }
 
 fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
@@ -110,14 +110,14 @@ fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
 }
 
 /// A pair that becomes a tuple.
-struct Pair<'a> {
+struct PairOfNumbers<'a> {
     shared: &'a [SharedPairs],
     integers: &'a Integers,
     start: usize,
     end: usize,
 }
 
-impl<'py> IntoPyObject<'py> for Pair<'_> {
+impl<'py> IntoPyObject<'py> for PairOfNumbers<'_> {
     type Target = PyTuple;
     type Output = Bound<'py, PyTuple>;
     type Error = PyErr;

@@ -37,7 +37,6 @@ from bpetite.formats.shared.pieces import (
     unknown_characters,
     vocabulary_of_pieces,
 )
-from bpetite.formats.shared.pieces import merge_lines as pair_lines
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
@@ -150,24 +149,20 @@ class _Reader:
             byte_ids,
             before.has_marks,
             specials,
+            frozenset(never_met),
         )
         merges = self._list(model.get("merges"), "model.merges")
-        lines = pair_lines(merges)
-        unknown = None if byte_ids else self._unknown(model, ids, merges)
-        kept = _merges_without(merges, lines, never_met)
-        is_whole = len(kept) == len(merges)
         vocabulary = vocabulary_of_pieces(
             pieces,
-            merges if is_whole else [merges[place] for place in kept],
-            lines=lines if is_whole else None,
+            merges,
             pattern=before.pattern,
             puts_space=before.puts_space,
             normalization=before.normalization,
             token_flags=flags,
             added_tokens=added_tokens,
             drops_space=before.drops_space,
-            unknown=unknown,
-            place=lambda rank: _place(kept[rank]),
+            unknown=None if byte_ids else self._unknown(model, ids, merges),
+            place=_place,
         )
         if not self._decoder():
             self._assumptions.append("decoding gives the text of tokens (the file has no decoder)")
@@ -324,7 +319,7 @@ class _Reader:
             flags[content] = [
                 flag
                 for flag in ("single_word", "lstrip", "rstrip")
-                if self._flag(token, f"{place}.{flag}", False)
+                if token.get(flag) is not False and self._flag(token, f"{place}.{flag}", False)
             ]
             if self._flag(token, f"{place}.normalized", not token.get("special", False)):
                 second.append(content)
@@ -392,7 +387,7 @@ def _place(rank: int) -> str:
     return f"model.merges[{rank}]"
 
 
-def _merges_without(merges: list[Any], lines: str | None, left_out: set[str]) -> Sequence[int]:
+def _merges_without(merges: list[Any], lines: str, left_out: set[str]) -> Sequence[int]:
     """Return the places of all merges but those of some tokens, and those that make them."""
     if not left_out or not _may_have(lines, left_out):
         return range(len(merges))
@@ -406,10 +401,8 @@ def _merges_without(merges: list[Any], lines: str | None, left_out: set[str]) ->
     return [place for place, merge in enumerate(merges) if not is_of_them(merge)]
 
 
-def _may_have(lines: str | None, tokens: set[str]) -> bool:
+def _may_have(lines: str, tokens: set[str]) -> bool:
     """Whether tokens may be parts or results of merges."""
-    if lines is None:
-        return True
     parts, results = (f"\n{lines.replace(' ', between)}\n" for between in ("\n", ""))
     if len(tokens) > _MOST_SEARCHED:
         return not (tokens.isdisjoint(parts.split("\n")) and tokens.isdisjoint(results.split("\n")))

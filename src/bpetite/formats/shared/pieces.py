@@ -48,6 +48,8 @@ class Pieces:
     has_marks: bool
     """Whether spaces are spelled U+2581."""
     special_tokens: Mapping[str, int]
+    left_out: frozenset[str] = frozenset()
+    """Special tokens that no text becomes by merging, so that merges with them do not count."""
 
     @cached_property
     def texts(self) -> dict[str, int]:
@@ -209,7 +211,7 @@ class _Table:
         texts = pieces.texts
         try:
             decode_only = pieces.others()
-            tokens = {token_id: text.encode("utf-8") for text, token_id in texts.items()}
+            tokens = dict(zip(texts.values(), encoded(list(texts)), strict=True))
         except UnicodeEncodeError as lone:
             refuse(pieces.path, f"token {lone.object!r:.80} is not text: {lone.reason}")
         base: dict[int, int] = {}
@@ -233,8 +235,9 @@ class _Table:
                 next_id += 1
         made = {bytes([byte]): token_id for byte, token_id in base.items()}
         rows: list[tuple[int, int, int]] = []
-        for token in _parts_of_characters(texts):
-            token_id = texts.get(_character(token), next_id)
+        characters = {character.encode("utf-8"): character for character in set("".join(texts))}
+        for token in _parts_of_characters(characters):
+            token_id = texts.get(characters.get(token, ""), next_id)
             if token_id == next_id:
                 tokens[token_id] = token
                 next_id += 1
@@ -263,17 +266,19 @@ class _Table:
         return np.asarray(place_of[wanted])
 
 
-def _character(token: bytes) -> str:
-    """The character that bytes are, or nothing if they are only the beginning of one."""
-    try:
-        return token.decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
+def encoded(texts: Sequence[str]) -> list[bytes]:
+    """Encode texts, all of them at once: one by one takes four times as long.
+
+    >>> encoded(["a", "é"]), encoded([])
+    ([b'a', b'\\xc3\\xa9'], [])
+    """
+    "".join(texts).encode("utf-8")  # Half a surrogate pair is an error.
+    joined = _BETWEEN.join(texts).encode("utf-8", "surrogatepass")
+    return joined.split(_BETWEEN.encode("utf-8", "surrogatepass")) if texts else []
 
 
-def _parts_of_characters(texts: Collection[str]) -> list[bytes]:
+def _parts_of_characters(characters: Collection[bytes]) -> list[bytes]:
     """All characters of several bytes, and their beginnings of at least two: the short ones first."""
-    characters = [character.encode("utf-8") for character in set("".join(texts)) if character > "\x7f"]
     beginnings = {character[:end] for character in characters for end in range(2, len(character) + 1)}
     return sorted(beginnings, key=lambda token: (len(token), token))
 
@@ -297,7 +302,7 @@ def _rows_of_pairs(
 ) -> NDArray[np.uint32]:
     """The merges of a list of pairs."""
     path, ids = table.pieces.path, table.pieces.ids
-    spelled, space, line = list(ids), " ", "\n"
+    spelled, space, line = [*ids, *table.pieces.left_out], " ", "\n"
     every, pairs = "".join(spelled), lines or merge_lines(merges)
     written = spelled
     if " " in every or "\n" in every or pairs is None:
@@ -310,18 +315,21 @@ def _rows_of_pairs(
         space, line = free
         pairs = pairs.replace(" ", space).replace("\n", line).replace(_WITHIN, " ").replace(_BETWEEN, "\n")
         written = [text.replace(" ", space).replace("\n", line) for text in spelled]
-    encoded = [text.encode("utf-8") for text in written]
-    ends = np.cumsum(np.fromiter(map(len, encoded), np.uint64, len(encoded)), dtype=np.uint64)
-    found, wrong = resolve_pairs(b"".join(encoded), ends, pairs.encode("utf-8"))
+    tokens = encoded(written)
+    ends = np.cumsum(np.fromiter(map(len, tokens), np.uint64, len(tokens)), dtype=np.uint64)
+    found, wrong = resolve_pairs(b"".join(tokens), ends, pairs.encode("utf-8"))
     if wrong is not None:
         refuse(path, f"{place(wrong)} is not a pair of tokens")
-    unknown = np.nonzero((found == _UNKNOWN).any(axis=1))[0]
-    of_text = np.array([ids[text] for text in spelled], np.int64)
+    is_unknown = found == _UNKNOWN
+    counts = ~((found >= len(ids)) & ~is_unknown).any(axis=1)
+    unknown = np.nonzero(is_unknown.any(axis=1) & counts)[0]
+    of_text = np.fromiter(ids.values(), np.int64, len(ids))
     if len(unknown):
         parts = pairs.split("\n")[int(unknown[0])].replace(space, " ").replace(line, "\n")
         refuse(path, f"{place(int(unknown[0]))}, {parts!r:.80}, is of what no token is, or makes none")
+    found = found[counts]
     if len(found):
-        kept = np.isin(of_text[found], table.ids).all(axis=1)  # no text has those that are only decoded
+        kept = np.isin(of_text, table.ids)[found].all(axis=1)  # no text has those that are only decoded
         found = distinct_pairs(found[kept], keep_last=True)
     characters = np.array(table.characters, np.int64).reshape(-1, 3)
     rows = table.places(np.concatenate([characters, of_text[found].reshape(-1, 3)]))
