@@ -63,16 +63,18 @@ class Measures:
     def unused(self) -> list[int]:
         """The ids that were never used, special tokens included."""
         vocabulary = self.tokenizer.vocabulary
-        ids = [*vocabulary.tokens, *vocabulary.special_tokens.values()]
+        ids = {*vocabulary.tokens, *vocabulary.special_tokens.values()}.difference(vocabulary.provisional)
         return sorted(token_id for token_id in ids if not self.uses[token_id])
 
     def lengths(self) -> list[tuple[int, int, int]]:
         """Rows of: token length in bytes, number of tokens with this length, number of their uses."""
         there: Counter[int] = Counter()
         used: Counter[int] = Counter()
-        for token_id, token in self.tokenizer.vocabulary.tokens.items():
-            there[len(token)] += 1
-            used[len(token)] += self.uses[token_id]
+        vocabulary = self.tokenizer.vocabulary
+        for token_id, token in vocabulary.tokens.items():
+            if token_id not in vocabulary.provisional:
+                there[len(token)] += 1
+                used[len(token)] += self.uses[token_id]
         return [(length, there[length], used[length]) for length in sorted(there)]
 
     def frequencies(self) -> list[int]:
