@@ -126,6 +126,14 @@ def test_counts_are_those_of_one_machine(
         assert (made.distinct, made.total, made.scale) == (len(local), local.total, local.scale)
 
 
+def test_a_memory_limit_that_no_process_can_meet_is_refused(
+    nodes: Cluster, folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="the smallest limit that works is"):
+        cluster.count_to_file(folder / "in", tmp_path / "file", reading=READING, memory_limit="1MB")
+    assert not (tmp_path / "file").exists()
+
+
 def test_a_folder_of_counts_adds_up_to_what_one_machine_counts(
     nodes: Cluster, folder: Path, tmp_path: Path
 ) -> None:

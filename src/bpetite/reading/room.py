@@ -12,6 +12,7 @@ import os
 import sys
 from pathlib import Path
 
+from bpetite._engine import trim_memory
 from bpetite.reading.parallel import threads_of
 
 _OF_THREAD = 22 << 20
@@ -43,7 +44,7 @@ def room_within(limit: int | None, num_threads: int | None) -> tuple[int | None,
     if limit is None:
         return None, num_threads
     _prepare()
-    used = memory_in_use() + _BESIDE
+    used = _least_in_use() + _BESIDE
     threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
     table = _table(limit - used, threads)
     if table < _LEAST:
@@ -63,6 +64,18 @@ def _prepare() -> None:
         import pyarrow.parquet  # noqa: F401 - for its memory
     with contextlib.suppress(AttributeError, OSError, TypeError):  # where the C library is not glibc
         ctypes.CDLL(None).mallopt(_MAPPED_FROM, _MAPPED)
+
+
+_known: dict[int, int] = {}
+"""The least memory that this process had in use when it was asked, by its number."""
+
+
+def _least_in_use() -> int:
+    """Return what is in use; a worker that has counted before may keep more, and use it again."""
+    trim_memory()
+    here = os.getpid()
+    _known[here] = min(memory_in_use(), _known.get(here, sys.maxsize))
+    return _known[here]
 
 
 def _table(left: int, threads: int) -> int:

@@ -78,7 +78,7 @@ def count(
     """
     with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
         counts = counted.empty()
-        counts.limit_memory(counted.room(1))
+        counts.limit_memory(room_within(counted.limit, 1)[0])
         counts.beside += counted.read
         for rows in counted.sums():
             counts._table.add_counts(*rows)
@@ -165,9 +165,10 @@ def _counted(
     rules = Counts() if rules is None else rules.empty()
     reading = replace(reading or Reading(), cut=cutter(rules.pattern, rules.boundaries))
     inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
+    limit = memory_bytes(memory_limit)
+    room_within(limit, 1)  # A limit that cannot be met is an error at once.
     with connected(address) as cluster:
-        counted = _Ranges(cluster, rules, memory_bytes(memory_limit))
-        counted.room(1)  # A limit that cannot be met is an error at once.
+        counted = _Ranges(cluster, rules, limit)
         counted.count(inputs, reading, task_bytes, progress)
         yield counted
 
@@ -220,10 +221,6 @@ class _Ranges:
             self.rules.weighted(weight, source) for weight, source, _ in self.ranges[0] if weight != 1
         ]
         return Counts.merge([self.rules, *weighted])
-
-    def room(self, threads: int) -> int | None:
-        """Return what the memory limit leaves in this process for a table of counts."""
-        return room_within(self.limit, threads)[0]
 
     def sums(self) -> Iterator[Rows]:
         """Yield the rows of all ranges, in order; the cluster forgets them as they are yielded."""
