@@ -52,7 +52,7 @@ impl Default for Tuning {
             slack: 64,
             slack_when_few: 16,
             divisor: 8,
-            pairs_per_merge: 2,
+            pairs_per_merge: 1,
             dense_codes: 320,
             sparse_percent: 25,
             growth_percent: 100,
