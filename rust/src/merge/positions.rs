@@ -196,6 +196,19 @@ impl PositionArena {
         }
     }
 
+    /// Moves these lists, which are all that are in use, to new memory without gaps, and gives back the old.
+    pub fn compact(&mut self, lists: &mut [PositionList]) -> Result<()> {
+        let mut units = Vec::new();
+        memory::reserve(&mut units, lists.iter().map(|list| list.len as usize).sum())?;
+        for list in lists {
+            let start = units.len() as u32;
+            units.extend_from_slice(&self.units[list.range()]);
+            list.start = start;
+        }
+        *self = Self { units, ..Self::default() };
+        Ok(())
+    }
+
     /// Makes a list longer by `by` units at its end.
     pub fn lengthen(&mut self, list: PositionList, by: u32) -> Result<PositionList> {
         let longer = self.allocate(list.len + by)?;

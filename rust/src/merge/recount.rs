@@ -68,9 +68,6 @@ pub struct Plan<'a> {
     pub max_threshold: u64,
     /// The number of merges still to make; `None` without a limit.
     pub merges: Option<u64>,
-    /// Whether slots must become wide. They do so when all pairs are counted and none is listed: the tables that count
-    /// pairs take as much memory as wide slots.
-    pub widens: bool,
 }
 
 impl Plan<'_> {
@@ -101,7 +98,7 @@ impl Recount {
         let is_sparse = store.occurrences as u64 * 100
             <= store.slots.len() as u64 * plan.tuning.sparse_percent
             && store.occurrences <= MAX_SORTED;
-        if plan.threshold.is_some() && (!is_sparse || plan.widens) {
+        if plan.threshold.is_some() && !is_sparse {
             store.compact(pulse)?;
         }
         if is_sparse {
@@ -146,9 +143,6 @@ impl Recount {
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
     ) -> Result<Option<Self>> {
-        if plan.widens {
-            store.slots.widen()?;
-        }
         let codes = plan.tokens.len();
         let dense = (codes <= plan.tuning.dense_codes).then(|| DenseLists::new(codes, &self.followed));
         let growth = store.occurrences / 100 * plan.tuning.growth_percent;
@@ -186,9 +180,6 @@ impl Recount {
             let place = followed.insert(occurrences[0].key())?;
             *followed.count_mut(place) = count;
             *followed.list_mut(place) = list as u32;
-        }
-        if plan.widens {
-            store.slots.widen()?;
         }
         let growth = store.occurrences / 100 * plan.tuning.growth_percent;
         store.store_lists(frequent().map(|(_, occurrences)| occurrences), growth)?;

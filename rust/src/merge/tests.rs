@@ -31,7 +31,6 @@ const TUNINGS: [Tuning; 3] = [
         pairs_per_merge: 0,
         sparse_percent: 0,
         narrow_codes: 1 << 16,
-        widened_in_place: 1 << 25,
     },
     Tuning {
         threads: 1,
@@ -46,7 +45,6 @@ const TUNINGS: [Tuning; 3] = [
         pairs_per_merge: 4,
         sparse_percent: 100,
         narrow_codes: 0,
-        widened_in_place: 0,
     },
     Tuning {
         threads: 1,
@@ -61,7 +59,6 @@ const TUNINGS: [Tuning; 3] = [
         pairs_per_merge: 1,
         sparse_percent: 100,
         narrow_codes: 5,
-        widened_in_place: usize::MAX,
     },
 ];
 
@@ -80,7 +77,6 @@ const THREADED: [Tuning; 3] = [
         pairs_per_merge: 0,
         sparse_percent: 0,
         narrow_codes: 0,
-        widened_in_place: 0,
     },
     Tuning {
         threads: 2,
@@ -95,7 +91,6 @@ const THREADED: [Tuning; 3] = [
         pairs_per_merge: 2,
         sparse_percent: 0,
         narrow_codes: 6,
-        widened_in_place: 0,
     },
     Tuning {
         threads: 3,
@@ -110,7 +105,6 @@ const THREADED: [Tuning; 3] = [
         pairs_per_merge: 1,
         sparse_percent: 60,
         narrow_codes: 6,
-        widened_in_place: 40,
     },
 ];
 

@@ -96,12 +96,10 @@ impl<'r> Planned<'r> {
                 "the distinct pretokens hold {slots} bytes, more than the limit of {MAX_SLOTS}; raise min_count"
             )));
         }
-        let is_narrow = spans.len() <= tuning.narrow_codes;
+        let is_narrow = spans.len() < tuning.narrow_codes;
         let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
-        let stays_narrow = tokens.len() as u64 + new_tokens <= tuning.narrow_codes as u64;
-        // Many slots become wide when so few pairs are left that their lists take less than before.
-        let widened_later = is_narrow && slots > tuning.widened_in_place as u64;
-        let slot = if stays_narrow || widened_later { size_of::<u16>() } else { size_of::<u32>() };
+        // Slots become wide when so few pairs are left that their lists take less than before.
+        let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
@@ -223,9 +221,6 @@ impl Trainer<'_> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        if joined as usize == self.tuning.narrow_codes && self.widens_in_place() {
-            self.store.slots.widen()?;
-        }
         self.store.make_room(list)?;
         let positions = self.store.list_len(list);
         self.store.merge(task)?;
@@ -244,21 +239,16 @@ impl Trainer<'_> {
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
             self.drop_lists();
         }
-        if self.store.is_full() || self.must_widen() {
+        if self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes {
+            // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
+            self.drop_lists();
+            self.store.compact_lists()?;
+            self.store.slots.widen()?;
+        }
+        if self.store.is_full() {
             self.recount(Reason::Full, pulse)?;
         }
         Ok(())
-    }
-
-    /// Whether slots may become wide while there are lists.
-    fn widens_in_place(&self) -> bool {
-        self.store.slots.len() <= self.tuning.widened_in_place
-    }
-
-    /// Whether the next token does not fit slots of 16 bits, and there are too many to widen them beside the lists.
-    fn must_widen(&self) -> bool {
-        let is_full = self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes;
-        is_full && !self.widens_in_place()
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
@@ -458,8 +448,7 @@ impl Trainer<'_> {
             Reason::Full => (Some(self.threshold), self.threshold),
         };
         let (tokens, rules, tuning, merges) = (&self.tokens, self.rules, &self.tuning, self.remaining());
-        let plan =
-            Plan { tokens, rules, tuning, threshold, max_threshold, merges, widens: self.must_widen() };
+        let plan = Plan { tokens, rules, tuning, threshold, max_threshold, merges };
         let Some(recount) = Recount::count(&mut self.store, &plan, pulse)? else {
             self.queue.clear();
             self.threshold = 1;

@@ -40,9 +40,6 @@ pub struct Tuning {
     // Slots.
     /// Up to this many codes, slots have 16 bits.
     pub narrow_codes: usize,
-    /// Up to this many slots become wide beside the lists; more of them only when there are none, which takes less memory
-    /// and a recount.
-    pub widened_in_place: usize,
 }
 
 impl Default for Tuning {
@@ -60,7 +57,6 @@ impl Default for Tuning {
             buckets: 1024,
             sort_batch: 4096,
             narrow_codes: 1 << 16,
-            widened_in_place: 1 << 25,
         }
     }
 }

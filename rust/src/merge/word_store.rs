@@ -205,6 +205,13 @@ impl WordStore {
         }
     }
 
+    /// Moves all lists to an arena without gaps. Call `list_positions` before: places change.
+    pub fn compact_lists(&mut self) -> Result<()> {
+        self.arena.compact(&mut self.lists)?;
+        self.note_size();
+        Ok(())
+    }
+
     /// Adds an empty list.
     pub fn add_list(&mut self) {
         self.lists.push(PositionList::default());
