@@ -3,12 +3,15 @@
 Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with that
 pattern, without the first pass. Everything runs on one thread and is measured in processor time; the patterns
 alternate, so that other work on the machine affects all of them. Each rate is the best one, beside that of
-GPT-2's pattern.
+of GPT-2's pattern.
+
+With `--unseen`, print instead how fast random patterns of the same family are counted, as parts of the rate
+of GPT-2's pattern.
 
 With `--hostile`, print instead, for each pattern, how many times as long eight megabytes of one kind of
 character take as one megabyte, to count and to encode.
 
-    python -m bench.patterns [--corpora FOLDER] [--megabytes N] [--rounds N] [--hostile]
+    python -m bench.patterns [--corpora FOLDER] [--megabytes N] [--rounds N] [--unseen N | --hostile]
 
 CORPORA holds .txt and .txt.xz files; by default, the source of the standard library is the corpus.
 """
@@ -20,19 +23,23 @@ import base64
 import lzma
 import os
 import statistics
+import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from tempfile import NamedTemporaryFile
 
 import gigatoken
+from fuzz.patterns import family
 
 from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN
+from bpetite._engine import pattern_way
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 
@@ -185,6 +192,27 @@ def hostile_rows(rounds: int) -> Iterator[list[str]]:
         yield [f"`{name}`", *(" / ".join(f"{ratio:.1f}" for ratio in ratios) for ratios in both)]
 
 
+def unseen_rows(corpora: Mapping[str, Sequence[str]], number: int, rounds: int) -> Iterator[list[str]]:
+    """A row for each corpus and way to cut: what part of GPT-2's rate random patterns have, by counting."""
+    rng = Random(0)
+    made = [family(rng) for _ in range(number)]
+    for corpus, texts in corpora.items():
+        best = dict.fromkeys([PATTERNS["gpt2"], *made], float("inf"))
+        for _ in range(rounds):
+            for pattern in best:
+                count = partial(Counts.from_iterator, texts, pattern=pattern, num_threads=1)
+                best[pattern] = min(best[pattern], seconds(count))
+        parts: dict[str, dict[str, float]] = {}
+        for pattern in made:
+            parts.setdefault(pattern_way(pattern), {})[pattern] = best[PATTERNS["gpt2"]] / best[pattern]
+        for way, found in parts.items():
+            slowest = min(found, key=found.__getitem__)
+            print(f"{corpus}, {way}, the slowest: {slowest}", file=sys.stderr)
+            ordered = sorted(found.values())
+            shown = (ordered[len(ordered) * tenth // 10] for tenth in (0, 1, 5, 9))
+            yield [corpus, way, str(len(ordered)), *(f"{part:.2f}" for part in shown)]
+
+
 HEAD = ("counting", "encoding", "of gigatoken's")
 
 
@@ -196,6 +224,7 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path)
     parser.add_argument("--megabytes", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--unseen", type=int, metavar="N")
     parser.add_argument("--hostile", action="store_true")
     arguments = parser.parse_args()
     if arguments.hostile:
@@ -203,6 +232,24 @@ def main() -> None:
             print(table(["pattern", *HOSTILE], list(hostile_rows(arguments.rounds))))
         return
     corpora = read_corpora(arguments.corpora, arguments.megabytes)
+    if arguments.unseen:
+        with pinned(1):
+            made = list(unseen_rows(corpora, arguments.unseen, arguments.rounds))
+            print(
+                table(
+                    [
+                        "corpus",
+                        "way",
+                        "patterns",
+                        "least",
+                        "a tenth below",
+                        "half below",
+                        "nine tenths below",
+                    ],
+                    made,
+                )
+            )
+        return
     found = {corpus: rates(texts, arguments.rounds) for corpus, texts in corpora.items()}
     head = ["pattern", *(f"{corpus}, {what}" for corpus in found for what in HEAD)]
     text = (

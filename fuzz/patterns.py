@@ -112,6 +112,54 @@ def variation(rng: Random, pattern: str) -> str:
     return pattern[:place] + rng.choice(("", character * 2, other)) + pattern[place + 1 :]
 
 
+_LETTERS = [
+    r"\p{L}",
+    r"\p{L}",
+    r"[\p{L}]",
+    r"[\p{L}\p{M}]",
+    r"[\p{L}_]",
+    r"[\p{Latin}\p{Greek}]",
+    "[A-Za-z]",
+    r"\w",
+]
+_UPPER = [r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Lu}\p{Lo}]", r"\p{Lu}"]
+_LOWER = [r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lo}]", r"\p{Ll}"]
+_BEFORE_LETTERS = ["", " ?", r"\s?", r"[\t ]?", r"[^\S\r\n]?", r"[^\r\n\p{L}\p{N}]?", r"[^\r\n\p{L}\p{N}]?+"]
+_CONTRACTIONS = [
+    r"'(?:[sdmt]|ll|ve|re)",
+    "'s|'t|'re|'ve|'m|'ll|'d",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
+    "['’](?i:[sdmt]|ll)",
+]
+_NUMBERS = [r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,2}+", r" ?\p{N}+", r"\d+", r"[0-9]{1,4}"]
+_SCRIPTS = [r"\p{Han}+", r"[\p{Han}\p{Hiragana}\p{Katakana}]+", r"[\p{Thai}\p{Lao}]+", r"\p{Hangul}{1,2}"]
+_SIGNS = [r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]", r"[\p{P}\p{S}]", r"[^\s\w]"]
+_AFTER_SIGNS = ["", "", r"[\r\n]*", r"[\r\n]*+", r"[\r\n/]*", r"\n?"]
+_LINE_ENDS = ["", r"\s*[\r\n]+", r"\s*[\r\n]", r"[\r\n]+", r"\s*\n{1,2}"]
+_SPACES = [r"\s+(?!\S)|\s+", r"\s++$|\s+(?!\S)|\s", r"\s+(?!\S)|\s", r"\s+", r" {1,8}|\s"]
+
+
+def family(rng: Random) -> str:
+    """Return a pattern of the family that tokenizers use, as perhaps nobody has written it."""
+    many = rng.choice(("+", "+", "+", "+", "+", "++", "++", "{1,24}"))
+    ending = rng.choice(_CONTRACTIONS)
+    before, upper, lower = rng.choice(_BEFORE_LETTERS), rng.choice(_UPPER), rng.choice(_LOWER)
+    after_words = rng.choice(("", f"(?:{ending})?"))
+    words = rng.choice(
+        (
+            f"{ending}|{before}{rng.choice(_LETTERS)}{many}",
+            f"{before}{rng.choice(_LETTERS)}{many}",
+            f"{before}{upper}*{lower}+{after_words}|{before}{upper}+{lower}*{after_words}",
+        )
+    )
+    signs = (
+        rng.choice(("", " ?")) + rng.choice(_SIGNS) + rng.choice(("+", "+", "++")) + rng.choice(_AFTER_SIGNS)
+    )
+    script = rng.choice(("", "", rng.choice(_SCRIPTS)))
+    parts = [script, words, rng.choice(_NUMBERS), signs, rng.choice(_LINE_ENDS), rng.choice(_SPACES)]
+    return "|".join(filter(None, parts))
+
+
 def text(rng: Random) -> str:
     """Return a short text of characters that patterns distinguish."""
     return "".join(rng.choices(CHARACTERS, k=rng.randint(0, 12)))

@@ -7,7 +7,7 @@ from random import Random
 
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.patterns import PATTERNS
-from fuzz.patterns import Grammar, variation
+from fuzz.patterns import Grammar, family, variation
 
 SPECIALS = ("<|endoftext|>", "<|endoftext|><", "<|", "|>", "<s>", "é¶", "oft", "ab")
 
@@ -82,7 +82,9 @@ _STYLES: tuple[Callable[[Random, int], str], ...] = (
 
 
 def pattern(rng: Random) -> str:
-    """Return a pattern: a named one, a variation of one, or a random one."""
+    """Return a pattern: a named one, a variation of one, one of their family, or a random one."""
+    if rng.random() < 0.25:
+        return family(rng)
     if rng.random() < 0.6:
         named = rng.choice(list(PATTERNS.values()))
         return named if rng.random() < 0.6 else variation(rng, named)

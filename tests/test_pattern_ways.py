@@ -11,9 +11,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fuzz.patterns import variation
+from fuzz.patterns import family, variation
+from fuzz.texts import text
 
 from bpetite import Tokenizer, _engine
+from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
 
 REPEATED = r"(\w)\1|(?s:.)"
@@ -42,6 +44,18 @@ def test_nearly_all_variations_of_named_patterns_cut_by_masks() -> None:
             with suppress(ValueError):
                 ways[_engine.pattern_way(varied)] += 1
     assert ways["masks"] > 0.9 * ways.total() > 100, ways
+
+
+def test_patterns_that_nobody_wrote_cut_by_masks_and_like_the_specification() -> None:
+    rng, ways = Random(2), Counter[str]()
+    for _ in range(150):
+        pattern = family(rng)
+        ways[_engine.pattern_way(pattern)] += 1
+        for _ in range(10):
+            sample = text(rng)
+            assert _engine.pretokenize(sample, pattern) == pretokenize(sample, pattern), (pattern, sample)
+    assert not ways["machine"]
+    assert ways["masks"] > 0.85 * ways.total(), ways
 
 
 @pytest.mark.parametrize(("pattern", "way"), [(REPEATED, "machine"), ("gpt2", "masks")])
