@@ -53,15 +53,15 @@ PIECES += [
     "HTTP",
 ]
 pieces = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join))
-steps = st.lists(st.one_of(pieces, st.integers(0, 60)), max_size=12)
-"""Texts to append, and lengths to cut the text to."""
+steps = st.lists(st.one_of(pieces, st.integers(0, 60), st.integers(0, 40).map(float)), max_size=12)
+"""Texts to append, lengths to cut the text to, and, as floats, numbers of ids to cut the text to."""
 
 
 @pytest.mark.parametrize("special", ["parse", "text"])
 @pytest.mark.parametrize("pattern", TOKENIZERS)
 @given(steps=steps)
 def test_the_ids_are_those_of_the_whole_text_after_every_step(
-    pattern: str, special: str, steps: list[str | int]
+    pattern: str, special: str, steps: list[str | int | float]
 ) -> None:
     tokenizer = TOKENIZERS[pattern]
     growing, text = tokenizer.growing(special=special), ""  # type: ignore[arg-type]
@@ -71,6 +71,9 @@ def test_the_ids_are_those_of_the_whole_text_after_every_step(
             text += step
             stayed = growing.append(step)
             assert settled <= stayed
+        elif isinstance(step, float):
+            text = tokenizer.decode(before[: int(step)], errors="ignore")
+            stayed = growing.truncate(ids=int(step))
         else:
             text = text[:step]
             stayed = growing.truncate(step)
@@ -110,6 +113,9 @@ def test_after_an_error_all_is_as_it_was() -> None:
         growing.append("\ud800")
     with pytest.raises(OverflowError):
         growing.truncate(-1)
+    for neither_or_both in [{}, {"length": 1, "ids": 1}]:
+        with pytest.raises(TypeError, match="either a length or ids"):
+            growing.truncate(**neither_or_both)
     assert (growing.text, growing.ids) == ("the c", ids)
     growing.append("at")
     assert growing.ids == tokenizer.encode("the cat")

@@ -636,8 +636,12 @@ class GrowingEncoding:
         word or two with the named patterns, and with a custom one all text after the last special token.
         """
 
-    def truncate(self, length: int) -> int:
-        """Keep the first `length` characters of the text, and return how many ids are unchanged."""
+    def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:
+        """Keep the first `length` characters of the text, or the text of its first `ids` ids.
+
+        Returns how many ids are unchanged. The ids are always those of the text that is left, so the last
+        ones may be others than before. A character of which the first `ids` ids have only a part is not kept.
+        """
 
     @property
     def ids(self) -> list[int]:

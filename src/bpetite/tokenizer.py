@@ -412,13 +412,15 @@ class Tokenizer:
 
         For prompts that grow turn by turn: the cost of appending does not depend on the text before. `append`
         returns how many of the earlier ids are unchanged, `settled` tells how many ids no later text can
-        change, and `truncate` goes back to a number of characters.
+        change, and `truncate` goes back to a number of characters or ids.
 
         >>> prompt = Tokenizer.train("ab ab ab", 258).growing("ab a")
         >>> prompt.ids
         [256, 32, 97]
         >>> prompt.append("b ab"), prompt.ids
         (1, [256, 257, 257])
+        >>> prompt.truncate(ids=2), prompt.text
+        (2, 'ab ab')
         """
         growing = self._encoder.growing(special)
         growing.append(text)

@@ -58,6 +58,17 @@ impl Growing {
         self.renew(pulse).inspect_err(|_| self.text.truncate(before))
     }
 
+    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
+    pub fn end_of(&self, count: usize) -> Result<usize> {
+        self.encoder.check_tiles_text()?;
+        let settled = self.settled.partition_point(|settled| settled.ids <= count);
+        let known = self.settled[..settled].last().copied().unwrap_or_default();
+        let ids = self.ids.iter().take(count).skip(known.ids);
+        let lengths = ids.map(|&id| self.encoder.tokens().length(id).unwrap_or(0));
+        let end = known.place + lengths.sum::<usize>();
+        Ok((0..=end).rev().find(|place| self.text.is_char_boundary(*place)).unwrap_or(0))
+    }
+
     /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
     pub fn truncate(&mut self, length: usize, pulse: &mut Pulse) -> Result<usize> {
         // A place was found to be settled by looking at the character after it, and at as much text as the longest special

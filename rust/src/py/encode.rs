@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
@@ -495,13 +495,18 @@ impl GrowingEncoding {
         Ok(appended?)
     }
 
-    fn truncate(&mut self, py: Python<'_>, length: usize) -> PyResult<usize> {
-        let mut places = self.growing.text().char_indices().map(|(place, _)| place);
-        match places.nth(length) {
-            None => Ok(self.growing.ids().len()),
-            Some(place) => {
+    #[pyo3(signature = (length=None, *, ids=None))]
+    fn truncate(&mut self, py: Python<'_>, length: Option<usize>, ids: Option<usize>) -> PyResult<usize> {
+        let place = match (length, ids) {
+            (Some(length), None) => self.growing.text().char_indices().map(|(place, _)| place).nth(length),
+            (None, Some(ids)) => Some(self.growing.end_of(ids)?),
+            _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
+        };
+        match place {
+            Some(place) if place < self.growing.text().len() => {
                 Ok(py.detach(|| self.growing.truncate(place, &mut Pulse::of(&mut PyWatch::default())))?)
             }
+            _ => Ok(self.growing.ids().len()),
         }
     }
 
