@@ -577,6 +577,7 @@ class FramedEncoder:
         leaves: Callable[[str], bool] | None = None,
         leaves_ascii: bool = False,
         spaces: tuple[str, Sequence[tuple[str, int, bool, bool]], Sequence[str]] | None = None,
+        unknown: int | None = None,
     ) -> FramedEncoder:
         """`before` and `after` are ids with their types; `type_id` is the type of a text's own tokens.
 
@@ -584,7 +585,7 @@ class FramedEncoder:
         (`leaves_ascii`: or if it is ASCII). With `spaces`, a space is put before `each` part between special
         tokens, before the `first`, or before the `first if none` is there, and U+2581 becomes a space. The
         special tokens have ids, and may take the white space before and after them; a text with one of the
-        texts behind them, which are searched later, is not taken.
+        texts behind them, which are searched later, is not taken. Nor is one that gets the id `unknown`.
 
         `make` makes the whole encoding, of the class `kind`, of a text and its own ids.
         """

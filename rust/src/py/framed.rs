@@ -42,6 +42,8 @@ pub struct FramedEncoder {
     before: Vec<(u32, u32)>,
     after: Vec<(u32, u32)>,
     type_id: u32,
+    /// The id of unknown bytes: a text that gets it is not taken, as it does not tell where tokens stand.
+    unknown: Option<u32>,
     /// Makes the whole encoding of a text and its own ids.
     make: Py<PyAny>,
     /// The class that encodings are taken for.
@@ -55,7 +57,8 @@ type NamedToken = (String, u32, bool, bool);
 impl FramedEncoder {
     #[new]
     #[pyo3(signature = (
-        encoder, make, kind, *, before, after, type_id=0, trim="no", leaves=None, leaves_ascii=false, spaces=None
+        encoder, make, kind, *, before, after, type_id=0, trim="no", leaves=None, leaves_ascii=false, spaces=None,
+        unknown=None
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords, one for each part of what stands around a text.
     fn new(
@@ -69,12 +72,13 @@ impl FramedEncoder {
         leaves: Option<Py<PyAny>>,
         leaves_ascii: bool,
         spaces: Option<(String, Vec<NamedToken>, Vec<String>)>,
+        unknown: Option<u32>,
     ) -> PyResult<Self> {
         let way = match spaces {
             None => Taking::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
             Some((put, tokens, later)) => Taking::Spaced(spaces_of(&put, tokens, later)?),
         };
-        Ok(Self { encoder, way, before, after, type_id, make, kind })
+        Ok(Self { encoder, way, before, after, type_id, unknown, make, kind })
     }
 
     fn encode(slf: &Bound<'_, Self>, text: &Bound<'_, PyString>) -> PyResult<Option<FramedEncoding>> {
@@ -94,8 +98,9 @@ impl FramedEncoder {
                     }
                     Taking::Spaced(spaces) => encoder.encode_spaced(short, spaces, ids, workspace, pulse),
                 }?;
+                let is_known = framed.are_known(&ids[framed.before.len()..]);
                 ids.extend(framed.after.iter().map(|&(id, _)| id));
-                Ok(is_whole.then(|| ids.as_slice().into()))
+                Ok((is_whole && is_known).then(|| ids.as_slice().into()))
             })?
         } else {
             let held = HeldTexts::new(PyList::new(slf.py(), [text])?.as_any())?;
@@ -177,9 +182,7 @@ impl FramedEncoder {
         let watch = &mut PyWatch::default();
         let Taking::Spaced(spaces) = &self.way else {
             let encoded = encoder.encode_all(texts, self.special(), threads, watch)?;
-            return (0..texts.len())
-                .map(|text| self.framed(iter::once(row(&encoded, text))).map(Some))
-                .collect();
+            return (0..texts.len()).map(|text| self.framed(iter::once(row(&encoded, text)))).collect();
         };
         // The ordinary parts of all texts are encoded together.
         let mut parts = Vec::new();
@@ -204,20 +207,27 @@ impl FramedEncoder {
         let of_plan = |plan: Option<Vec<SpacedPart>>| {
             let Some(parts) = plan else { return Ok(None) };
             let rows: Vec<_> = parts.iter().map(&mut ids_of).collect();
-            self.framed(rows.iter().map(|row| &**row)).map(Some)
+            self.framed(rows.iter().map(|row| &**row))
         };
         plans.into_iter().map(of_plan).collect()
     }
 
-    /// The ids of a text, with those around it.
-    fn framed<'i>(&self, rows: impl Iterator<Item = &'i [u32]> + Clone) -> Result<Box<[u32]>> {
+    fn are_known(&self, ids: &[u32]) -> bool {
+        self.unknown.is_none_or(|unknown| !ids.contains(&unknown))
+    }
+
+    /// The ids of a text, with those around it; `None` if something in it is unknown.
+    fn framed<'i>(&self, rows: impl Iterator<Item = &'i [u32]> + Clone) -> Result<Option<Box<[u32]>>> {
+        if !rows.clone().all(|row| self.are_known(row)) {
+            return Ok(None);
+        }
         let mut ids = Vec::new();
         let own: usize = rows.clone().map(<[u32]>::len).sum();
         memory::reserve(&mut ids, self.before.len() + own + self.after.len())?;
         ids.extend(self.before.iter().map(|&(id, _)| id));
         rows.for_each(|row| ids.extend_from_slice(row));
         ids.extend(self.after.iter().map(|&(id, _)| id));
-        Ok(ids.into_boxed_slice())
+        Ok(Some(ids.into_boxed_slice()))
     }
 
     /// Where the tokens of a text stand.

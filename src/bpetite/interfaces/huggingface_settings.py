@@ -300,7 +300,7 @@ class Settings:
         is_plain = self._is_simple and self.preparation.leaves_some
         self._spaces = self.preparation.spaces if self.trim == "no" and not is_plain else None
         self._taken = _Spaced(self) if self._spaces else self._plain
-        is_taken = processing is not None and self._unknown is None and (is_plain or self._spaces is not None)
+        is_taken = processing is not None and (is_plain or self._spaces is not None)
         self._texts = self._framed(None) if is_taken else None
         self._around = (self._framed(False), self._framed(True)) if is_taken else (None, None)
         self.read_lengths()
@@ -351,6 +351,7 @@ class Settings:
             leaves=None if self.preparation.leaves_all else self.preparation.leaves,
             leaves_ascii=self.preparation.leaves_ascii,
             spaces=self._spaces,
+            unknown=self._unknown[0] if self._unknown else None,
         )
 
     def places(self, text: str, ids: list[int]) -> list[Span]:
