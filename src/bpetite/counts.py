@@ -6,6 +6,7 @@ corpus was divided, so threads, machines and days can each count a part.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -133,7 +134,7 @@ class Counts:
             part.beside += count_inputs(part._table, group, reading, num_threads, limit, report)
             if weight != 1:
                 weighted.append(part.weighted(weight, source))
-                weighted[-1]._table.spill(_LITTLE)
+                weighted[-1]._leave_memory(_LITTLE)
         return cls.merge([counts, *weighted], memory_limit=limit) if weighted else counts
 
     @classmethod
@@ -176,7 +177,7 @@ class Counts:
                 total.limit_memory(memory_limit)
             total._check_same_rules(part)
             if memory_limit is not None:
-                part._table.spill(_LITTLE)
+                part._leave_memory(_LITTLE)
             total._add(part)
         if total is None:
             raise ValueError("there are no counts to merge")
@@ -196,7 +197,7 @@ class Counts:
             raise ValueError(f"weight must be above 0, not {weight}")
         result = self.empty()
         result.limit_memory(self._table.memory_limit)
-        self._table.spill(_LITTLE)
+        self._leave_memory(_LITTLE)
         result.scale = self.scale * factor.denominator
         result._accumulate(self, factor.numerator)
         result.weights = dict(self.weights)
@@ -210,7 +211,7 @@ class Counts:
         if common != self.scale:
             raised = self.empty()
             raised.limit_memory(self._table.memory_limit)
-            self._table.spill(_LITTLE)
+            self._leave_memory(_LITTLE)
             raised._accumulate(self, common // self.scale)
             self._table, self.scale = raised._table, common
             self.beside = raised.beside
@@ -239,6 +240,11 @@ class Counts:
         >>> counts.limit_memory("1GB")
         """
         self._table.add_documents([], memory_limit=memory_bytes(size))
+
+    def _leave_memory(self, most: int) -> None:
+        """Move more than `most` bytes of limited counts to temporary files, unless they are being read."""
+        with contextlib.suppress(RuntimeError):
+            self._table.spill(most)
 
     def empty(self) -> Counts:
         """Return empty counts with the same rules.
@@ -272,7 +278,7 @@ class Counts:
         """
         limit = self._table.memory_limit
         if limit is not None:  # Sorting takes as much again, and pyarrow its own share.
-            self._table.spill(max(0, limit - counts_file.ROOM_FOR_ARROW) // 2)
+            self._leave_memory(max(0, limit - counts_file.ROOM_FOR_ARROW) // 2)
         with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
             self._table.visit_sorted(writer.add)
 
