@@ -342,6 +342,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("model.byte_fallback must be a boolean", put("model", "byte_fallback", "no")),
     ("model.ignore_merges must be a boolean", put("model", "ignore_merges", 1)),
     ("model.vocab must be an object", put("model", "vocab", [])),
+    ("model.unk_token must be a string, not an object", put("model", "unk_token", {})),
     (r"model.vocab\['a'\]: -1 is not an id", put("model", "vocab", "a", -1)),
     (r"model.vocab\['a'\]: True is not an id", put("model", "vocab", "a", True)),
     (r"model.vocab\['a'\]: 5.0 is not an id", put("model", "vocab", "a", 5.0)),

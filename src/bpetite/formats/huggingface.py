@@ -227,6 +227,8 @@ class _Reader:
         for key in ("continuing_subword_prefix", "end_of_word_suffix"):
             if model.get(key) not in (None, ""):
                 self._refuse(f"model.{key} is {model[key]!r:.80}: such tokens are not byte-level")
+        if model.get("unk_token") is not None:
+            self._string(model["unk_token"], "model.unk_token")
         return model
 
     def _ids(self, model: Json) -> dict[str, int]:
@@ -272,8 +274,8 @@ class _Reader:
 
     def _unknown(self, model: Json, ids: Mapping[str, int], merges: list[Any]) -> tuple[int, bool] | None:
         """Return the id of what has no token, and whether it stands once for successive ones."""
-        text = model.get("unk_token")
-        if not isinstance(text, str) or text not in ids:
+        text: str | None = model.get("unk_token")
+        if text is None or text not in ids:
             return None
         parts = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
         if any(isinstance(pair, list) and text in pair for pair in parts):
