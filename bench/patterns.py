@@ -166,15 +166,21 @@ TIMES = 8
 
 
 def growth(work: Callable[[str], object], unit: str, rounds: int) -> float:
-    """How many times as long eight megabytes take as one: the median of several rounds."""
-    small = unit * (1_000_000 // len(unit.encode()))
-    large = small * TIMES
+    """How many times as long eight megabytes take as one: the median of several rounds.
+
+    Each call gets a text of its own: Python keeps the UTF-8 of a text beside it once it was asked for.
+    """
+    length = 1_000_000 // len(unit.encode())
+
+    def taken(times: int) -> float:
+        return seconds(partial(work, unit * (times * length)))
+
     ratios = []
     for _ in range(rounds):
-        before = [seconds(partial(work, small)) for _ in range(TIMES // 2)]
-        taken = seconds(partial(work, large))
-        after = [seconds(partial(work, small)) for _ in range(TIMES // 2)]
-        ratios.append(taken / statistics.mean(before + after))
+        before = [taken(1) for _ in range(TIMES // 2)]
+        large = taken(TIMES)
+        after = [taken(1) for _ in range(TIMES // 2)]
+        ratios.append(large / statistics.mean(before + after))
     return statistics.median(ratios)
 
 
