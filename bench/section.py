@@ -15,7 +15,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent
 
 _TRAINING = (
-    "Training, whole processes on two threads: our seconds, and how many times as long the others take "
+    "Training, whole processes on two threads: our seconds, and how many times as long the others take\n"
     "(SentencePiece, which cuts text by rules of its own, does other work)."
 )
 _ENCODING = (
