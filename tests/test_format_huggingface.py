@@ -342,6 +342,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("model.byte_fallback must be a boolean", put("model", "byte_fallback", "no")),
     ("model.ignore_merges must be a boolean", put("model", "ignore_merges", 1)),
     ("model.vocab must be an object", put("model", "vocab", [])),
+    (r"normalizer: \[\] changes text", put("normalizer", {"type": []})),
     ("model.unk_token must be a string, not an object", put("model", "unk_token", {})),
     (r"model.vocab\['a'\]: -1 is not an id", put("model", "vocab", "a", -1)),
     (r"model.vocab\['a'\]: True is not an id", put("model", "vocab", "a", True)),
@@ -517,6 +518,12 @@ def test_an_import_says_what_it_assumed(small: Json, tmp_path: Path) -> None:
     said = " ".join(Tokenizer.from_huggingface(tmp_path / "t.json").assumptions)
     for word in ("from the file", "add_special_tokens=False", "truncation", "decoder", "Unicode"):
         assert word in said
+
+
+def test_a_processor_whose_type_is_no_string_is_left_out(small: Json, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(json.dumps({**small, "post_processor": {"type": []}}).encode())
+    assert "add_special_tokens=False" in " ".join(Tokenizer.from_huggingface(path).assumptions)
 
 
 def test_whether_a_pattern_covers_all_text() -> None:

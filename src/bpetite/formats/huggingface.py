@@ -28,6 +28,7 @@ from bpetite.formats.huggingface_steps import (
     pattern_of,
     pre_tokenizer_of,
     steps_of,
+    types_of,
 )
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, merge_lines, vocabulary_of_pairs
@@ -371,8 +372,7 @@ class _Reader:
 def left_out(document: Json) -> list[str]:
     """Return the keys of the parts that a vocabulary cannot hold; they do not change the ids of texts."""
     processors = steps_of(document.get("post_processor"), "processors")
-    kinds = {step.get("type") for step in processors if isinstance(step, dict) and step}
-    put_around = ["post_processor"] if kinds - {"ByteLevel"} else []
+    put_around = ["post_processor"] if types_of(filter(None, processors)) - {"ByteLevel"} else []
     return [*put_around, *(key for key in ("truncation", "padding") if document.get(key))]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bpetite._internal.json import Json
 from bpetite._internal.normalizers import Step
-from bpetite.formats.huggingface_steps import THEN, expressions_of, normalization_of, steps_of
+from bpetite.formats.huggingface_steps import THEN, expressions_of, normalization_of, steps_of, types_of
 from bpetite.vocabulary import MARK
 
 _PUTS_SPACES = frozenset(["Replace", "Prepend", "Space first"])
@@ -39,8 +39,7 @@ def is_of_characters(document: Any) -> bool:
         *steps_of(document.get("pre_tokenizer"), "pretokenizers"),
         *steps_of(document.get("normalizer"), "normalizers"),
     ]
-    kinds = {step.get("type") for step in steps if isinstance(step, dict)}
-    return kinds.isdisjoint({"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"})
+    return types_of(steps).isdisjoint({"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"})
 
 
 def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: bool = True) -> Before:

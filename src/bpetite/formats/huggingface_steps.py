@@ -6,7 +6,7 @@ A step that loses text, or cuts it in a way that cannot be reproduced exactly, i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from bpetite._internal.json import Json, type_name
@@ -45,6 +45,16 @@ def steps_of(value: object, key: str) -> list[Any]:
     if isinstance(value, dict) and value.get("type") == "Sequence" and isinstance(value.get(key), list):
         return [inner for step in value[key] for inner in steps_of(step, key)]
     return [value]
+
+
+def types_of(steps: Iterable[object]) -> set[str | None]:
+    """Return the types of steps that are objects; None stands for a type that is no string.
+
+    >>> types_of([{"type": "NFC"}, 5]), types_of([{"type": []}])
+    ({'NFC'}, {None})
+    """
+    types = (step.get("type") for step in steps if isinstance(step, dict))
+    return {kind if isinstance(kind, str) else None for kind in types}
 
 
 # The pattern -----------------------------------------------------------------------------------------------
