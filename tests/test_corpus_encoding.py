@@ -427,7 +427,7 @@ def test_what_changed_refuses_to_go_on_and_is_named(
     shard = stopped / "shard-000001.npy"
     kept = shard.read_bytes()
     shard.write_bytes(kept[:-2])
-    refused("shard-000001.npy: gone or changed")
+    refused("shard-000001.npy: missing or changed")
     shard.write_bytes(kept)
     corpus.encode(tokenizer, lines, stopped, options=Options(shard_size=50), resume=True)
     corpus.encode(tokenizer, lines, stopped.parent / "whole", options=Options(shard_size=50))

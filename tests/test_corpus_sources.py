@@ -209,7 +209,7 @@ def test_zeros_that_pad_gzip_are_no_text(tmp_path: Path, zeros: int) -> None:
     (tmp_path / "c.gz").write_bytes(padded)
     assert texts_of(tmp_path / "c.gz") == [gzip.decompress(padded).decode()] == ["one two"]
     (tmp_path / "c.gz").write_bytes(bytes(zeros) + padded)
-    with pytest.raises(ValueError, match=r"named as gzip, but it holds no gzip"):
+    with pytest.raises(ValueError, match=r"its name says gzip, but it holds no gzip"):
         texts_of(tmp_path / "c.gz")
 
 
@@ -242,23 +242,23 @@ def test_content_tells_what_a_name_does_not(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ("c.txt", gzip.compress(b"a"), "named as .txt, but it holds gzip"),
-    ("c.txt.gz", b"plain text", "named as gzip, but it holds no gzip"),
-    ("c.zst", gzip.compress(b"a"), "named as zstd, but it holds gzip"),
-    ("c.gz", b"", "named as gzip"),
-    ("c.gz", gzip.compress(b"abc" * 999)[:-9], "not whole gzip: it breaks off"),
-    ("c.gz", gzip.compress(b"abc") + gzip.compress(b"abc")[:5], "not whole gzip: it breaks off"),
-    ("c.gz", gzip.compress(b"abc")[:-8] + bytes(4) + b"\x03\0\0\0", "not whole gzip: incorrect data check"),
-    ("c.gz", gzip.compress(b"abc")[:-4] + bytes(4), "not whole gzip: incorrect length check"),
-    ("c.zst", zstd(os.urandom(9999))[:-9], "not whole zstd"),
-    ("c.gz", gzip.compress(b"abc") + b"garbage", "not whole gzip"),
-    ("c.parquet", parquet(["a", "b"])[:-9], "not a whole Parquet file"),
-    ("c.parquet", b"plain", "not a whole Parquet file"),
+    ("c.txt", gzip.compress(b"a"), "its name says .txt, but it holds gzip"),
+    ("c.txt.gz", b"plain text", "its name says gzip, but it holds no gzip"),
+    ("c.zst", gzip.compress(b"a"), "its name says zstd, but it holds gzip"),
+    ("c.gz", b"", "its name says gzip"),
+    ("c.gz", gzip.compress(b"abc" * 999)[:-9], "broken gzip: it ends too early"),
+    ("c.gz", gzip.compress(b"abc") + gzip.compress(b"abc")[:5], "broken gzip: it ends too early"),
+    ("c.gz", gzip.compress(b"abc")[:-8] + bytes(4) + b"\x03\0\0\0", "broken gzip: incorrect data check"),
+    ("c.gz", gzip.compress(b"abc")[:-4] + bytes(4), "broken gzip: incorrect length check"),
+    ("c.zst", zstd(os.urandom(9999))[:-9], "broken zstd"),
+    ("c.gz", gzip.compress(b"abc") + b"garbage", "broken gzip"),
+    ("c.parquet", parquet(["a", "b"])[:-9], "not a complete Parquet file"),
+    ("c.parquet", b"plain", "not a complete Parquet file"),
     ("c.parquet", b"PAR1" + bytes(99) + b"PAR1", "broken Parquet"),
     ("c.parquet", parquet(["a"], column="body"), "no column 'text'.*'body'"),
     ("c.parquet", parquet([None, "b"]), "row 1: column 'text' is null"),
     ("c.parquet", parquet([b"ok", b"\xff"]), "document 1: not valid UTF-8 at byte 0"),
-    ("c.jsonl", parquet(["a"]), "taken for jsonl, but it holds Parquet"),
+    ("c.jsonl", parquet(["a"]), "read as jsonl, but it holds Parquet"),
     ("c.parquet.gz", gzip.compress(parquet(["a"])), "Parquet inside gzip"),
     ("c.txt.bz2", b"BZh91AY&SY", "bzip2 is not supported"),
     ("corpus", b"\xfd7zXZ\x00", "xz is not supported"),
@@ -430,7 +430,7 @@ def test_of_a_long_document_what_is_no_text_is_told_or_repaired_once(
 
 
 LONG_LINES = [
-    ('{"text": "%s", "text": "b"}', r"line 2: field 'text' is there twice"),
+    ('{"text": "%s", "text": "b"}', r"line 2: field 'text' appears twice"),
     ('{"text": "%s"', r"line 2: not JSON: Expecting ',' delimiter: character 1[0-9]{5} of the line"),
     ('{"text": "%s', r"line 2: not JSON: Unterminated string: character 1[0-9]{5} of the line"),
     ('{"text": "%s" "a": 1}', r"line 2: not JSON: Expecting ',' delimiter"),

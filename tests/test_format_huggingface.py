@@ -336,7 +336,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("model.continuing_subword_prefix", put("model", "continuing_subword_prefix", "##")),
     ("model.end_of_word_suffix", put("model", "end_of_word_suffix", "</w>")),
     (
-        "'ByteLevel' cannot be read where model.byte_fallback is on",
+        "'ByteLevel' is not supported where model.byte_fallback is on",
         lambda d: [put("model", "byte_fallback", True)(d), d["model"]["vocab"].pop("z")],
     ),
     ("model.byte_fallback must be a boolean", put("model", "byte_fallback", "no")),
@@ -382,7 +382,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("no step ByteLevel", put("pre_tokenizer", None)),
     ("drops the text", put("pre_tokenizer", {"type": "Whitespace"})),
     ("pre_tokenizer must be an object", put("pre_tokenizer", 5)),
-    ("'Metaspace' cannot be read", split_of(type="Metaspace")),
+    ("'Metaspace' is not supported", split_of(type="Metaspace")),
     ("behavior 'Merged'", split_of(behavior="Merged")),
     ("Removed drops", split_of(behavior="Removed")),
     ("pattern must be a Regex", split_of(pattern={"Text": "a"})),
@@ -495,7 +495,7 @@ def test_what_a_tokenizer_json_cannot_hold_is_refused(tmp_path: Path) -> None:
         (Vocabulary(base | {256: b"ab", 257: b"ab"}, [(97, 98)]), "two tokens of the same bytes"),
         (Vocabulary(base, [], {"a": 256}), "spelled like token 97"),
         (Vocabulary(base, [], {"Ġ": 256}), "spelled like token 32"),
-        (Vocabulary(base, [], {"Ġa": 256}, whole_pretoken_first=True), "taken for other text"),
+        (Vocabulary(base, [], {"Ġa": 256}, whole_pretoken_first=True), "stand for other bytes"),
         (Vocabulary(base, [], pattern=r"\w+|\W+"), "differently"),
     ]
     for vocabulary, message in unfit:

@@ -266,7 +266,7 @@ def vocabulary(tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]], *
         (vocabulary({256: b"abc"}, []), "no merge makes token 256"),
         (vocabulary({256: b"ab"}, []), "another order"),
         (vocabulary({}, [], normalization="NFC"), "does not normalize"),
-        (vocabulary({}, [], pattern=r"\p{N}(?then)\s+"), "one pattern, not by several .*to_huggingface"),
+        (vocabulary({}, [], pattern=r"\p{N}(?then)\s+"), "one pattern, not by a sequence; .*to_huggingface"),
     ],
 )
 def test_what_ranks_cannot_express_is_refused(unfit: Vocabulary, message: str, tmp_path: Path) -> None:

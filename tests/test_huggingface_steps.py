@@ -237,7 +237,7 @@ def test_every_character_is_punctuation_there_or_is_not() -> None:
 
 REFUSED: list[tuple[str, Json, str]] = [
     ("pre_tokenizer", {"type": "WhitespaceSplit"}, "drops the text"),
-    ("pre_tokenizer", {"type": "Metaspace"}, "'Metaspace' cannot be read"),
+    ("pre_tokenizer", {"type": "Metaspace"}, "'Metaspace' is not supported"),
     ("pre_tokenizer", {"type": "Punctuation", "behavior": "Removed"}, "Removed drops"),
     ("pre_tokenizer", {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"}, "is empty"),
     (

@@ -122,10 +122,10 @@ def test_a_path_means_the_same_at_every_door(
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("c.txt", gzip.compress(b"text"), "named as .txt, but it holds gzip"),
+        ("c.txt", gzip.compress(b"text"), "its name says .txt, but it holds gzip"),
         ("c.jsonl", b"plain text\n", "line 1: not JSON"),
         ("c.jsonl", b'{"body": "text"}\n', "no field 'text'"),
-        ("c.parquet", b"plain text", "not a whole Parquet file"),
+        ("c.parquet", b"plain text", "not a complete Parquet file"),
         ("c.txt", "text".encode("utf-16"), "not valid UTF-8 at byte 0"),
         ("c.tar", b"c.txt" + bytes(252) + b"ustar\x0000" + bytes(2000), "tar is not"),
         ("corpus", b"c.txt" + bytes(252) + b"ustar  \0" + bytes(2000), "tar is not"),

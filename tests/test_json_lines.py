@@ -203,7 +203,7 @@ def read_in_pieces(content: bytes, reading: Reading, block: int) -> object:
 
 def in_line(error: object) -> str:
     return re.sub(
-        "(line [0-9]+: field .* is there twice|line [0-9]+|document [0-9]+: lone surrogate.*).*",
+        "(line [0-9]+: field .* appears twice|line [0-9]+|document [0-9]+: lone surrogate.*).*",
         r"\1",
         str(error),
     )

@@ -409,7 +409,7 @@ def test_a_manifest_of_many_inputs_is_the_same_in_parquet(
         assert [os.fsdecode(row["name"]) for row in rows] == [read.name for read in made.inputs]
         assert sum(row["documents"] for row in rows) == made.documents
         pyarrow.parquet.write_table(pyarrow.parquet.read_table(listed).slice(1), listed)
-        with pytest.raises(ValueError, match=re.escape(f"{listed}: not as it was written")):
+        with pytest.raises(ValueError, match=re.escape(f"{listed}: changed since it was written")):
             corpus.verify(tmp_path / "ids")
 
 

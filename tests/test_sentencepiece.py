@@ -360,7 +360,7 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
                 ],
             },
         ),
-        r"pre_tokenizer\[1\]: Metaspace behind other steps would put spaces into the text",
+        r"pre_tokenizer\[1\]: Metaspace after other steps would insert spaces within the text",
     ),
     "a pattern that sees marks": (
         lambda d: d.update(
@@ -371,12 +371,12 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
                 "invert": False,
             }
         ),
-        r"pre_tokenizer\[0\]: a pattern cannot be read where spaces are spelled U\+2581",
+        r"pre_tokenizer\[0\]: a pattern is not supported where spaces are spelled U\+2581",
     ),
     "another decoder": (lambda d: d.update(decoder={"type": "BPEDecoder"}), "does not simply join"),
     "another pre-tokenizer": (
         lambda d: d.update(pre_tokenizer={"type": "Whitespace"}),
-        "'Whitespace' cannot be read where model.byte_fallback is on",
+        "'Whitespace' is not supported where model.byte_fallback is on",
     ),
     "a step behind": (
         lambda d: d["normalizer"]["normalizers"].append({"type": "NFC"}),

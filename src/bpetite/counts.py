@@ -264,7 +264,7 @@ class Counts:
         for rule in ("pattern", "boundaries", "unmatched_text"):
             ours, theirs = getattr(self, rule), getattr(other, rule)
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
-                raise ValueError(f"counts differ in their {rule}: {ours!r} and {theirs!r}")
+                raise ValueError(f"counts with a different {rule} cannot be added: {ours!r} and {theirs!r}")
 
     def save(self, path: Path, overwrite: bool = False) -> None:
         """Save as a Parquet file with the columns `pretoken` and `count`; no partial file is ever left.

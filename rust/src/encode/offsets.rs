@@ -158,7 +158,7 @@ impl Encoder {
 
 #[cold]
 pub(super) fn other_text() -> Error {
-    Error::Value("the ids are not those of the text".into())
+    Error::Value("these ids do not belong to this text".into())
 }
 
 /// A text in which characters are counted from its beginning on.

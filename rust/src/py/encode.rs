@@ -12,7 +12,7 @@ use super::decode::{DecodeStream, bytes_of, text_of};
 use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
-use super::numbers::{merge_rows, numbers_32, numbers_64};
+use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{
@@ -624,29 +624,4 @@ fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
         ids[end + text] = id;
         offsets[text + 1] += text as u64 + 1;
     }
-}
-
-/// Split concatenated tokens, and pair each with its id.
-pub fn cut_tokens(
-    tokens: &[u8],
-    ends: impl ExactSizeIterator<Item = u64>,
-    ids: impl ExactSizeIterator<Item = u32>,
-) -> PyResult<Vec<(u32, &[u8])>> {
-    if ends.len() != ids.len() {
-        return Err(PyValueError::new_err(format!("ends: {} ends for {} ids", ends.len(), ids.len())));
-    }
-    let mut start = 0;
-    let mut cut = Vec::with_capacity(ids.len());
-    for (end, id) in ends.zip(ids) {
-        let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
-        let token = token.ok_or_else(|| {
-            PyValueError::new_err(format!("ends: {end} is not between {start} and {}", tokens.len()))
-        })?;
-        start += token.len();
-        cut.push((id, token));
-    }
-    if start < tokens.len() {
-        return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", tokens.len())));
-    }
-    Ok(cut)
 }

@@ -7,7 +7,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::encode::cut_tokens;
 use crate::json_lists::{
     BYTES_PER_BYTE, BYTES_PER_MERGE, BYTES_PER_TOKEN, MergeForm, TokenForm, read_numbers, write_merges,
     write_tokens,
@@ -135,4 +134,29 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tokens_json, module)?)?;
     module.add_function(wrap_pyfunction!(numbers_in, module)?)?;
     Ok(())
+}
+
+/// Split concatenated tokens, and pair each with its id.
+pub fn cut_tokens(
+    tokens: &[u8],
+    ends: impl ExactSizeIterator<Item = u64>,
+    ids: impl ExactSizeIterator<Item = u32>,
+) -> PyResult<Vec<(u32, &[u8])>> {
+    if ends.len() != ids.len() {
+        return Err(PyValueError::new_err(format!("ends: {} ends for {} ids", ends.len(), ids.len())));
+    }
+    let mut start = 0;
+    let mut cut = Vec::with_capacity(ids.len());
+    for (end, id) in ends.zip(ids) {
+        let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
+        let token = token.ok_or_else(|| {
+            PyValueError::new_err(format!("ends: {end} is not between {start} and {}", tokens.len()))
+        })?;
+        start += token.len();
+        cut.push((id, token));
+    }
+    if start < tokens.len() {
+        return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", tokens.len())));
+    }
+    Ok(cut)
 }

@@ -85,7 +85,7 @@ impl Gunzip {
 
     /// Fail if a member is incomplete.
     pub fn check_end(&self) -> Result<()> {
-        if self.between { Ok(()) } else { Err(Error::Value("it breaks off".into())) }
+        if self.between { Ok(()) } else { Err(Error::Value("it ends too early".into())) }
     }
 }
 

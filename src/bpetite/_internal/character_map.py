@@ -62,7 +62,7 @@ def character_map(written: str) -> CharacterMap:
     if not isinstance(replaced, dict) or not all(isinstance(new, str) for new in replaced.values()):
         raise ValueError(f"normalization: {written!r:.80} is not a JSON object of texts")
     if "" in replaced:
-        raise ValueError("normalization: a map cannot replace a text of no characters")
+        raise ValueError("normalization: a map cannot replace an empty text")
     for text in (*replaced, *replaced.values()):
         text.encode("utf-8")
     return CharacterMap(replaced)

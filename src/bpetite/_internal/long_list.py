@@ -78,7 +78,7 @@ class LongList(Sequence[T], Generic[T]):
         if isinstance(places, int):
             return next(self._values(places))
         if places.step != 1:
-            raise ValueError("values are taken in one stretch")
+            raise ValueError("a slice must have step 1")
         return [value for value, _ in zip(self._values(places.start), places, strict=False)]
 
     def __eq__(self, other: object) -> bool:

@@ -189,7 +189,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         file.close()
-        raise ValueError(f"{folder}: another process is at work on it") from None
+        raise ValueError(f"{folder}: another process is writing to it") from None
 
 
 def _checked_run(run: Json) -> Json:
@@ -299,7 +299,7 @@ class Manifest:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path}: broken: {error!r:.200}") from None
         if not as_written:
-            raise ValueError(f"{path}: not as it was written")
+            raise ValueError(f"{path}: changed since it was written")
         return manifest if listed is None else replace(manifest, inputs=_read_inputs(folder / INPUTS, listed))
 
 
@@ -349,7 +349,7 @@ def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
     import pyarrow.parquet
 
     if _listed(path, listed.get("count", 0)) != listed:
-        raise ValueError(f"{path}: not as it was written")
+        raise ValueError(f"{path}: changed since it was written")
     read = new_read_inputs()
     for batch in pyarrow.parquet.ParquetFile(path).iter_batches(_ROWS):
         columns = batch.to_pydict()

@@ -83,7 +83,7 @@ def begin_run(
     was, reached = journal.read()
     if was is None:
         if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty and has no journal to go on from")
+            raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
         stamps = job.stamps()
 
         def begin() -> bool:
@@ -94,7 +94,7 @@ def begin_run(
         return reached, begin
     if (reached.task_bytes is None) != (task_bytes is None):
         where = "without" if reached.task_bytes is None else "on"
-        raise ValueError(f"{folder}: begun {where} a cluster, and goes on only as it was begun")
+        raise ValueError(f"{folder}: begun {where} a cluster, and can only be continued in the same way")
     _check_same_job(folder, was, job, reached, begun_inputs)
     if not (folder / TOKENIZER).exists():
         job.save_tokenizer(folder)
@@ -103,7 +103,7 @@ def begin_run(
             path = folder / file.name
             if not path.is_file() or path.stat().st_size != file.bytes:
                 raise ValueError(
-                    f"{path}: gone or changed since it was written; remove the folder and start again"
+                    f"{path}: missing or changed since it was written; remove the folder and start again"
                 )
     return reached, lambda: True
 

@@ -209,7 +209,7 @@ def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
     """Return Megatron-LM's `.idx`: every document is a sequence of its own."""
     lengths = np.diff(offsets)
     if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
-        raise ValueError("megatron: a document has more tokens than its index can say (2,147,483,647)")
+        raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
     count = len(lengths)
     return b"".join(
         [
@@ -239,14 +239,14 @@ def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[n
     lengths = np.frombuffer(content, "<i4", count, head).astype(np.uint64)
     offsets = np.concatenate((np.zeros(1, np.uint64), np.cumsum(lengths, dtype=np.uint64)))
     if megatron_index(offsets, np.dtype(dtype)) != content:
-        raise ValueError(f"{path}: its pointers do not fit its lengths")
+        raise ValueError(f"{path}: its pointers do not match its lengths")
     return offsets
 
 
 def read_ids(path: Path, shard_format: ShardFormat, dtype: str) -> Ids:
     """Return the ids of a shard, mapped into memory."""
     if dtype not in _DTYPES:
-        raise ValueError(f"{path}: not a row of {dtype} ids")
+        raise ValueError(f"{path}: ids cannot have the type {dtype}")
     if shard_format == "npy":
         return _mapped(path, dtype)
     if path.stat().st_size == 0:
@@ -261,5 +261,5 @@ def _mapped(path: Path, dtype: str) -> NDArray[Any]:
     count, rest = divmod(path.stat().st_size - start, kind.itemsize)
     with open(path, "rb") as file:
         if rest or file.read(start) != npy_header(count, kind):
-            raise ValueError(f"{path}: not a whole .npy file of {dtype}")
+            raise ValueError(f"{path}: not a complete .npy file of {dtype}")
     return np.memmap(path, kind, "r", start) if count else np.zeros(0, kind)

@@ -69,9 +69,9 @@ def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) ->
     for file in shard.files:
         size, sha256 = hash_file(folder / file.name)
         if size != file.bytes:
-            raise ValueError(f"{folder / file.name}: {size} bytes, but {file.bytes} were written")
+            raise ValueError(f"{folder / file.name}: {size} bytes, but the manifest says {file.bytes}")
         if sha256 != file.sha256:
-            raise ValueError(f"{folder / file.name}: its SHA-256 is not that of what was written")
+            raise ValueError(f"{folder / file.name}: its SHA-256 differs from the manifest")
 
 
 def _check_documents(
@@ -85,7 +85,7 @@ def _check_documents(
     if len(ids) != shard.tokens or len(offsets) != shard.documents + 1:
         raise ValueError(f"{folder / ids_name}: {len(ids)} tokens in {len(offsets) - 1} documents")
     if offsets[0] != 0 or offsets[-1] != len(ids) or (offsets[1:] < offsets[:-1]).any():
-        raise ValueError(f"{folder / documents_name}: its documents do not tile the shard")
+        raise ValueError(f"{folder / documents_name}: its documents do not cover the shard without gaps")
     appended = options["append_special"]
     samples = min(samples, shard.documents)
     for document in np.unique(np.linspace(0, shard.documents - 1, samples).astype(int)):
@@ -105,4 +105,4 @@ def _check_sample(where: str, ids: Ids, tokenizer: Tokenizer, appended: str | No
     except (KeyError, UnicodeDecodeError) as error:
         raise ValueError(f"{where} does not decode: {error!r}") from None
     if not np.array_equal(tokenizer.encode_to_numpy(text, special=special), sample):
-        raise ValueError(f"{where} decodes to a text whose ids are others")
+        raise ValueError(f"{where} decodes to a text that encodes to other ids")

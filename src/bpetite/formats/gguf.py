@@ -181,7 +181,7 @@ def _of_pieces(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Im
     if not len(texts) == len(scores) == len(kinds):
         refuse(path, f"tokenizer.ggml has {len(texts)} tokens, {len(scores)} scores and {len(kinds)} types")
     if fields.get("tokenizer.ggml.remove_extra_whitespaces"):
-        refuse(path, "it removes white space, so that no text comes back")
+        refuse(path, "it removes white space, so decoding could not restore a text")
     puts_space = fields.get("tokenizer.ggml.add_space_prefix", True) is not False
     return sentencepiece.of_pieces(path, sentencepiece.Listed(texts, scores, kinds), puts_space=puts_space)
 

@@ -154,10 +154,10 @@ def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     """Return the `vocab.json` and the `merges.txt` of a vocabulary; what they cannot express is refused."""
     instead = "to_huggingface can hold it"
     if vocabulary.pattern != PATTERNS["gpt2"]:
-        raise ValueError(f"GPT-2's files mean GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
+        raise ValueError(f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")
     if vocabulary.normalization or vocabulary.whole_pretoken_first:
         what = vocabulary.normalization or "a token for every whole pretoken"
-        raise ValueError(f"GPT-2's files cannot ask for {what}; {instead}")
+        raise ValueError(f"GPT-2's files cannot record {what}; {instead}")
     if vocabulary.unknown is not None:
         raise ValueError(f"GPT-2's files do not say which token stands for unknown bytes; {instead}")
     for text, flags in vocabulary.token_flags.items():

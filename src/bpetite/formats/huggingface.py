@@ -529,7 +529,8 @@ def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
             )
         if vocabulary.whole_pretoken_first and _spells_other_text(text):
             raise ValueError(
-                f"special token {text!r:.80} would be taken for other text, as it stands for bytes there"
+                f"special token {text!r:.80} cannot be written: "
+                "its characters stand for other bytes in a tokenizer.json"
             )
         spelled[text] = token_id
     return dict(sorted(spelled.items(), key=lambda item: item[1]))

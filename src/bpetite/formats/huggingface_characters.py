@@ -69,7 +69,7 @@ def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: b
         if kind == "Metaspace":
             scheme = _scheme(step, place)
             if cuts and scheme != "never":
-                raise ValueError(f"{place}: Metaspace behind other steps would put spaces into the text")
+                raise ValueError(f"{place}: Metaspace after other steps would insert spaces within the text")
             if not has_marks:
                 normalization.append(_TO_SPACES)
             has_marks = True
@@ -83,9 +83,9 @@ def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: b
             split_at = place if kind == "Split" and not _is_without_spaces(step) else split_at
         else:
             where = "model.byte_fallback is on" if falls_back else "tokens are made of characters"
-            raise ValueError(f"{place}: {kind!r:.80} cannot be read where {where}")
+            raise ValueError(f"{place}: {kind!r:.80} is not supported where {where}")
     if split_at and has_marks:
-        raise ValueError(f"{split_at}: a pattern cannot be read where spaces are spelled U+2581")
+        raise ValueError(f"{split_at}: a pattern is not supported where spaces are spelled U+2581")
     drops_space = _check_decoder(decoder, has_marks=has_marks, falls_back=falls_back)
     return Before(has_marks, tuple(normalization), THEN.join(cuts) or None, puts_space, drops_space)
 

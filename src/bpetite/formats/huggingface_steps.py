@@ -77,7 +77,7 @@ def pattern_of(pre_tokenizer: object) -> str:
             expressions += expressions_of(step, place, after_bytes=bytes_from is not None)
             continue
         if bytes_from is not None:
-            raise ValueError(f"{place}: a second ByteLevel would spell bytes twice")
+            raise ValueError(f"{place}: a second ByteLevel would replace bytes by characters twice")
         if _flag(step, place, "add_prefix_space", default=True):
             expressions.append(SPACE)
         if _flag(step, place, "use_regex", default=True):
@@ -119,8 +119,8 @@ def expressions_of(step: Json, place: str, *, after_bytes: bool = False) -> list
     if after_bytes and kind == "Whitespace":
         return [f"{_WORD}+|{_WORD.replace('[', '[^', 1)}+"]
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
-        raise ValueError(f"{place}: {kind} drops the text that it splits at, so that no text comes back")
-    raise ValueError(f"{place}: {kind!r:.80} cannot be read; Split, Digits, Punctuation and ByteLevel can")
+        raise ValueError(f"{place}: {kind} drops the text that it splits at; decoding cannot restore it")
+    raise ValueError(f"{place}: {kind!r:.80} is not supported; Split, Digits, Punctuation and ByteLevel are")
 
 
 def _split(step: Json, place: str) -> str:

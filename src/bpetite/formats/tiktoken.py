@@ -268,7 +268,7 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     if vocabulary.normalization is not None:
         raise ValueError(f"tiktoken does not normalize text ({vocabulary.normalization}); to_huggingface can")
     if pattern_steps(vocabulary.pattern) != [vocabulary.pattern]:
-        raise ValueError(f"tiktoken cuts text by one pattern, not by several in turn; {instead}")
+        raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
     if vocabulary.unknown is not None:
         raise ValueError(f"tiktoken has no token for unknown bytes; {instead}")
     for text, flags in vocabulary.token_flags.items():
@@ -278,13 +278,13 @@ def check_expressible(vocabulary: Vocabulary) -> None:
     if len(set(tokens.values())) != len(tokens):
         raise ValueError(f"a tiktoken file cannot hold two tokens of the same bytes; {instead}")
     if any(vocabulary.decode_only.values()):
-        raise ValueError(f"tiktoken would give text the tokens that are only decoded here; {instead}")
+        raise ValueError(f"tiktoken would also encode text to tokens that are only decoded here; {instead}")
     arrays, unreachable = _recovered(Ranks.of(tokens))
     merges = list(arrays.to_pairs())
     if unreachable and not vocabulary.whole_pretoken_first:
         raise ValueError(
             f"no merge makes token {unreachable[0]} ({tokens[unreachable[0]]!r:.80}), "
-            f"but tiktoken would give it to a whole pretoken; {instead}"
+            f"but tiktoken would use it for a whole pretoken; {instead}"
         )
     # A merge that does not follow from ranks is never applied: its token is made otherwise, or never.
     expected = set(merges)

@@ -65,7 +65,7 @@ class Truncation:
             place = 0 if self.strategy == "only_first" else 1
             left = counts[place] - (total - room) if place < len(counts) else 0
             if left <= 0:
-                raise ValueError("the text that is to be cut is too short")
+                raise ValueError("the text that should be truncated is too short")
             return [left if number == place else count for number, count in enumerate(counts)]
         if len(counts) == 1:
             return [room]
@@ -83,7 +83,7 @@ class Truncation:
         if length == 0:
             return [(0, 0), (0, count)]
         if self.stride >= length:
-            raise ValueError("the stride leaves no room to go on")
+            raise ValueError("the stride must be smaller than the number of tokens that are kept")
         return spans(count, length, self.stride, self.direction)
 
 

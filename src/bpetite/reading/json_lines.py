@@ -117,7 +117,7 @@ class GatheredLines(Gathered):
         text, other, is_begun = None, "", False
         for value in line.values_of(self._field):
             if is_begun:
-                raise BrokenLine(f"field {self._field!r} is there twice, which long lines must not have")
+                raise BrokenLine(f"field {self._field!r} appears twice, which is not supported in long lines")
             text = None
             if isinstance(value, str):
                 other = value

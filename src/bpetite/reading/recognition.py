@@ -73,7 +73,7 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     named = _FORMATS.get(suffix)
     if named_compression != held and (named_compression or named):
         claim = named_compression or suffix
-        raise ValueError(f"{name}: named as {claim}, but it holds {held or f'no {named_compression}'}")
+        raise ValueError(f"{name}: its name says {claim}, but it holds {held or f'no {named_compression}'}")
     if held is not None:
         if named == "parquet" or asked == "parquet":
             raise ValueError(f"{name}: Parquet inside {held} is not supported; unpack it")
@@ -81,7 +81,7 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     is_parquet = head.startswith(_PARQUET) and raw.ends_with(_PARQUET)
     form = named if asked == "auto" else asked
     if form == "parquet" and not is_parquet:
-        raise ValueError(f"{name}: not a whole Parquet file (no {_PARQUET.decode()} at both ends)")
+        raise ValueError(f"{name}: not a complete Parquet file (no {_PARQUET.decode()} at both ends)")
     if form in ("text", "jsonl") and is_parquet:
-        raise ValueError(f"{name}: taken for {form}, but it holds Parquet")
+        raise ValueError(f"{name}: read as {form}, but it holds Parquet")
     return form or ("parquet" if is_parquet else "text"), None

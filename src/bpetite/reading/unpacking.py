@@ -17,7 +17,7 @@ def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
     if compression is None:
         return raw.read
     if not raw.head():
-        raise ValueError(f"{raw.name}: not whole {compression}: it is empty")
+        raise ValueError(f"{raw.name}: incomplete or broken {compression}: it is empty")
     return _gunzipped(raw) if compression == "gzip" else _decompressed(raw, compression)
 
 
@@ -29,7 +29,7 @@ def _gunzipped(raw: Raw) -> Callable[[int], bytes]:
             try:
                 block = gunzip.read(size)
             except ValueError as error:
-                raise ValueError(f"{raw.name}: not whole gzip: {error}") from None
+                raise ValueError(f"{raw.name}: incomplete or broken gzip: {error}") from None
             if block is not None:
                 return block
             gunzip.take_block(raw.read(_PACKED))
@@ -47,7 +47,7 @@ def _decompressed(raw: Raw, compression: str) -> Callable[[int], bytes]:
         except OSError as error:
             if error.errno is not None:
                 raise
-            raise ValueError(f"{raw.name}: not whole {compression}: {error}") from None
+            raise ValueError(f"{raw.name}: incomplete or broken {compression}: {error}") from None
         return block
 
     return read

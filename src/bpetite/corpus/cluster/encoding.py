@@ -62,7 +62,7 @@ def encode(
     if done is not None:
         return done
     if any(not source.is_local for source in job.inputs):
-        raise ValueError("a cluster encodes files that all its machines see under the same name, not URLs")
+        raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
     with (
         contextlib.closing(Journal(folder)) as journal,
         proposing_resume(folder),

@@ -122,10 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_origin(self) -> None:
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.own_hosts():
-            raise _Refused(HTTPStatus.FORBIDDEN, "this page is served to this machine only")
+            raise _Refused(HTTPStatus.FORBIDDEN, "this page is only served to this machine")
         origin = self.headers.get("Origin")
         if origin is not None and origin.removeprefix("http://") != hosts[0]:
-            raise _Refused(HTTPStatus.FORBIDDEN, "another site's page may not ask")
+            raise _Refused(HTTPStatus.FORBIDDEN, "requests from pages of other sites are refused")
 
     def _get(self, path: str, query: dict[str, str]) -> tuple[str, bytes]:
         if path in self.server.pages:
@@ -166,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
         content = self.rfile.read(int(length))
         if len(content) < int(length):
-            raise ConnectionAbortedError("the client hung up inside the text")
+            raise ConnectionAbortedError("the client closed the connection before the end of the text")
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
