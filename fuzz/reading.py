@@ -56,7 +56,7 @@ def _pattern(rng: Random, syntax: patterns.Syntax) -> str:
 def _read(pattern: str, syntax: patterns.Syntax) -> str | None:
     try:
         own = _engine.read_pattern(pattern, syntax)
-        _engine.check_pattern(own)
+        _engine.pattern_way(own)
     except ValueError:
         return None
     return own

@@ -17,7 +17,7 @@ def supported_pattern(rng: Random) -> str:
     while True:
         pattern = texts.pattern(rng)
         try:
-            _engine.check_pattern(pattern)
+            _engine.pattern_way(pattern)
         except ValueError:
             continue
         return pattern

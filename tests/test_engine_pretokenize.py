@@ -164,7 +164,7 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
 )
 def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        _engine.check_pattern(pattern)
+        _engine.pattern_way(pattern)
 
 
 def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:

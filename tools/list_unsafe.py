@@ -31,10 +31,9 @@ TESTS = {
 
 HEAD = """# Unsafe code
 
-Made by `python tools/list_unsafe.py`; a test fails when this page and the source differ. Unsafe code stands
-only where it was measured to buy speed, or where Python's own interface asks for it; clippy refuses a block
-without its proof.
-`make sanitize` runs the engine's tests under AddressSanitizer.
+Made by `python tools/list_unsafe.py`; a test fails when this page and the source differ. Unsafe code is
+used only where a measurement showed that it is faster, or where Python's C interface requires it; clippy
+refuses an unsafe block without a proof. `make sanitize` runs the engine's tests under AddressSanitizer.
 
 """
 

@@ -26,7 +26,6 @@ __all__ = [
     "SplitTexts",
     "Xxh3128",
     "base64_lines",
-    "check_pattern",
     "column_chunks",
     "happening_merges",
     "merges_json",
@@ -54,9 +53,6 @@ UNICODE_VERSION: str
 
 def pretokenize(text: str, pattern: str) -> list[bytes]:
     """Return the pretokens of a text, in order."""
-
-def check_pattern(pattern: str) -> None:
-    """Refuse a pattern that the engine does not support."""
 
 def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str:
     """Translate a pattern from another engine's syntax, or refuse what has no equivalent."""

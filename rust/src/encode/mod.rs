@@ -13,12 +13,12 @@ use crate::watch::Pulse;
 
 mod cache;
 mod growing;
+mod into_array;
 mod merges;
 mod merging;
 mod offsets;
 mod ordinary;
 mod parallel;
-mod row;
 mod settled;
 mod spaced;
 mod special;

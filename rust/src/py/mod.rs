@@ -26,9 +26,9 @@ mod parquet;
 mod pretokenize;
 mod recover;
 mod small;
-mod spell;
 mod text_pairs;
 mod texts;
+mod token_bytes;
 
 /// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
 #[pymodule(gil_used = true)]
@@ -40,7 +40,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(text_pairs::happening_merges, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
-    spell::add_to(module)?;
+    token_bytes::add_to(module)?;
     numbers::add_to(module)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::PyCountTable>()?;

@@ -14,7 +14,6 @@ const BYTES_PER_PIECE: usize = 72;
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNICODE_VERSION", UNICODE_VERSION)?;
     module.add_function(wrap_pyfunction!(pretokenize, module)?)?;
-    module.add_function(wrap_pyfunction!(check_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(read_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(same_pattern, module)?)?;
     module.add_function(wrap_pyfunction!(pattern_way, module)?)?;
@@ -27,13 +26,6 @@ fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<
     let pieces = py.detach(|| scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref()))?;
     memory::ensure(text.len() + pieces.iter().len() * BYTES_PER_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
-}
-
-/// Refuse a pattern that the engine cannot run.
-#[pyfunction]
-fn check_pattern(pattern: &str) -> PyResult<()> {
-    scan::Pattern::new(pattern)?;
-    Ok(())
 }
 
 /// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers` ("oniguruma").

@@ -9,7 +9,7 @@ from typing import Any
 
 from bpetite.cli.formats import add_one_of_any_format, read_model
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
-from bpetite.cli.ways import WAYS
+from bpetite.cli.pattern_way import WAYS
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownToken, coloured, plain, visible
 from bpetite.show.explain import Explainer

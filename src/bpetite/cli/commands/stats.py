@@ -15,8 +15,8 @@ from bpetite.cli.options import (
     add_threads,
     json_line,
 )
+from bpetite.cli.pattern_way import say_way
 from bpetite.cli.reading import add_reading, add_sources, reading_of
-from bpetite.cli.ways import say_way
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """

@@ -18,8 +18,8 @@ from bpetite.cli.options import (
     check_output,
     json_line,
 )
+from bpetite.cli.pattern_way import say_way
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.cli.ways import say_way
 from bpetite.counts import Counts
 from bpetite.show.progress import TrainingProgress
 from bpetite.training import Training, train_vocabulary

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use super::numbers::{bytes_of_32, bytes_of_64, merge_rows};
 use super::recover::cut;
-use crate::{base64, memory, spell};
+use crate::{base64, memory, token_bytes};
 
 type SpelledBytes<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
@@ -20,7 +20,9 @@ pub fn spell_merges<'py>(
     most: usize,
 ) -> PyResult<Option<SpelledBytes<'py>>> {
     let merges = merge_rows(merges)?;
-    let Some(spelled) = py.detach(|| spell::spell_merges(&base_ids, &merges, most)) else { return Ok(None) };
+    let Some(spelled) = py.detach(|| token_bytes::spell_merges(&base_ids, &merges, most)) else {
+        return Ok(None);
+    };
     memory::ensure(spelled.joined.len())?;
     let joined = PyBytes::new(py, &spelled.joined);
     Ok(Some((bytes_of_32(py, &spelled.ids)?, joined, bytes_of_64(py, &spelled.ends)?)))
@@ -37,7 +39,7 @@ pub fn number_merges<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, u32)> {
     let mut merges = merge_rows(merges)?;
     memory::ensure(merges.len() * 64)?;
-    let end = py.detach(|| spell::number_merges(&mut merges, &base_ids, first));
+    let end = py.detach(|| token_bytes::number_merges(&mut merges, &base_ids, first));
     Ok((bytes_of_32(py, merges.as_flattened())?, end))
 }
 
@@ -51,7 +53,7 @@ pub fn spelled_in_order(
 ) -> PyResult<Option<bool>> {
     let tokens = cut(tokens, &ends)?;
     let merges = merge_rows(merges)?;
-    Ok(py.detach(|| spell::spelled_in_order(&tokens, &merges)))
+    Ok(py.detach(|| token_bytes::spelled_in_order(&tokens, &merges)))
 }
 
 /// What a byte of a file of lines may take in the result.

@@ -1,4 +1,4 @@
-//! Encodes texts on the calling thread into memory that the caller provides and reuses.
+//! Encodes texts on the calling thread into an array that the caller provides and reuses.
 
 use super::{Encoder, Id, Sink, Special, Workspace};
 use crate::error::{Error, Result};
