@@ -41,8 +41,11 @@ const MAX_WIDE_EIGHTS: usize = 14;
 /// few bytes as for many.
 const SHORT_REST: usize = 128;
 
-/// A bit for every byte, or every character, of a window of `N` words.
+/// A bit for every character of a window of `N` words.
 type Bits<const N: usize> = [u64; N];
+
+/// A bit for every byte of the characters of a window.
+type BytesBits<const N: usize> = [Bits<N>; 2];
 
 /// The labels that have masks; all other characters have the usual label.
 const LABELLED: [usize; 3] = [BEGINS, SPECIAL[0], SPECIAL[1]];
@@ -351,19 +354,27 @@ impl<const N: usize> ScanWindow<N> {
             relations: Relations([[0; N]; MAX_RELATIONS]),
             labels: Labelled { at: [[0; N]; LABELLED.len()], before: [[0; N]; 1 + LABELS], special: false },
             fulfilled: [[0; 64]; N],
-            characters: Characters { atoms: [0; ATOMS_OF_WINDOW], count: 0, leads: [0; N], wide: false },
+            characters: Characters {
+                atoms: [0; ATOMS_OF_WINDOW],
+                count: 0,
+                leads: [[0; N]; 2],
+                wide: false,
+                ends: false,
+            },
         }
     }
 }
 
-/// The characters of a window.
+/// The characters of a window: as many as its masks have bits for, in up to twice as many bytes.
 struct Characters<const N: usize> {
     /// Their atoms, from the second place on.
     atoms: [u8; ATOMS_OF_WINDOW],
     count: usize,
     /// The first bytes of the characters, and whether any character has several bytes.
-    leads: Bits<N>,
+    leads: BytesBits<N>,
     wide: bool,
+    /// Whether the text ends with them.
+    ends: bool,
 }
 
 /// The result of the masks for the characters of a window.
@@ -414,7 +425,7 @@ impl ScanInput<'_> {
         // SAFETY: the caller vouches for the instructions of `V`.
         let mut labels = unsafe { self.look::<V, N>(window) };
         let characters = &window.characters;
-        let ends = self.text.len() - base <= 64 * N;
+        let ends = characters.ends;
         // The character after the window is not known, unless the text ends there.
         let limit = if ends { characters.count } else { characters.count - 1 };
         let left = if labels.unsure == [0; N] {
@@ -434,25 +445,17 @@ impl ScanInput<'_> {
         if !self.scanner.covers {
             mark_gaps(&labels, batch);
         }
-        if characters.wide {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            labels.begins = unsafe { at_bytes::<V, N>(&labels.begins, &characters.leads) };
-        }
-        let mut end = base;
-        for (word, &bits) in labels.begins.iter().enumerate() {
-            if bits != 0 {
-                if batch.room() < 64 {
-                    return end;
-                }
-                batch.push_many(bits.count_ones() as usize, |ends| {
-                    // SAFETY: the caller vouches for the instructions of `V`.
-                    unsafe { V::positions(base + 64 * word, bits, ends) }
-                });
-                end = base + 64 * word + 63 - bits.leading_zeros() as usize;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let (end, had_room) = unsafe {
+            if characters.wide {
+                let begins = at_bytes::<V, N>(&labels.begins, &characters.leads);
+                push_starts::<V>(base, begins.as_flattened(), batch)
+            } else {
+                push_starts::<V>(base, &labels.begins, batch)
             }
-        }
+        };
         match left {
-            _ if batch.room() == 0 => end,
+            _ if !had_room || batch.room() == 0 => end,
             Some(LeftAt::Gap(_)) => self.automaton.fill_one(self.text, end, batch),
             None if ends && self.scanner.covers => batch.push_to(self.text.len()),
             // One piece fills the window, or its end depends on the text after it.
@@ -582,34 +585,27 @@ impl ScanInput<'_> {
     #[inline(always)]
     unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
         let alphabet = &self.automaton.alphabet;
-        (this.count, this.wide, this.leads) = (0, false, [0; N]);
+        (this.count, this.wide, this.leads[0]) = (0, false, [0; N]);
         this.atoms[0] = alphabet.end;
-        for (word, rest) in self.text[base..].chunks(64).take(N).enumerate() {
-            let mut padded = [0; 64];
-            let bytes = match rest.first_chunk() {
-                Some(bytes) => bytes,
-                None => {
-                    padded[..rest.len()].copy_from_slice(rest);
-                    &padded
-                }
-            };
-            let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { break };
+        let text = &self.text[base..];
+        this.ends = text.len() <= 64 * N;
+        for (word, rest) in text.chunks(64).take(N).enumerate() {
             // SAFETY: the caller vouches for the instructions of `V`.
-            let kinds = unsafe { V::atoms(bytes, &alphabet.ascii, atoms) };
-            this.leads[word] = !kinds.inside & !0 >> (64 - rest.len());
-            if kinds.wide != 0 {
-                this.wide = true;
-                let leads = kinds.wide & this.leads[word];
-                // SAFETY: the caller vouches for the instructions of `V`.
-                unsafe {
-                    let mut all = *atoms;
-                    self.wide_atoms::<V>(base + 64 * word, bytes, leads, &mut all);
-                    V::gather(&all, this.leads[word], atoms);
-                }
-            }
-            this.count += this.leads[word].count_ones() as usize;
+            this.leads[0][word] = unsafe { self.read_word::<V, N>(base + 64 * word, rest, this) };
         }
-        if self.text.len() - base <= 64 * N {
+        // Characters of several bytes have left room for more.
+        if this.wide {
+            this.leads[1] = [0; N];
+            for (word, rest) in text.chunks(64).skip(N).take(N).enumerate() {
+                if this.count > 64 * (N - 1) {
+                    break;
+                }
+                // SAFETY: the caller vouches for the instructions of `V`.
+                this.leads[1][word] = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, this) };
+                this.ends = text.len() <= 64 * (N + word + 1);
+            }
+        }
+        if this.ends {
             if self.automaton.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
                 this.atoms[this.count] = alphabet.final_line_feed;
             }
@@ -618,6 +614,42 @@ impl ScanInput<'_> {
                 behind.fill(alphabet.end);
             }
         }
+    }
+
+    /// Add the characters that begin in a word of up to 64 bytes at `base`; returns their first bytes.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn read_word<V: Vectors, const N: usize>(
+        self,
+        base: usize,
+        word: &[u8],
+        this: &mut Characters<N>,
+    ) -> u64 {
+        let mut padded = [0; 64];
+        let bytes = match word.first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                padded[..word.len()].copy_from_slice(word);
+                &padded
+            }
+        };
+        let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { return 0 };
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let kinds = unsafe { V::atoms(bytes, &self.automaton.alphabet.ascii, atoms) };
+        let leads = !kinds.inside & !0 >> (64 - word.len());
+        if kinds.wide != 0 {
+            this.wide = true;
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe {
+                let mut all = *atoms;
+                self.wide_atoms::<V>(base, bytes, kinds.wide & leads, &mut all);
+                V::gather(&all, leads, atoms);
+            }
+        }
+        this.count += leads.count_ones() as usize;
+        leads
     }
 
     /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
@@ -668,6 +700,29 @@ impl ScanInput<'_> {
             }
         }
     }
+}
+
+/// Add the pieces that end where the next ones begin, as far as there is room; returns the last place where one begins,
+/// and whether there was room for all.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
+#[inline(always)]
+unsafe fn push_starts<V: Vectors>(base: usize, begins: &[u64], batch: &mut Batch) -> (usize, bool) {
+    let mut end = base;
+    for (word, &bits) in begins.iter().enumerate() {
+        if bits != 0 {
+            if batch.room() < 64 {
+                return (end, false);
+            }
+            batch.push_many(bits.count_ones() as usize, |ends| {
+                // SAFETY: the caller vouches for the instructions of `V`.
+                unsafe { V::positions(base + 64 * word, bits, ends) }
+            });
+            end = base + 64 * word + 63 - bits.leading_zeros() as usize;
+        }
+    }
+    (end, true)
 }
 
 /// Mark the gaps among the pieces that are to be added: each ends where the next one begins.
@@ -885,16 +940,16 @@ unsafe fn up<V: Vectors, const N: usize>(bits: &Bits<N>) -> Bits<N> {
 /// # Safety
 /// The machine must have the instructions of `V`.
 #[inline(always)]
-unsafe fn at_bytes<V: Vectors, const N: usize>(bits: &Bits<N>, leads: &Bits<N>) -> Bits<N> {
-    let mut at_bytes = [0; N];
+unsafe fn at_bytes<V: Vectors, const N: usize>(bits: &Bits<N>, leads: &BytesBits<N>) -> BytesBits<N> {
+    let mut at_bytes = [[0; N]; 2];
     let mut place = 0;
-    for word in 0..N {
+    for (at_bytes, &leads) in at_bytes.as_flattened_mut().iter_mut().zip(leads.as_flattened()) {
         let (first, from) = (place / 64 % N, place % 64);
         let behind = bits.get(first + 1).copied().unwrap_or(0);
         let next = bits[first] >> from | (behind << 1) << (63 - from);
-        place += leads[word].count_ones() as usize;
+        place += leads.count_ones() as usize;
         // SAFETY: the caller vouches for the instructions of `V`.
-        at_bytes[word] = unsafe { V::choose(next, leads[word]) };
+        *at_bytes = unsafe { V::choose(next, leads) };
     }
     at_bytes
 }
