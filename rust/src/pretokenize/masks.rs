@@ -674,16 +674,15 @@ impl ScanInput<'_> {
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe {
             let mut mixed = V::look_up(&alphabet.leads, bytes, leads, atoms);
+            let mut of_four = 0;
             while mixed != 0 {
-                let place = mixed.trailing_zeros() as usize;
-                let lead = bytes[place];
-                if lead >= 0xF0 {
-                    atoms[place] = alphabet.at(self.text, base + place).0;
-                    mixed &= mixed - 1;
-                    continue;
-                }
+                let lead = bytes[mixed.trailing_zeros() as usize];
                 let same = V::equal(bytes, lead) & mixed;
                 mixed &= !same;
+                if lead >= 0xF0 {
+                    of_four |= same;
+                    continue;
+                }
                 if lead < 0xE0 {
                     V::look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
                     continue;
@@ -697,6 +696,9 @@ impl ScanInput<'_> {
                     let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
                     V::look_up(page, third, same, atoms);
                 }
+            }
+            for place in places_in(0, of_four) {
+                atoms[place] = alphabet.at(self.text, base + place).0;
             }
         }
     }
