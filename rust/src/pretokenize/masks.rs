@@ -530,33 +530,38 @@ impl ScanInput<'_> {
         let ScanWindow { relations, labels, .. } = window;
         let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
         // A piece begins at the first character of a window.
-        always[BEGINS][0] |= 1;
+        let mut first = [0; N];
+        first[0] = 1;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { add::<V, N>(&mut always[BEGINS], &first, &first) };
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { labels.start_from::<V>(&always) };
         let mut changed = [0; N];
         for _ in 0..MAX_ROUNDS {
-            let next = scanner.next_labels(&always, labels, relations);
+            // SAFETY: the caller vouches for the instructions of `V`.
+            let next = unsafe { scanner.next_labels::<V, N>(&always, labels, relations) };
             // SAFETY: the caller vouches for the instructions of `V`.
             changed = unsafe { labels.change_to::<V>(&next) };
             if changed == [0; N] {
                 break;
             }
         }
-        let mut unsure = changed;
-        add(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
-        unsure = labels.followed(&scanner.unsure, relations, unsure);
-        let mut open = [0; N];
-        if scanner.opens {
-            add(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
-            add(&mut open, relations.places(scanner.always[OPEN]), &[!0; N]);
-            if open != [0; N] {
-                open = run(&open, relations.places(scanner.stays_open));
-                // SAFETY: the caller vouches for the instructions of `V`.
-                let open_before = unsafe { up::<V, N>(&open) };
-                add(&mut unsure, relations.places(scanner.contradicts), &open_before);
+        let (mut unsure, mut open) = (changed, [0; N]);
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            add::<V, N>(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
+            unsure = labels.followed::<V>(&scanner.unsure, relations, unsure);
+            if scanner.opens {
+                add::<V, N>(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
+                add::<V, N>(&mut open, relations.places(scanner.always[OPEN]), &[!0; N]);
+                if open != [0; N] {
+                    open = run::<V, N>(&open, relations.places(scanner.stays_open));
+                    let open_before = up::<V, N>(&open);
+                    add::<V, N>(&mut unsure, relations.places(scanner.contradicts), &open_before);
+                }
             }
+            take_away::<V, N>(&mut unsure, &first);
         }
-        unsure[0] &= !1;
         WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: *relations.places(scanner.gaps) }
     }
 
@@ -748,29 +753,35 @@ fn mark_gaps<const N: usize>(labels: &WindowBits<N>, batch: &mut Batch) {
 
 impl MaskScanner {
     /// The masks of labels, given the labels of the characters before.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    fn next_labels<const N: usize>(
+    unsafe fn next_labels<V: Vectors, const N: usize>(
         &self,
         always: &[Bits<N>; LABELLED.len()],
         labels: &Labelled<N>,
         relations: &Relations<N>,
     ) -> [Bits<N>; LABELLED.len()] {
         let mut next = *always;
-        for (links, places) in self.propagated.iter().zip(&mut next) {
-            *places = labels.followed(links, relations, *places);
-        }
-        // After an unsure place, rules may give a character two labels. `BEGINS` takes precedence, because it is right if
-        // the automaton confirms it.
-        let [begins, first, second] = &mut next;
-        for (special, stays) in [(first, self.stays[0]), (second, self.stays[1])] {
-            if *special == [0; N] {
-                continue;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            for (links, places) in self.propagated.iter().zip(&mut next) {
+                *places = labels.followed::<V>(links, relations, *places);
             }
-            take_away(special, begins);
-            if stays.is_some() {
-                let mut through = *relations.places(stays);
-                take_away(&mut through, begins);
-                *special = run(special, &through);
+            // After an unsure place, rules may give a character two labels. `BEGINS` takes precedence, because it is
+            // right if the automaton confirms it.
+            let [begins, first, second] = &mut next;
+            for (special, stays) in [(first, self.stays[0]), (second, self.stays[1])] {
+                if *special == [0; N] {
+                    continue;
+                }
+                take_away::<V, N>(special, begins);
+                if stays.is_some() {
+                    let mut through = *relations.places(stays);
+                    take_away::<V, N>(&mut through, begins);
+                    *special = run::<V, N>(special, &through);
+                }
             }
         }
         next
@@ -839,17 +850,18 @@ impl<const N: usize> Labelled<N> {
     #[inline(always)]
     unsafe fn look_back<V: Vectors>(&mut self) {
         let [begins, usual, first, second, no_beginning] = &mut self.before;
-        // SAFETY: the caller vouches for the instructions of `V`.
-        *begins = unsafe { up::<V, N>(&self.at[0]) };
-        *no_beginning = [!0; N];
-        take_away(no_beginning, begins);
-        *usual = *no_beginning;
         self.special = self.at[1] != [0; N] || self.at[2] != [0; N];
-        if self.special {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            (*first, *second) = unsafe { (up::<V, N>(&self.at[1]), up::<V, N>(&self.at[2])) };
-            take_away(usual, first);
-            take_away(usual, second);
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            *begins = up::<V, N>(&self.at[0]);
+            *no_beginning = [!0; N];
+            take_away::<V, N>(no_beginning, begins);
+            *usual = *no_beginning;
+            if self.special {
+                (*first, *second) = (up::<V, N>(&self.at[1]), up::<V, N>(&self.at[2]));
+                take_away::<V, N>(usual, first);
+                take_away::<V, N>(usual, second);
+            }
         }
     }
 
@@ -874,11 +886,21 @@ impl<const N: usize> Labelled<N> {
     }
 
     /// Add the places where a link's relation holds behind a character that has the label which it asks for.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    fn followed(&self, links: &[Link], relations: &Relations<N>, mut places: Bits<N>) -> Bits<N> {
+    unsafe fn followed<V: Vectors>(
+        &self,
+        links: &[Link],
+        relations: &Relations<N>,
+        mut places: Bits<N>,
+    ) -> Bits<N> {
         for link in links {
             if self.special || !SPECIAL.contains(&link.before) {
-                add(&mut places, relations.places(Some(link.relation)), &self.before[link.before]);
+                let (held, before) = (relations.places(Some(link.relation)), &self.before[link.before]);
+                // SAFETY: the caller vouches for the instructions of `V`.
+                unsafe { add::<V, N>(&mut places, held, before) };
             }
         }
         places
@@ -886,36 +908,67 @@ impl<const N: usize> Labelled<N> {
 }
 
 /// Add the places that are among others.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
 #[inline(always)]
-fn add<const N: usize>(all: &mut Bits<N>, places: &Bits<N>, among: &Bits<N>) {
+unsafe fn add<V: Vectors, const N: usize>(all: &mut Bits<N>, places: &Bits<N>, among: &Bits<N>) {
+    if let (Some(all), Some(places), Some(among)) =
+        (all.first_chunk_mut(), places.first_chunk(), among.first_chunk())
+    {
+        // SAFETY: the caller vouches for the instructions of `V`.
+        return unsafe { V::join(all, places, among) };
+    }
     for word in 0..N {
         all[word] |= places[word] & among[word];
     }
 }
 
 /// Take places away.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
 #[inline(always)]
-fn take_away<const N: usize>(all: &mut Bits<N>, places: &Bits<N>) {
+unsafe fn take_away<V: Vectors, const N: usize>(all: &mut Bits<N>, places: &Bits<N>) {
+    if let (Some(all), Some(places)) = (all.first_chunk_mut(), places.first_chunk()) {
+        // SAFETY: the caller vouches for the instructions of `V`.
+        return unsafe { V::take_away(all, places) };
+    }
     for word in 0..N {
         all[word] &= !places[word];
     }
 }
 
 /// The bits of `from`, each extended through the run of `through` bits that follows it.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
 #[inline(always)]
-fn run<const N: usize>(from: &Bits<N>, through: &Bits<N>) -> Bits<N> {
-    let mut all = *from;
-    let (mut last, mut carry) = (0, false);
-    for word in 0..N {
-        let first = (from[word] << 1 | last) & through[word];
-        last = from[word] >> 63;
+unsafe fn run<V: Vectors, const N: usize>(from: &Bits<N>, through: &Bits<N>) -> Bits<N> {
+    // SAFETY: the caller vouches for the instructions of `V`.
+    unsafe {
+        let (mut first, mut inside, mut all) = ([0; N], *through, *from);
+        add::<V, N>(&mut first, &up::<V, N>(from), through);
         // Adding the first bit of a run to the run clears the run and sets the bit after it.
-        let (sum, over) = first.overflowing_add(through[word]);
-        let (sum, also) = sum.overflowing_add(carry.into());
-        carry = over | also;
-        all[word] |= (sum ^ through[word] | first) & through[word];
+        take_away::<V, N>(&mut inside, &sum::<V, N>(&first, through));
+        add::<V, N>(&mut all, &first, &first);
+        add::<V, N>(&mut all, &inside, &inside);
+        all
     }
-    all
+}
+
+/// The sum of the bits as numbers, lowest word first, without what does not fit.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
+#[inline(always)]
+unsafe fn sum<V: Vectors, const N: usize>(one: &Bits<N>, other: &Bits<N>) -> Bits<N> {
+    let mut sum = [[0; WORDS]; 2];
+    sum[0][..N].copy_from_slice(one);
+    sum[1][..N].copy_from_slice(other);
+    // SAFETY: the caller vouches for the instructions of `V`.
+    let sum = unsafe { V::add(&sum[0], &sum[1]) };
+    *sum.first_chunk().unwrap_or(&[0; N])
 }
 
 /// The bits, moved one place up.

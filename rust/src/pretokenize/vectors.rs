@@ -113,6 +113,43 @@ pub trait Vectors {
         std::array::from_fn(|word| bits[word] << 1 | if word == 0 { 0 } else { bits[word - 1] >> 63 })
     }
 
+    /// Add the bits of `more` that are among others.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn join(bits: &mut [u64; 8], more: &[u64; 8], among: &[u64; 8]) {
+        for (bits, (more, among)) in bits.iter_mut().zip(more.iter().zip(among)) {
+            *bits |= more & among;
+        }
+    }
+
+    /// Take bits away.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn take_away(bits: &mut [u64; 8], others: &[u64; 8]) {
+        for (bits, others) in bits.iter_mut().zip(others) {
+            *bits &= !others;
+        }
+    }
+
+    /// The sum of two numbers of 512 bits, lowest word first, without what does not fit.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn add(one: &[u64; 8], other: &[u64; 8]) -> [u64; 8] {
+        let mut carry = false;
+        std::array::from_fn(|word| {
+            let (sum, over) = one[word].overflowing_add(other[word]);
+            let (sum, also) = sum.overflowing_add(carry.into());
+            carry = over | also;
+            sum
+        })
+    }
+
     /// Write `base + i` for every bit `i` that is set; the numbers after them are undefined.
     ///
     /// # Safety
@@ -375,6 +412,51 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn join(bits: &mut [u64; 8], more: &[u64; 8], among: &[u64; 8]) {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let old = _mm512_loadu_si512(bits.as_ptr().cast());
+                let more = _mm512_loadu_si512(more.as_ptr().cast());
+                let among = _mm512_loadu_si512(among.as_ptr().cast());
+                let all = _mm512_ternarylogic_epi64::<0xF8>(old, more, among);
+                _mm512_storeu_si512(bits.as_mut_ptr().cast(), all);
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn take_away(bits: &mut [u64; 8], others: &[u64; 8]) {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let all = _mm512_loadu_si512(bits.as_ptr().cast());
+                let rest = _mm512_andnot_si512(_mm512_loadu_si512(others.as_ptr().cast()), all);
+                _mm512_storeu_si512(bits.as_mut_ptr().cast(), rest);
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn add(one: &[u64; 8], other: &[u64; 8]) -> [u64; 8] {
+            // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes.
+            unsafe {
+                let one = _mm512_loadu_si512(one.as_ptr().cast());
+                let sums = _mm512_add_epi64(one, _mm512_loadu_si512(other.as_ptr().cast()));
+                let all_ones = _mm512_set1_epi64(-1);
+                // A bit for each word: a carry leaves it, or passes through it. Adding both finds the words that get one.
+                let over = u32::from(_mm512_cmplt_epu64_mask(sums, one));
+                let passes = u32::from(_mm512_cmpeq_epi64_mask(sums, all_ones));
+                let carried = (((over << 1) + passes) ^ passes) as u8;
+                let mut sum = [0; 8];
+                _mm512_storeu_si512(
+                    sum.as_mut_ptr().cast(),
+                    _mm512_mask_sub_epi64(sums, carried, sums, all_ones),
+                );
+                sum
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn positions(base: usize, bits: u64, positions: &mut [usize; 64]) {
             const PLACES: [u8; 64] = {
                 let mut places = [0; 64];
@@ -541,6 +623,35 @@ mod x86_64 {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         unsafe fn choose(bits: u64, places: u64) -> u64 {
             _pdep_u64(bits, places)
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn join(bits: &mut [u64; 8], more: &[u64; 8], among: &[u64; 8]) {
+            for half in [0, 4] {
+                // SAFETY: the caller vouches for the instructions; what is loaded and stored are four of eight numbers.
+                unsafe {
+                    let old = _mm256_loadu_si256(bits.as_ptr().add(half).cast());
+                    let more = _mm256_loadu_si256(more.as_ptr().add(half).cast());
+                    let among = _mm256_loadu_si256(among.as_ptr().add(half).cast());
+                    let all = _mm256_or_si256(old, _mm256_and_si256(more, among));
+                    _mm256_storeu_si256(bits.as_mut_ptr().add(half).cast(), all);
+                }
+            }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn take_away(bits: &mut [u64; 8], others: &[u64; 8]) {
+            for half in [0, 4] {
+                // SAFETY: the caller vouches for the instructions; what is loaded and stored are four of eight numbers.
+                unsafe {
+                    let all = _mm256_loadu_si256(bits.as_ptr().add(half).cast());
+                    let others = _mm256_loadu_si256(others.as_ptr().add(half).cast());
+                    let rest = _mm256_andnot_si256(others, all);
+                    _mm256_storeu_si256(bits.as_mut_ptr().add(half).cast(), rest);
+                }
+            }
         }
 
         #[inline]
@@ -830,6 +941,15 @@ mod tests {
                     assert_eq!(expected[..count], found[..count]);
                     let words = std::array::from_fn(|word| bits.rotate_left(9 * word as u32));
                     assert_eq!(Portable::up(&words), V::up(&words));
+                    for others in [words.map(|word| !word), [!0; 8], [1, 0, 0, 0, 0, 0, 0, 0], [places; 8]] {
+                        assert_eq!(Portable::add(&words, &others), V::add(&words, &others));
+                        let (mut expected, mut found) = ([others; 2], [others; 2]);
+                        Portable::join(&mut expected[0], &words, &[places; 8]);
+                        V::join(&mut found[0], &words, &[places; 8]);
+                        Portable::take_away(&mut expected[1], &words);
+                        V::take_away(&mut found[1], &words);
+                        assert_eq!(expected, found);
+                    }
                 }
             }
         }
@@ -885,6 +1005,15 @@ mod tests {
             assert_eq!(Portable::choose(!0, places), places);
             assert_eq!(Portable::equal(&block, 7), 1 << 7);
             assert_eq!(Portable::up(&[1 << 63, 5, 0, 0, 0, 0, 0, 1])[..3], [0, 11, 0]);
+            assert_eq!(
+                Portable::add(&[!0, !0, 1, 0, 0, 0, 0, !0], &[1, 0, 1, 0, 0, 0, 0, 1])[..4],
+                [0, 0, 3, 0]
+            );
+            let mut bits = [3, 0, 0, 0, 0, 0, 0, 8];
+            Portable::join(&mut bits, &[12, 1, 0, 0, 0, 0, 0, 0], &[4; 8]);
+            assert_eq!(bits, [7, 0, 0, 0, 0, 0, 0, 8]);
+            Portable::take_away(&mut bits, &[2; 8]);
+            assert_eq!(bits, [5, 0, 0, 0, 0, 0, 0, 8]);
             Portable::gather(&block, places, &mut gathered);
             Portable::positions(100, places, &mut positions);
         }
