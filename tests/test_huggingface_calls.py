@@ -12,7 +12,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import decoders, normalizers, pre_tokenizers, processors
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bpetite import accelerate
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
@@ -243,3 +243,66 @@ def test_single_prompts_are_those_of_the_real_one(setting: str) -> None:
         a, b = real.encode(text), ours.encode(text)
         for name in ("ids", "offsets", "tokens", "word_ids", "type_ids", "sequence_ids", "n_sequences"):
             assert getattr(a, name) == getattr(b, name), (text, name)
+
+
+LACKING = {
+    "a token for each": ("<unk>", False),
+    "one for successive ones": ("<unk>", True),
+    "dropped": (None, False),
+}
+"""What becomes of bytes that no token is: an unknown token, and whether successive ones share it."""
+
+
+@cache
+def lacking_bytes(kind: str, normalizer: str, prefix: bool) -> tuple[Any, Any]:
+    unknown, joined = LACKING[kind]
+    real = tokenizers.Tokenizer(models.BPE(unk_token=unknown, fuse_unk=joined))
+    real.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+    if normalizer:
+        real.normalizer = getattr(normalizers, normalizer)()
+    trainer = trainers.BpeTrainer(
+        vocab_size=60, special_tokens=["<unk>", "<s>"], initial_alphabet=[], show_progress=False
+    )
+    real.train_from_iterator(["the cat sat on the mat, café 12 fi fi"] * 4, trainer)
+    ours = HuggingFaceTokenizer(real)
+    return real, ours
+
+
+@pytest.mark.parametrize("processor", [None, PROCESSORS[2], PROCESSORS[3], PROCESSORS[7]])
+@pytest.mark.parametrize("prefix", [False, True])
+@pytest.mark.parametrize("normalizer", ["", "NFKC", "Lowercase"])
+@pytest.mark.parametrize("kind", LACKING)
+def test_bytes_without_a_token_are_as_in_the_real_one(
+    kind: str, normalizer: str, prefix: bool, processor: Any
+) -> None:
+    real, ours = lacking_bytes(kind, normalizer, prefix)
+    real.post_processor = ours.post_processor = processor
+    assert ours._find_alone()[0] is not None  # the engine encodes, and not the real one
+    drawn = random.Random(f"{kind} {normalizer} {prefix}")
+    parts = [
+        "the",
+        " cat",
+        "é",
+        "É",
+        "\n",
+        "\n\n",
+        "東",
+        "ﬁ",
+        "½",
+        " ",
+        "  ",
+        "zz",
+        "azb",
+        "<s>",
+        "<unk>",
+        "12",
+        "\t",
+    ]
+    texts = ["".join(drawn.choices(parts, k=drawn.randrange(9))) for _ in range(120)]
+    pairs = list(zip(texts[::2], texts[1::2], strict=True))
+    for items, is_words in ((texts, False), (pairs, False), ([texts[:5], texts[5:9]], True)):
+        mine, theirs = (tok.encode_batch(items, is_pretokenized=is_words) for tok in (ours, real))
+        for one, other, item in zip(mine, theirs, items, strict=True):
+            assert difference(one, other) == [], item
+    for text in texts:
+        assert difference(ours.encode(text), real.encode(text)) == [], text

@@ -429,6 +429,7 @@ class Encoder:
         decode_only: Sequence[tuple[int, bytes]] = ...,
         provisional: Sequence[int] = ...,
         unknown: tuple[int, bool] | None = None,
+        drops_unknown: bool = False,
     ) -> Encoder:
         """Create an encoder from all tokens but special ones (joined bytes, ends, ids) and merges by rank.
 
@@ -437,7 +438,7 @@ class Encoder:
         further tokens that encoding never gives. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
         byte that is no token is refused, unless `unknown` tells the id that stands for such bytes, and
-        whether it stands once for successive ones.
+        whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.
         """
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:

@@ -1,5 +1,6 @@
 //! Encoding: special tokens are found, the text between them is cut into pretokens, and each pretoken is merged.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,19 +58,30 @@ pub struct Definition<'a> {
 
 /// What stands for bytes without a token.
 #[derive(Clone, Copy)]
-pub struct Unknown {
-    pub id: u32,
-    /// Whether it stands once for successive ones of a pretoken, not for each.
-    pub is_joined: bool,
+pub enum Unknown {
+    /// An id for each.
+    Each(u32),
+    /// An id for successive ones of a pretoken.
+    Joined(u32),
+    /// Nothing: a pretoken is merged without them.
+    Dropped,
 }
 
 impl Unknown {
+    fn id(self) -> Option<u32> {
+        match self {
+            Self::Each(id) | Self::Joined(id) => Some(id),
+            Self::Dropped => None,
+        }
+    }
+
     fn put(self, ids: &mut Vec<u32>) {
-        if self.is_joined {
+        if matches!(self, Self::Joined(_)) {
             ids.dedup_by(|next, before| *next == NO_ID && *before == NO_ID);
         }
+        let Some(unknown) = self.id() else { return };
         for id in ids.iter_mut().filter(|id| **id == NO_ID) {
-            *id = self.id;
+            *id = unknown;
         }
     }
 }
@@ -211,7 +223,7 @@ impl Encoder {
         };
         let merges = Merges::new(base, definition.merges, &tokens)?;
         let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
-        let ids = ids.chain(definition.unknown.map(|unknown| unknown.id));
+        let ids = ids.chain(definition.unknown.and_then(Unknown::id));
         let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
@@ -255,6 +267,16 @@ impl Encoder {
             "the vocabulary has ids up to {}, which do not fit uint{bits}",
             self.largest_id
         )))
+    }
+
+    /// The part of a pretoken that is merged.
+    fn merged_part<'p>(&self, pretoken: &'p [u8]) -> Cow<'p, [u8]> {
+        match self.unknown {
+            Some(Unknown::Dropped) => {
+                pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect()
+            }
+            _ => Cow::Borrowed(pretoken),
+        }
     }
 
     /// Fail if the tokens of a text may have other bytes than the text.

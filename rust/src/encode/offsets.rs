@@ -1,10 +1,10 @@
 //! Ids and their text in, the span of every token out, and of which pretoken it is.
 
-use super::Encoder;
 use super::special::{Special, Stretch};
+use super::{Encoder, NO_ID, Unknown};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::pretokenize::Batch;
+use crate::pretokenize::{Batch, Prepared};
 use crate::tokens::TokenBytes;
 
 /// The unit of offsets.
@@ -73,18 +73,26 @@ impl Encoder {
                 Vec::new()
             };
             let mut written = CountedCharacters::of(prepared.text());
-            let mut end = 0;
-            for &id in ids {
-                let token = self.tokens.get(id).unwrap_or_default();
-                let start = end;
-                end += token.len();
+            let mut take = |id, start, end| {
                 let place = if put {
                     let (first, last) = written.place(start, end);
                     (of_characters[first], of_characters[last - 1] + 1)
                 } else {
                     characters.place(range.start + start, range.start + end)
                 };
-                places.push(trimmed(place, spaces_around(token), trim, places.is_empty()));
+                let spaces = spaces_around(self.tokens.get(id).unwrap_or_default());
+                places.push(trimmed(place, spaces, trim, places.is_empty()));
+            };
+            if self.has_gaps(prepared.text()) {
+                let spans = self.spans_with_gaps(&prepared, ids)?;
+                ids.iter().zip(spans).for_each(|(&id, WordSpan { start, end, .. })| take(id, start, end));
+                return Ok(());
+            }
+            let mut end = 0;
+            for &id in ids {
+                let start = end;
+                end += self.spelled(id).unwrap_or(0);
+                take(id, start, end);
             }
             Ok(())
         })?;
@@ -104,13 +112,19 @@ impl Encoder {
                 return Ok(());
             }
             let prepared = self.pattern.prepare(&text[stretch.range])?;
+            if self.has_gaps(prepared.text()) {
+                let spans = self.spans_with_gaps(&prepared, ids)?;
+                words.extend(spans.iter().map(|span| word + span.word));
+                word += self.pretoken_count(&prepared, &mut batch)?;
+                return Ok(());
+            }
             let mut scanner = self.pattern.scan(&prepared);
             let (mut ids, mut end) = (ids.iter(), 0);
             while scanner.fill(&mut batch)? > 0 {
                 for &pretoken_end in batch.ends() {
                     while end < pretoken_end {
                         let Some(&id) = ids.next() else { return Err(other_text()) };
-                        end += self.tokens.length(id).unwrap_or(0);
+                        end += self.spelled(id).unwrap_or(0);
                         words.push(word);
                     }
                     word += 1;
@@ -134,7 +148,12 @@ impl Encoder {
             let count = match stretch.id {
                 Some(_) => 1,
                 None => {
-                    self.count_of(self.pattern.prepare(&text[stretch.range.clone()])?.text().len(), rest)?
+                    let prepared = self.pattern.prepare(&text[stretch.range.clone()])?;
+                    if self.has_gaps(prepared.text()) {
+                        self.spans_with_gaps(&prepared, rest)?.len()
+                    } else {
+                        self.count_of(prepared.text().len(), rest)?
+                    }
                 }
             };
             let (own, others) = rest.split_at_checked(count).ok_or_else(other_text)?;
@@ -149,11 +168,111 @@ impl Encoder {
         let (mut spelled, mut count) = (0, 0);
         while spelled < bytes {
             let id = *ids.get(count).ok_or_else(other_text)?;
-            spelled += self.tokens.length(id).ok_or_else(other_text)?;
+            spelled += self.spelled(id).ok_or_else(other_text)?;
             count += 1;
         }
         if spelled == bytes { Ok(count) } else { Err(other_text()) }
     }
+
+    /// How many bytes of a text an id stands for.
+    fn spelled(&self, id: u32) -> Option<usize> {
+        match self.unknown {
+            Some(Unknown::Each(unknown)) if unknown == id => Some(1),
+            _ => self.tokens.length(id),
+        }
+    }
+
+    /// Whether some bytes of a text are dropped, or joined to one unknown token.
+    fn has_gaps(&self, text: &str) -> bool {
+        matches!(self.unknown, Some(Unknown::Joined(_) | Unknown::Dropped))
+            && self.lacks_bytes
+            && text.bytes().any(|byte| self.is_unknown(byte))
+    }
+
+    fn is_unknown(&self, byte: u8) -> bool {
+        self.merges.base(byte) == NO_ID
+    }
+
+    /// Where the tokens of such a text stand; there may be more ids than it has.
+    fn spans_with_gaps(&self, text: &Prepared, ids: &[u32]) -> Result<Vec<WordSpan>> {
+        let mut spans = Vec::new();
+        memory::reserve(&mut spans, ids.len())?;
+        let mut scanner = self.pattern.scan(text);
+        let mut batch = Box::<Batch>::default();
+        let (mut ids, mut begin, mut word) = (ids.iter(), 0, 0);
+        while scanner.fill(&mut batch)? > 0 {
+            for &end in batch.ends() {
+                let pretoken = &text.text().as_bytes()[begin..end];
+                let moved = |(start, end)| WordSpan { start: begin + start, end: begin + end, word };
+                if matches!(self.unknown, Some(Unknown::Dropped)) {
+                    spans.extend(self.spans_without_unknown(pretoken, &mut ids)?.into_iter().map(moved));
+                } else {
+                    spans.extend(self.spans_with_joined(pretoken, &mut ids)?.into_iter().map(moved));
+                }
+                begin = end;
+                word += 1;
+            }
+        }
+        Ok(spans)
+    }
+
+    fn spans_with_joined(
+        &self,
+        pretoken: &[u8],
+        ids: &mut std::slice::Iter<u32>,
+    ) -> Result<Vec<(usize, usize)>> {
+        let (mut spans, mut end) = (Vec::new(), 0);
+        while end < pretoken.len() {
+            let (start, id) = (end, *ids.next().ok_or_else(other_text)?);
+            let unknown = pretoken[start..].iter().take_while(|&&byte| self.is_unknown(byte)).count();
+            end += if unknown > 0 { unknown } else { self.tokens.length(id).ok_or_else(other_text)? };
+            spans.push((start, end));
+        }
+        if end == pretoken.len() { Ok(spans) } else { Err(other_text()) }
+    }
+
+    /// `tokenizers` counts lengths from the beginning of the pretoken, in the printable form of bytes, as if nothing had
+    /// been dropped. So a token behind a gap stands further to the left than its bytes.
+    fn spans_without_unknown(
+        &self,
+        pretoken: &[u8],
+        ids: &mut std::slice::Iter<u32>,
+    ) -> Result<Vec<(usize, usize)>> {
+        let of_place: Vec<usize> = (0..pretoken.len())
+            .flat_map(|place| std::iter::repeat_n(place, printable_length(pretoken[place])))
+            .collect();
+        let known = self.merged_part(pretoken);
+        let (mut spans, mut spelled, mut end) = (Vec::new(), 0, 0);
+        while spelled < known.len() {
+            let length = self.tokens.length(*ids.next().ok_or_else(other_text)?).ok_or_else(other_text)?;
+            let token = known.get(spelled..spelled + length).ok_or_else(other_text)?;
+            let start = end;
+            end += token.iter().map(|&byte| printable_length(byte)).sum::<usize>();
+            spelled += length;
+            spans.push((of_place[start], of_place[end - 1] + 1));
+        }
+        Ok(spans)
+    }
+
+    fn pretoken_count(&self, text: &Prepared, batch: &mut Batch) -> Result<u32> {
+        let (mut scanner, mut count) = (self.pattern.scan(text), 0);
+        while scanner.fill(batch)? > 0 {
+            count += batch.ends().len() as u32;
+        }
+        Ok(count)
+    }
+}
+
+/// The bytes of a token, and the number of its pretoken.
+struct WordSpan {
+    start: usize,
+    end: usize,
+    word: u32,
+}
+
+/// How many bytes of UTF-8 the character has by which a byte is printed.
+fn printable_length(byte: u8) -> usize {
+    if (0x21..0x7F).contains(&byte) { 1 } else { 2 }
 }
 
 #[cold]

@@ -293,7 +293,8 @@ impl Encoder {
         if pretoken.len() > LONGEST {
             expect(&mut misses.ids, pretoken.len());
         }
-        merging::merge(&self.merges, &self.tokens, pretoken, &mut misses.ids, &mut misses.scratch, pulse)?;
+        let part = &self.merged_part(pretoken);
+        merging::merge(&self.merges, &self.tokens, part, &mut misses.ids, &mut misses.scratch, pulse)?;
         if !self.provisional.is_empty() {
             self.take_apart(&mut misses.ids);
         }

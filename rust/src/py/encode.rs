@@ -47,7 +47,7 @@ impl PyEncoder {
     #[new]
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![],
-        provisional=vec![], unknown=None
+        provisional=vec![], unknown=None, drops_unknown=false
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -62,7 +62,13 @@ impl PyEncoder {
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
         unknown: Option<(u32, bool)>,
+        drops_unknown: bool,
     ) -> PyResult<Self> {
+        let unknown = match unknown {
+            Some((id, false)) => Some(Unknown::Each(id)),
+            Some((id, true)) => Some(Unknown::Joined(id)),
+            None => drops_unknown.then_some(Unknown::Dropped),
+        };
         let (ids, ends, merges) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?, merge_rows(merges)?);
         memory::ensure(2 * tokens.len() + ids.len() * BYTES_PER_TOKEN)?;
         let tokens = cut_tokens(tokens, ends.into_iter(), ids.into_iter())?;
@@ -74,7 +80,7 @@ impl PyEncoder {
             special_tokens: &special_tokens,
             whole_pretoken_first,
             provisional: &provisional,
-            unknown: unknown.map(|(id, is_joined)| Unknown { id, is_joined }),
+            unknown,
         };
         let encoder = py.detach(|| encode::Encoder::new(&definition))?;
         memory::ensure_spare()?;

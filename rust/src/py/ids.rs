@@ -1,6 +1,7 @@
 //! Conversion of ids: from lists, arrays and other iterables, and to lists and arrays.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
@@ -83,11 +84,15 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
 }
 
 /// Tuples of a start and an end, each created once, for starts and lengths below these: lists of the places of tokens
-/// then hold references only, which takes a third of the time and a tenth of the memory. At most 30 MB are kept, after
+/// then hold references only, which takes a third of the time and a tenth of the memory. At most 75 MB are kept, after
 /// texts that have tokens of all these lengths at all these places.
 static SHARED_PAIRS: PyOnceLock<Box<[SharedPairs]>> = PyOnceLock::new();
-const SHARED_STARTS: usize = 1 << 14;
+const SHARED_STARTS: usize = 1 << 16;
 const SHARED_LENGTHS: usize = 1 << 4;
+
+/// From here on, only pairs of fewer lengths are shared.
+const FAR: usize = 1 << 14;
+const FAR_LENGTHS: usize = 1 << 3;
 
 /// The tuples of this many starts, which exist once one of them was used.
 type SharedPairs = PyOnceLock<Box<[PyOnceLock<Py<PyTuple>>]>>;
@@ -102,43 +107,63 @@ pub fn pairs<'py>(
     let pairs = pairs.into_iter();
     memory::ensure(pairs.size_hint().0 * BYTES_PER_PAIR)?;
     let shared = SHARED_PAIRS.get_or_init(py, || locks(SHARED_STARTS / STARTS_TOGETHER));
-    PyList::new(py, pairs.map(|(start, end)| PairOfNumbers { shared, integers, start, end }))
+    let numbers = &Numbers { integers, last: Cell::new(None) };
+    PyList::new(py, pairs.map(|(start, end)| PairOfNumbers { shared, numbers, start, end }))
 }
 
 fn locks<T>(count: usize) -> Box<[PyOnceLock<T>]> {
     std::iter::repeat_with(PyOnceLock::new).take(count).collect()
 }
 
-/// A pair that becomes a tuple.
-struct PairOfNumbers<'a> {
-    shared: &'a [SharedPairs],
+/// The integers of successive pairs: most pairs begin where the one before ends.
+struct Numbers<'a, 'py> {
     integers: &'a Integers,
+    last: Cell<Option<(usize, Bound<'py, PyInt>)>>,
+}
+
+impl<'py> Numbers<'_, 'py> {
+    fn of_pair(&self, py: Python<'py>, start: usize, end: usize) -> [Bound<'py, PyInt>; 2] {
+        let first = match self.last.take() {
+            Some((number, integer)) if number == start => integer,
+            _ => self.integers.of(py, start),
+        };
+        let second = self.integers.of(py, end);
+        self.last.set(Some((end, second.clone())));
+        [first, second]
+    }
+}
+
+/// A pair that becomes a tuple.
+struct PairOfNumbers<'a, 'py> {
+    shared: &'a [SharedPairs],
+    numbers: &'a Numbers<'a, 'py>,
     start: usize,
     end: usize,
 }
 
-impl<'py> IntoPyObject<'py> for PairOfNumbers<'_> {
+impl<'py> IntoPyObject<'py> for PairOfNumbers<'_, 'py> {
     type Target = PyTuple;
     type Output = Bound<'py, PyTuple>;
     type Error = PyErr;
 
     #[inline]
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { shared, integers, start, end } = self;
+        let Self { shared, numbers, start, end } = self;
         let new = || {
-            let pair = PyTuple::new(py, [integers.of(py, start), integers.of(py, end)])?;
+            let pair = PyTuple::new(py, numbers.of_pair(py, start, end))?;
             // SAFETY: the tuple is complete, and the garbage collector follows it. It need not, as integers refer to
             // nothing; it would itself let go of it the first time that it came along.
             unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
             Ok::<_, PyErr>(pair)
         };
         let length = end.wrapping_sub(start);
-        if start >= SHARED_STARTS || length >= SHARED_LENGTHS {
+        let lengths = if start < FAR { SHARED_LENGTHS } else { FAR_LENGTHS };
+        if start >= SHARED_STARTS || length >= lengths {
             return new();
         }
         let (together, start) = (start / STARTS_TOGETHER, start % STARTS_TOGETHER);
-        let pairs = shared[together].get_or_init(py, || locks(STARTS_TOGETHER * SHARED_LENGTHS));
-        let pair = pairs[start * SHARED_LENGTHS + length].get_or_try_init(py, || new().map(Bound::unbind))?;
+        let pairs = shared[together].get_or_init(py, || locks(STARTS_TOGETHER * lengths));
+        let pair = pairs[start * lengths + length].get_or_try_init(py, || new().map(Bound::unbind))?;
         Ok(new_reference(pair.bind(py)))
     }
 }

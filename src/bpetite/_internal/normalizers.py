@@ -195,7 +195,7 @@ def _aligned(step: Step) -> Callable[[str, Places], Aligned]:
     name, *arguments = step
     if name in _FORMS:
         form = cast(_Form, name)
-        return lambda text, places: _transformed(_changes(text, form), places)
+        return lambda text, places: _normalized(text, places, form)
     if name == "Lowercase":
         return lambda text, places: _transformed(
             [(c, int(place > 0)) for character in text for place, c in enumerate(lower(character))], places
@@ -242,6 +242,31 @@ def _normal_form(text: str, form: _Form) -> str:
     return "".join(
         part if place % 2 else unicodedata.normalize(form, part) for place, part in enumerate(parts)
     )
+
+
+_MAY_CHANGE = re.compile("[\0-\x7f]?[^\0-\x7f\u3400-\u4db5\u4e00-\u9fd5]+")
+"""What normal forms may change: ASCII and ideographs only compose with what is behind them."""
+
+
+def _normalized(text: str, places: Places, form: _Form) -> Aligned:
+    """Normalize a text whose characters have places.
+
+    >>> _normalized("ae\u0301x", [(0, 1), (1, 2), (2, 3), (3, 4)], "NFC")
+    ('aéx', [(0, 1), (1, 2), (3, 4)])
+    """
+    parts: list[str] = []
+    moved: Places = []
+    done = 0
+    for match in _MAY_CHANGE.finditer(text):
+        part, (start, end) = match.group(), match.span()
+        if _normal_form(part, form) == part:
+            continue
+        changed, inner = _transformed(_changes(part, form), places[start:end])
+        parts += [text[done:start], changed]
+        moved += places[done:start]
+        moved += inner
+        done = end
+    return "".join([*parts, text[done:]]), moved + places[done:]
 
 
 def _changes(text: str, form: _Form) -> list[tuple[str, int]]:

@@ -9,13 +9,14 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any, cast
 
-from bpetite._engine import Encoder, FramedEncoder
+from bpetite._engine import Encoder, FramedEncoder, pretokenize
 from bpetite._internal.normalizers import WHITE_SPACE
-from bpetite._internal.preparation import Preparation, Run, Segment, overlap, token_places
+from bpetite._internal.preparation import Preparation, Run, Segment, overlap
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
+from bpetite.formats.shared.pairs import IN_TEXTS
 from bpetite.formats.shared.pieces import byte_of_name
-from bpetite.formats.shared.printable import from_printable
+from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.interfaces.huggingface_encoding import Span, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
 from bpetite.vocabulary import MARK, Vocabulary
@@ -40,6 +41,12 @@ def state_of(part: Any) -> object:
         return part.__getstate__()
     except Exception:  # The state of one written in Python is not known.
         return None
+
+
+def _drops(model: Any, lacking: Iterable[int]) -> bool:
+    """Whether a model drops bytes without a token, which really have none there."""
+    printed = (to_printable(bytes([byte])) for byte in lacking)
+    return model.unk_token is None and all(model.token_to_id(character) is None for character in printed)
 
 
 def _steps(part: Any, key: str) -> list[dict[str, Any]]:
@@ -68,6 +75,12 @@ class ReadModel:
     def __init__(self, vocabulary: Vocabulary, real: Any) -> None:
         self.vocabulary = vocabulary
         arrays = vocabulary.arrays
+        cutters = _steps(real.pre_tokenizer, "pretokenizers")
+        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
+        lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
+        unknown = vocabulary.unknown
+        is_plain = spells_bytes and not vocabulary.whole_pretoken_first
+        self.drops_unknown = is_plain and bool(lacking) and unknown is None and _drops(real.model, lacking)
         self.encoder = Encoder(
             pattern=vocabulary.pattern,
             tokens=arrays.tokens,
@@ -78,10 +91,14 @@ class ReadModel:
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),
             provisional=list(vocabulary.provisional),
-            unknown=vocabulary.unknown,
+            unknown=unknown,
+            drops_unknown=self.drops_unknown,
         )
-        cutters = _steps(real.pre_tokenizer, "pretokenizers")
-        spells_bytes = any(step.get("type") == "ByteLevel" for step in cutters)
+        self.places_unknown = self.drops_unknown or (
+            is_plain and unknown is not None and unknown[0] not in arrays.ids
+        )
+        """Whether the engine knows where tokens stand in a text with bytes that no token has."""
+
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
         self.cuts_words = not self.is_of_pieces or any(
             step.get("type") == "Metaspace" and step["split"] for step in cutters
@@ -203,8 +220,8 @@ class _Prepared:
             spans = self._encoder.places(segment.text, ids, "text", "no", places.put)
             start = places.start
             return [(start + first, start + end) for first, end in spans] if start else spans
-        lengths = [len(self._encoder.token_bytes(token_id)) for token_id in ids]
-        return token_places(self._settings.preparation.with_spaces(segment), lengths)
+        spans = self._encoder.places(segment.text, ids, "text", "no")
+        return [(places[first][0], places[end - 1][1]) for first, end in spans]
 
     def first_offsets(self, tokens: TextTokens, place: int) -> Span:
         if self._settings.trim != "keep first":
@@ -215,12 +232,16 @@ class _Prepared:
     def words(self, text: str, ids: list[int]) -> Sequence[int]:
         words: list[int] = []
         word = 0
+        model = self._settings.model
         for segment, own in self._segments(text, ids):
-            if segment.token_id is None and self._settings.model.cuts_words:
+            if segment.token_id is None and model.cuts_words:
                 words += [word + inner for inner in self._encoder.words(segment.text, own, "text")]
             else:
                 words += [word] * len(own)
-            word = words[-1] + 1 if words else 0
+            if model.drops_unknown and segment.token_id is None:
+                word += len(pretokenize(segment.text, model.vocabulary.pattern))  # some have no token
+            else:
+                word = words[-1] + 1 if words else 0
         return words
 
     def tokens(self, text: str, ids: list[int]) -> list[str]:
@@ -293,12 +314,14 @@ class Settings:
         uncut = None if model.cuts_words else self._prepared
         self._plain = _Plain(self._encoder, self.names, stripping_ids, self.trim, uncut)
         self._provisional = model.vocabulary.provisional - self._added.keys()
-        self._unknown = model.vocabulary.unknown
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
         is_plain = self._is_simple and self.preparation.leaves_some
         self._spaces = self.preparation.spaces if self.trim == "no" and not is_plain else None
+        if self._spaces and model.places_unknown:
+            self._spaces = None
+        self._unknown = None if model.places_unknown else model.vocabulary.unknown
         self._taken = _Spaced(self) if self._spaces else self._plain
         is_taken = processing is not None and (is_plain or self._spaces is not None)
         self._texts = self._framed(None) if is_taken else None
