@@ -1,4 +1,4 @@
-//! Lines of base64 and a number in, tokens by number out, where all are as they should be.
+//! Lines of base64 and a number in, tokens by number out; nothing, if any line is in another form.
 
 /// Tokens in the order of their numbers.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: text is cut into pretokens, pretokens are counted, counts become merges; merges turn text into
 //! ids, and ids become bytes again ([`decode`]).
-//! Every function has a readable counterpart in the Python specification, which is its oracle.
+//! The Python specification is readable code with the same results; the tests compare the two.
 
 // Keys, files and masks are read as little-endian words.
 #[cfg(target_endian = "big")]

@@ -1,4 +1,4 @@
-//! The table entry of a short pretoken: the key holds the pretoken itself.
+//! The table entry of a short pretoken, whose key is the pretoken itself.
 
 use super::table::TableSlot;
 use crate::key::{HashSeed, Key};

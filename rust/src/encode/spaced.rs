@@ -1,4 +1,4 @@
-//! Texts into which spaces are put, as imported vocabularies demand it: their ids, and the place of every token.
+//! Encodes texts into which spaces are inserted first, as imported vocabularies require; also gives each token's place.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Keys and their hashes for the tables that are asked for every pretoken of a text: by the means of any machine, or by
-//! AES instructions.
+//! Keys and their hashes for the tables in which every pretoken of a text is looked up: in portable code, or with AES
+//! instructions.
 //!
 //! Three rounds of AES with a secret seed are a good hash of 16 bytes, for which the key may stay in the vector register in
 //! which it is made, stored and compared. (Two rounds are too few: of 3,049 keys that differed in one byte, two thirds

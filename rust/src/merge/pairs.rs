@@ -30,6 +30,13 @@ struct Pair {
 #[derive(Clone, Copy)]
 pub struct Place(usize);
 
+/// A pair in the queue. Its real count may have fallen since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub key: u64,
+    pub count: u64,
+}
+
 /// The list number of a pair without a list of positions; its count is then an upper bound.
 pub const UNLISTED: u32 = u32::MAX;
 

@@ -8,16 +8,9 @@
 
 use std::cmp::Ordering;
 
-use super::pairs::PairTable;
+use super::pairs::{Candidate, PairTable};
 use super::tie_break::TieBreak;
 use super::tokens::Tokens;
-
-/// A queued pair. Its real count may have fallen since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub key: u64,
-    pub count: u64,
-}
 
 /// The queue of candidates.
 pub struct PairQueue {

@@ -14,9 +14,8 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::Rules;
-use super::pairs::{DenseLists, PairTable, add, codes_of, key_of};
+use super::pairs::{Candidate, DenseLists, PairTable, add, codes_of, key_of};
 use super::positions::Measure;
-use super::queue::Candidate;
 use super::slots::{Group, PairAt};
 use super::tokens::{Code, Tokens};
 use super::tuning::{FEW_PAIRS_PER_MERGE, MAX_SORTED, Tuning};

@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::pairs::codes_of;
-use super::queue::Candidate;
+use super::pairs::{Candidate, codes_of};
 use super::tokens::{Code, Tokens};
 
 /// The rule that picks among the pairs with the highest count.

@@ -5,9 +5,9 @@
 //! none is left, a recount starts afresh with a lower threshold.
 
 use super::neighbours::{NeighbourCount, Neighbours};
-use super::pairs::{PairTable, UNLISTED, add, codes_of, key_of};
+use super::pairs::{Candidate, PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
-use super::queue::{Candidate, PairQueue};
+use super::queue::PairQueue;
 use super::recount::{Plan, Recount};
 use super::slots::{AnySlots, Layout};
 use super::tie_break::TieBreak;

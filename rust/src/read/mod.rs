@@ -1,6 +1,7 @@
 //! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), pages of Parquet
-//! ([`parquet`]), and gzip ([`gunzip`]). Python opens the files and passes blocks, but for small files ([`small`]). Input that a reader here does not fully
-//! understand is left to the readers in Python.
+//! ([`parquet`]), and gzip ([`gunzip`]). Python opens the files and passes
+//! blocks, except for small files ([`small`]). Input that a reader here does not fully understand is left to the readers in
+//! Python.
 
 use std::mem;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Small files, read together: their fixed costs would exceed those of their bytes.
+//! Reads many small files in one call: for each by itself, the fixed costs would exceed those of reading.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,6 +1,6 @@
 """GPT-2's two files, `vocab.json` and `merges.txt`: tokens and pairs in, tokens and pairs out.
 
-Both files spell bytes by printable characters (`formats/printable.py`).
+Both files spell bytes by printable characters (`formats/shared/printable.py`).
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
 
 
 def _is_file_or_folder(path: str) -> bool:
-    """Whether there is something to read; one who opens a pipe waits for somebody to write."""
+    """Whether there is something to read; opening a pipe would wait for a writer."""
     return os.path.isfile(path) or os.path.isdir(path)
 
 

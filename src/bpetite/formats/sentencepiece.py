@@ -1,4 +1,4 @@
-"""SentencePiece's `.model` of type BPE with byte fallback: its protobuf message in, a vocabulary out.
+"""SentencePiece's `.model` of type BPE: its protobuf message in, a vocabulary out.
 
 Only the parts that decide ids are read: pieces with their scores and kinds, and the normalization.
 """

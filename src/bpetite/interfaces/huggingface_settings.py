@@ -121,7 +121,7 @@ class ReadModel:
 
     @classmethod
     def of(cls, real: Any, content: str) -> ReadModel:
-        """Read the model of a tokenizer from its file; what is none of ours is refused with its reason."""
+        """Read the model of a tokenizer from its file; an unsupported one is refused with the reason."""
         document = json.loads(content)
         # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
         added = {token["content"] for token in document["added_tokens"]} & set(

@@ -139,7 +139,7 @@ class Gathered:
             for text in texts:
                 self.add(text)
 
-    def addreplaced(self, text: str) -> None:
+    def add_repaired(self, text: str) -> None:
         """Take a document that is repaired already."""
         self._affected += 1
         self.add(text, checked=True)

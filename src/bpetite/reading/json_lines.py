@@ -173,7 +173,7 @@ class GatheredLines(Gathered):
         if not isinstance(error, UnicodeDecodeError):
             return self.lack(f"line {self._line}: not JSON: {error}")
         if self._invalid == "replace" and (text := self._repaired(line)) is not None:
-            return self.addreplaced(text)
+            return self.add_repaired(text)
         return self.lack(f"line {self._line}: not valid UTF-8 at byte {error.start} of the line")
 
     def _repaired(self, line: bytes) -> str | None:

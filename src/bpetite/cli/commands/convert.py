@@ -46,8 +46,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "target",
         metavar="OUT",
-        help="by its name: tokenizer.json, NAME.tiktoken, a folder (as IN, or else GPT-2's files), or else "
-        "an artifact",
+        help="the name decides the format: tokenizer.json; NAME.tiktoken; a folder (the format of IN if that "
+        "is a folder, or else GPT-2's files); anything else is an artifact",
     )
     add("--from", dest="source_format", choices=READ, help="the format of IN (default: detected)")
     add("--to", dest="target_format", choices=READ, help="the format of OUT (default: by its name)")

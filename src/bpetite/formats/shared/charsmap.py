@@ -1,8 +1,8 @@
 """SentencePiece's compiled map of characters in, the texts that it replaces out.
 
-The map is a number, so many bytes of a trie (Darts: a double array of 32-bit units), and the new texts, each
-ended by a zero byte. A unit has the byte that leads to it, the distance of its children, and whether a key
-ends there.
+A map consists of the size of a trie in bytes, the trie (Darts: a double array of 32-bit units), and the new
+texts, each ended by a zero byte. A unit holds the byte that leads to it, the distance to its children, and
+whether a key ends there.
 """
 
 from __future__ import annotations

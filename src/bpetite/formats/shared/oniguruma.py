@@ -1,9 +1,9 @@
 """A pattern in, the same in the syntax of `tokenizers` (Oniguruma with Ruby's syntax) out, and back; a
 pattern without an equivalent is an error.
 
-The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` are about lines there;
-`(?s:` does not exist there and `(?m:` means it; `\\w` and `\\b` know other characters; `[a[b]]` and `&&` are
-sets of their own kind.
+The differences that matter: `{1,3}+` repeats there and is possessive here; `$` and `^` match at every line
+there; `(?s:` does not exist there, and `(?m:` means the same; `\\w` and `\\b` include other characters;
+`[a[b]]` and `&&` are set operations there.
 """
 
 from __future__ import annotations
