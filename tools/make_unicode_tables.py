@@ -42,8 +42,9 @@ pub const UNICODE_VERSION: &str = "{version}";
 PROPERTIES_HEADER = """\
 //! Properties of characters by name. Written by `tools/make_unicode_tables.py`.
 //!
-//! Each row has all names of a property or of a value, in capitals and without blanks, `_` and `-`, and then
-//! its members, as in [`super::categories`].
+//! Each row has all names of a property or of a value, in capitals, without blanks, `_` and `-`, and a list
+//! of sets: ranges as in [`super::categories`], general categories (`Lu`), and rows by their first names
+//! (earlier ones; for script extensions, scripts). An odd number of these sets contains each member.
 
 """
 
@@ -59,6 +60,14 @@ CASES_HEADER = """\
 def code_points(expression: str) -> list[int]:
     """Return the code points that a regular expression for one character matches."""
     return [ord(character) for character in regex.findall(expression, EVERY_CODE_POINT)]
+
+
+def as_bits(expression: str) -> int:
+    """Return the same as the bits of a number."""
+    digits = bytearray(b"0" * len(EVERY_CODE_POINT))
+    for code_point in code_points(expression):
+        digits[~code_point] = ord("1")
+    return int(digits, 2)
 
 
 def run_length(members: list[int], start: int, step: int) -> int:
@@ -114,17 +123,53 @@ def unicode_version() -> str:
 def categories() -> str:
     """Write the general categories."""
     source = CATEGORIES_HEADER.replace("{version}", unicode_version())
-    rows = [(category, rf"\p{{{category}}}") for category in CATEGORIES]
-    return source + table("CATEGORIES", "The name of each general category, and its members.", rows)
+    return source + table("CATEGORIES", "The name of each general category, and its members.", by_category())
 
 
-def table(name: str, meaning: str, rows: list[tuple[str, str]]) -> str:
-    """Write names and the members of classes as a table."""
+def by_category() -> dict[str, int]:
+    """Return the members of the general categories."""
+    return {category: as_bits(rf"\p{{{category}}}") for category in CATEGORIES}
+
+
+def table(name: str, meaning: str, rows: dict[str, int], named: dict[str, int] | None = None) -> str:
+    """Write names and members as a table. Rows refer to sets with a name where that is shorter."""
     source = f"/// {meaning}\npub static {name}: [(&str, &str); {len(rows)}] = [\n"
-    for names, expression in rows:
-        members = ranges(code_points(expression))
-        source += f'    (\n        "{names}",\n        {literal(members, "       ")},\n    ),\n'
+    for names, members in rows.items():
+        sets, rest = without_sets(members, named or {})
+        words = sets + ranges([one.start() for one in re.finditer("1", f"{rest:b}"[::-1])])
+        source += f'    (\n        "{names}",\n        {literal(words, "       ")},\n    ),\n'
+        if named is not None:
+            named.setdefault(names.split()[0], members)
     return source + "];\n"
+
+
+def without_sets(members: int, sets: dict[str, int]) -> tuple[list[str], int]:
+    """Return the names of sets whose symmetric difference is near a set, and what differs from it.
+
+    Begin with no set, or with all that lie mostly in it, and take one after the other that brings it nearer.
+
+    >>> without_sets(0b1101010101, {"a": 0b0101010101, "b": 0b1111})
+    (['a'], 512)
+    """
+    mostly = [name for name, held in sets.items() if 2 * (members & held).bit_count() > held.bit_count()]
+    found = []
+    for names in ([], [name for name in mostly if name in CATEGORIES]):
+        rest = members
+        for name in names:
+            rest ^= sets[name]
+        while sets:
+            name = min(sets, key=lambda name: bounds(rest ^ sets[name]))
+            if bounds(rest) - bounds(rest ^ sets[name]) <= 2:
+                break
+            names = [other for other in names if other != name] if name in names else [*names, name]
+            rest ^= sets[name]
+        found.append((names, rest))
+    return min(found, key=lambda each: bounds(each[1]) + 2 * len(each[0]))
+
+
+def bounds(members: int) -> int:
+    """Return how many ends the ranges of a set have."""
+    return (members ^ members << 1).bit_count()
 
 
 def by_value(names: dict[str, int]) -> dict[int, list[str]]:
@@ -135,19 +180,19 @@ def by_value(names: dict[str, int]) -> dict[int, list[str]]:
     return {value: sorted(gathered[value]) for value in sorted(gathered)}
 
 
-def values(property: str) -> dict[str, str]:
-    """Return all names of each value of a property, and an expression for its members."""
+def values(property: str) -> dict[str, int]:
+    """Return all names of each value of a property, and its members."""
     named = by_value(_regex_core.PROPERTIES[property][1])
-    return {" ".join(names): rf"\p{{{property}={names[0]}}}" for names in named.values()}
+    return {" ".join(names): as_bits(rf"\p{{{property}={names[0]}}}") for names in named.values()}
 
 
 def properties() -> str:
     """Write the names of general categories, and the scripts, blocks and binary properties."""
+    named = by_category()
     groups = []
-    for names, expression in values("GC").items():
-        members = "".join(map(chr, code_points(expression)))
-        held = [name for name in CATEGORIES if regex.search(rf"\p{{{name}}}", members)]
-        unassigned = ["Cn"] if "\u0378" in members else []
+    for names, members in values("GC").items():
+        held = [name for name in CATEGORIES if members & named[name]]
+        unassigned = ["Cn"] if members & 1 << 0x378 else []
         groups.append((names, " ".join(held + unassigned)))
     source = PROPERTIES_HEADER
     source += "/// The names of general categories and of groups of them, and which they are.\n"
@@ -155,11 +200,8 @@ def properties() -> str:
     source += "".join(f'    ("{names}", "{held}"),\n' for names, held in groups) + "];\n\n"
 
     scripts = values("SC")
-    wider = [
-        (names, expression.replace("SC", "SCX", 1))
-        for names, expression in scripts.items()
-        if code_points(expression) != code_points(expression.replace("SC", "SCX", 1))
-    ]
+    wider = {names: members for names, members in values("SCX").items() if members != scripts[names]}
+    by_script = {names.split()[0]: members for names, members in scripts.items()}
     binary = by_value(
         {
             name: number
@@ -167,12 +209,13 @@ def properties() -> str:
             if set(named) == {"YES", "Y", "TRUE", "T", "NO", "N", "FALSE", "F"}
         }
     )
-    yes = [(" ".join(names), rf"\p{{{names[0]}=Y}}") for names in binary.values()]
+    yes = {" ".join(names): as_bits(rf"\p{{{names[0]}=Y}}") for names in binary.values()}
+    meaning = "The scripts that have other members by their extensions."
     parts = [
-        table("SCRIPTS", "The scripts.", list(scripts.items())),
-        table("SCRIPT_EXTENSIONS", "The scripts that have other members by their extensions.", wider),
-        table("BLOCKS", "The blocks.", list(values("BLK").items())),
-        table("BINARY", "The properties that a character has or has not.", yes),
+        table("SCRIPTS", "The scripts.", scripts),
+        table("SCRIPT_EXTENSIONS", meaning, wider, by_script),
+        table("BLOCKS", "The blocks.", values("BLK")),
+        table("BINARY", "The properties that a character has or has not.", yes, named),
     ]
     return source + "\n".join(parts)
 

@@ -5,7 +5,6 @@ use crate::once::Once;
 use super::cases::CASES;
 use super::categories::CATEGORIES;
 use super::properties::{BINARY, BLOCKS, CATEGORY_NAMES, SCRIPT_EXTENSIONS, SCRIPTS};
-use super::ranges;
 
 /// A range of code points, both ends included.
 pub type Range = (u32, u32);
@@ -97,12 +96,34 @@ impl Property {
         wider.unwrap_or(self)
     }
 
-    /// The code points with the property, in any order.
+    /// The code points with the property: those that an odd number of the sets in its row contains.
     pub fn ranges(self) -> Vec<Range> {
-        let (_, set) = self.table.table()[self.row];
-        match self.table {
-            PropertyKind::Category => set.split(' ').flat_map(category).collect(),
-            _ => members(set).collect(),
+        let (_, sets) = self.table.table()[self.row];
+        let mut ends: Vec<u32> = sets
+            .split(' ')
+            .flat_map(|set| self.set(set))
+            .flat_map(|(first, last)| [first, last + 1])
+            .collect();
+        ends.sort_unstable();
+        let mut odd: Vec<u32> = Vec::with_capacity(ends.len());
+        for end in ends {
+            if odd.last() == Some(&end) {
+                odd.pop();
+            } else {
+                odd.push(end);
+            }
+        }
+        odd.chunks_exact(2).map(|range| (range[0], range[1] - 1)).collect()
+    }
+
+    /// A set that a row names: a general category, another row, or a range.
+    fn set(self, name: &str) -> Vec<Range> {
+        let kind =
+            if self.table == PropertyKind::ScriptExtension { PropertyKind::Script } else { self.table };
+        match name.as_bytes() {
+            [b'A'..=b'Z', b'a'..=b'z'] => category(name),
+            [b'A'..=b'Z', ..] => kind.find(name).map(Self::ranges).unwrap_or_default(),
+            _ => members(name).collect(),
         }
     }
 }
@@ -113,12 +134,11 @@ pub fn case_pairs() -> &'static [(u32, u32)] {
     PAIRS.get_or_make(|| {
         let mut pairs = Vec::new();
         for run in CASES.split_ascii_whitespace() {
-            let (first, other) = run.split_once('=').unwrap_or((run, ""));
-            let other = u32::from_str_radix(other, 16).unwrap_or(0);
-            let mut distance = None;
-            for one in ranges(first).flatten().map(|one| one as u32) {
-                let another = one + *distance.get_or_insert_with(|| other - one);
-                pairs.extend([(one, another), (another, one)]);
+            let (run, other) = run.split_once('=').unwrap_or((run, ""));
+            let (first, last, step) = range(run);
+            let distance = u32::from_str_radix(other, 16).unwrap_or(0) - first;
+            for one in (first..=last).step_by(step) {
+                pairs.extend([(one, one + distance), (one + distance, one)]);
             }
         }
         pairs.sort_unstable();
@@ -130,46 +150,29 @@ fn normalized_name(name: &str) -> String {
     name.chars().filter(|sign| !" _-".contains(*sign)).collect::<String>().to_ascii_uppercase()
 }
 
-/// The members of one general category.
+/// The members of one general category; for those in no category, all code points and all categories.
 fn category(name: &str) -> Vec<Range> {
     match CATEGORIES.iter().find(|(known, _)| *known == name) {
         Some((_, set)) => members(set).collect(),
-        None => unassigned(),
+        None => members("0-10ffff").chain(CATEGORIES.iter().flat_map(|(_, set)| members(set))).collect(),
     }
-}
-
-/// The code points in no category.
-fn unassigned() -> Vec<Range> {
-    let mut assigned: Vec<Range> = CATEGORIES.iter().flat_map(|(_, set)| members(set)).collect();
-    assigned.sort_unstable();
-    assigned.push((0x11_0000, 0x11_0000));
-    let mut next = 0;
-    let mut gaps = Vec::new();
-    for (first, last) in assigned {
-        if next < first {
-            gaps.push((next, first - 1));
-        }
-        next = last + 1;
-    }
-    gaps
 }
 
 /// The ranges of a set of the tables; with `/2`, every second code point is a range.
 fn members(set: &str) -> impl Iterator<Item = Range> + '_ {
     set.split_ascii_whitespace().flat_map(|written| {
-        let alternate = written.ends_with("/2");
-        let (first, last) = bounds(written);
-        let step = if alternate { 2 } else { last - first + 1 };
-        (first..=last).step_by(step as usize).map(move |start| (start, if alternate { start } else { last }))
+        let (first, last, step) = range(written);
+        let length = if step == 1 { last - first } else { 0 };
+        (first..=last).step_by(length as usize + step).map(move |start| (start, start + length))
     })
 }
 
-/// The first and the last code point of a range of the tables.
-fn bounds(written: &str) -> Range {
-    let range = written.split_once('/').map_or(written, |(range, _)| range);
+/// The first and the last code point of a range of the tables, and the distance between two of its members.
+fn range(written: &str) -> (u32, u32, usize) {
+    let (range, step) = written.split_once('/').map_or((written, 1), |(range, _)| (range, 2));
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let code_point = |digits| u32::from_str_radix(digits, 16).unwrap_or(0);
-    (code_point(first), code_point(last))
+    (code_point(first), code_point(last), step)
 }
 
 #[cfg(test)]
