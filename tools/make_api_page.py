@@ -27,7 +27,7 @@ command line explains itself: `bpetite --help`, `bpetite COMMAND --help`.
 
 A wrong argument is a `TypeError` or a `ValueError` that says which and why. A file that is missing, exists
 already or is broken is a `FileNotFoundError`, a `FileExistsError` or a `ValueError` that names the file and
-what is wrong in it. An unknown id is a `KeyError`. What else a function raises is told where it stands.
+what is wrong in it. An unknown id is a `KeyError`. What else a function raises, its entry says.
 """
 
 PLACES: list[tuple[str, str, Any]] = [
@@ -39,6 +39,8 @@ PLACES: list[tuple[str, str, Any]] = [
 """The headings of the page: the title, the import path, and the module."""
 
 KINDS = (property, staticmethod, classmethod)
+WITHOUT_METHODS = {"Documents"}
+"""Classes whose methods only the code that reads inputs calls."""
 
 
 def page() -> str:
@@ -72,7 +74,7 @@ def entries(name: str, value: Any) -> Iterator[str]:
     made_by = vars(value).get("__init__")
     shown = f"class {name}" if made_by is None else signature(name, made_by, bound=True)
     yield entry("###", shown.removesuffix(" -> None"), value)
-    for member, made in members(value):
+    for member, made in members(value) if name not in WITHOUT_METHODS else ():
         if isinstance(made, property):
             kind = signature("", made.fget) if made.fget else ""
             returned = kind.partition(" -> ")[2]
