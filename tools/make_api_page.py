@@ -118,13 +118,12 @@ def _bare(annotation: object) -> object:
 
 def entry(level: str, shown: str, value: Any) -> str:
     """Return a heading, the call, and the docstring with its example in a block."""
-    title = re.split(r"[(:]", shown.removeprefix("class "))[0]
     lines = inspect.cleandoc(value.__doc__ or "").split("\n")
     first = next((place for place, line in enumerate(lines) if line.startswith(">>>")), len(lines))
     text = "\n".join(lines[:first]).rstrip()
     example = textwrap.dedent("\n".join(lines[first:])).rstrip()
-    parts = [f"{level} `{title}`", ""]
-    if "(" in shown or ":" in shown:
+    parts = [f"{level} `{shown.removeprefix('class ').partition('(')[0]}`", ""]
+    if "(" in shown:
         parts += ["```text", shown, "```", ""]
     parts += [text, ""]
     if example:
