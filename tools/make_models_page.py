@@ -139,7 +139,7 @@ HEAD = """\
 `python tools/make_models_page.py FOLDER...` with bpetite {bpetite}, {libraries}.
 
 A model is *checked* if the named file of that model was loaded and gave the ids of its own library on {texts}
-difficult texts and real code, or those that llama.cpp recorded. For all other models there was no file to try:
+difficult texts and real code, or those that llama.cpp recorded. For all other models there was no file:
 their state is *known* from the kind of their files.
 
 | tokenizer | kind | models | state |
