@@ -4,7 +4,7 @@
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use super::ensure;
 #[cfg(target_os = "linux")]
@@ -22,6 +22,10 @@ pub unsafe trait Plain {}
 
 // SAFETY: any four bytes are a valid integer.
 unsafe impl Plain for UnsafeCell<u32> {}
+// SAFETY: the same.
+unsafe impl Plain for u32 {}
+// SAFETY: any two bytes are a valid integer.
+unsafe impl Plain for u16 {}
 
 /// A slice whose values change only through interior mutability.
 pub struct Cells<T> {
@@ -30,12 +34,17 @@ pub struct Cells<T> {
     values: PhantomData<T>,
 }
 
+// SAFETY: a shared borrow gives nothing but shared borrows of the values.
+unsafe impl<T: Sync> Sync for Cells<T> {}
+
 /// The initial content of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Zeros: for values that are read before they are written, in random order. The system clears all pages at once;
     /// otherwise each page would cost two faults, the second with an interrupt of the other processors.
     Zeros,
+    /// Zeros, each page of which is cleared when it is first used: for values of which many are perhaps never used.
+    LateZeros,
     /// Arbitrary values: for values that are written sequentially before they are read.
     Any,
 }
@@ -91,5 +100,21 @@ impl<T: Plain> Deref for Cells<T> {
         // of words begins at a multiple of 8, and up to 8 words are skipped. Any bytes are valid values. Everything is in
         // cells, so values may change while they are borrowed, as far as `T` allows it.
         unsafe { std::slice::from_raw_parts(self.storage.start().cast::<T>(), self.length) }
+    }
+}
+
+impl<T: Plain> DerefMut for Cells<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as in `deref`; the borrow is as exclusive as that of the storage.
+        unsafe { std::slice::from_raw_parts_mut(self.storage.start().cast_mut().cast::<T>(), self.length) }
+    }
+}
+
+impl<T> Default for Cells<T> {
+    /// No cells.
+    fn default() -> Self {
+        const { assert!(align_of::<T>() <= 8, "an empty box of words begins at a multiple of 8") };
+        Self { storage: Storage::Allocated(Box::default(), 0), length: 0, values: PhantomData }
     }
 }

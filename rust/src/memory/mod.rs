@@ -13,6 +13,7 @@ pub mod cells;
 #[cfg(target_os = "linux")]
 pub mod pages;
 pub mod pool;
+pub mod rows;
 
 /// The bytes that must stay free for allocations that are not checked. The allocator gets a block of this size directly
 /// from the system and returns it at once, so trying it changes nothing.

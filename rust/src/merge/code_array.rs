@@ -1,13 +1,13 @@
 //! An array of codes with 16 bits each while there are few tokens, then with 32 bits.
 //!
-//! Both widths use the same `Vec<u32>` as memory, so the array is widened in place, without a second copy.
+//! Both widths use the same memory, so the array is widened in place, without a second copy.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use super::tokens::{BOUNDARY, Code};
 use crate::error::Result;
-use crate::memory;
+use crate::memory::cells::{Cells, Content};
 
 /// The integer type that stores a code.
 pub trait SlotWidth: Copy + Eq + Send + Sync {
@@ -57,28 +57,32 @@ const WIDEN_BATCH: usize = 64;
 /// An array of slots.
 #[derive(Default)]
 pub struct CodeArray<S> {
-    memory: Vec<u32>,
+    memory: Cells<u32>,
     len: usize,
     slots: PhantomData<S>,
 }
 
 impl<S: SlotWidth> CodeArray<S> {
-    /// An array of `len` slots that all hold `BOUNDARY`.
-    pub fn of_boundaries(len: usize) -> Result<Self> {
+    /// An array of `len` slots that all hold `BOUNDARY`; `may_widen` keeps addresses free for `widened`.
+    pub fn of_boundaries(len: usize, may_widen: bool) -> Result<Self> {
         const { assert!(BOUNDARY == 0, "fresh memory is zeroed") };
-        Ok(Self { memory: memory::filled(0, Self::memory_of(len))?, len, slots: PhantomData })
+        let bytes = len * if may_widen { size_of::<u32>() } else { size_of::<S>() };
+        let memory = Cells::new(bytes.div_ceil(size_of::<u32>()), Content::LateZeros)?;
+        Ok(Self { memory, len, slots: PhantomData })
     }
 
     /// Drops the slots from index `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.len = len;
-        self.memory.truncate(Self::memory_of(len));
     }
 
     /// The same codes in wide slots.
     pub fn widened(self) -> Result<CodeArray<u32>> {
         let mut wide = CodeArray { memory: self.memory, len: self.len, slots: PhantomData };
-        wide.lengthen()?;
+        if wide.memory.len() < wide.len {
+            let narrow = std::mem::replace(&mut wide.memory, Cells::new(wide.len, Content::LateZeros)?);
+            wide.memory[..narrow.len()].copy_from_slice(&narrow);
+        }
         // From the last to the first: a wide slot never overwrites a narrow slot that is still to be read.
         for start in (0..wide.len).step_by(WIDEN_BATCH).rev() {
             let range = start..(start + WIDEN_BATCH).min(wide.len);
@@ -89,17 +93,6 @@ impl<S: SlotWidth> CodeArray<S> {
             wide.memory[range.clone()].copy_from_slice(&codes[..range.len()]);
         }
         Ok(wide)
-    }
-
-    fn memory_of(slots: usize) -> usize {
-        (slots * size_of::<S>()).div_ceil(size_of::<u32>())
-    }
-
-    fn lengthen(&mut self) -> Result<()> {
-        let more = Self::memory_of(self.len) - self.memory.len();
-        memory::reserve(&mut self.memory, more)?;
-        self.memory.resize(Self::memory_of(self.len), 0);
-        Ok(())
     }
 }
 
@@ -124,7 +117,7 @@ mod tests {
     #[test]
     fn an_array_is_widened_and_truncated_in_place() {
         for len in [0, 1, 2, 7, 8, 63, 64, 65, 200] {
-            let mut array = CodeArray::<u16>::of_boundaries(len).unwrap();
+            let mut array = CodeArray::<u16>::of_boundaries(len, len % 2 == 0).unwrap();
             assert!(array.iter().all(|slot| slot.code() == BOUNDARY));
             for (slot, code) in array.iter_mut().zip(65_300..) {
                 *slot = code;
@@ -138,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_narrow_array_is_truncated_at_any_length() {
-        let mut array = CodeArray::<u16>::of_boundaries(5).unwrap();
+        let mut array = CodeArray::<u16>::of_boundaries(5, false).unwrap();
         array.fill(7);
         array.truncate(3);
         assert_eq!(*array, [7, 7, 7]);

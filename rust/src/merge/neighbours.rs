@@ -6,6 +6,10 @@
 
 use super::positions::{ListPlace, Measure, NONE};
 use super::tokens::Code;
+use crate::error::Result;
+use crate::memory::cells::Plain;
+use crate::memory::rows::Rows;
+use crate::prefetch::prefetch;
 
 /// The occurrences of a merged pair that have a certain token on one side.
 #[derive(Clone, Copy)]
@@ -17,6 +21,9 @@ pub struct NeighbourCount {
     /// The last position; while positions are written, the place in the arena for the next.
     at: u32,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for NeighbourCount {}
 
 /// Marks a tally whose positions are written: the pair with this token is followed.
 const WRITTEN: u32 = 1 << 31;
@@ -37,25 +44,41 @@ impl NeighbourCount {
 /// A tally for every token, and the list of those in use.
 #[derive(Default)]
 pub struct Neighbours {
-    tallies: Vec<NeighbourCount>,
+    tallies: Rows<NeighbourCount>,
+    /// The tokens whose tallies are in use, and room for more.
     touched: Vec<Code>,
+    /// How many tallies are in use.
+    used: usize,
 }
 
 impl Neighbours {
-    /// Makes room for codes below `codes`.
-    pub fn widen(&mut self, codes: usize) {
-        if codes > self.tallies.len() {
-            self.tallies.resize(codes.next_power_of_two(), NeighbourCount::default());
+    /// Makes room for codes below `codes`, and for so many occurrences.
+    pub fn widen(&mut self, codes: usize, occurrences: usize) -> Result<()> {
+        let known = self.tallies.len();
+        if codes > known {
+            self.tallies.lengthen(codes.next_power_of_two())?;
+            self.tallies[known..].fill(NeighbourCount::default());
         }
+        // One more than are in use: a place is written whether or not it is needed.
+        let most = occurrences.min(codes) + 1;
+        if most > self.touched.len() {
+            self.touched.resize(most.next_power_of_two(), 0);
+        }
+        Ok(())
+    }
+
+    /// Prefetches a tally.
+    pub fn prefetch(&self, code: Code) {
+        prefetch(&self.tallies, code as usize);
     }
 
     /// Adds an occurrence at a position, in a word with this count.
     #[inline(always)]
     pub fn add(&mut self, code: Code, weight: u64, at: u32) {
         let tally = &mut self.tallies[code as usize];
-        if tally.weight == 0 {
-            self.touched.push(code);
-        }
+        // Without a branch, which would wait for the tally.
+        self.touched[self.used] = code;
+        self.used += usize::from(tally.weight == 0);
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
         tally.weight += weight;
         let mut measure = Measure { units: tally.units, before: tally.at };
@@ -65,7 +88,7 @@ impl Neighbours {
 
     /// The tokens whose tallies are in use.
     pub fn touched(&self) -> &[Code] {
-        &self.touched
+        &self.touched[..self.used]
     }
 
     pub fn get(&self, code: Code) -> NeighbourCount {
@@ -94,9 +117,9 @@ impl Neighbours {
 
     /// Clears all tallies.
     pub fn clear(&mut self) {
-        for &code in &self.touched {
+        for &code in &self.touched[..self.used] {
             self.tallies[code as usize] = NeighbourCount::default();
         }
-        self.touched.clear();
+        self.used = 0;
     }
 }

@@ -5,16 +5,16 @@
 use super::tokens::Code;
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
-use crate::memory;
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
 /// A hash table with open addressing; pairs are never removed. Of each pair's list it holds an `L`: its number, or what
 /// is known of it while pairs are counted.
 ///
 /// Keys and counts share cache lines because every merge lowers counts; lists are read far less often.
-pub struct PairTable<L = u32> {
-    pairs: Vec<Pair>,
-    lists: Vec<L>,
+pub struct PairTable<L: Plain = u32> {
+    pairs: Cells<Pair>,
+    lists: Cells<L>,
     len: usize,
     shift: u32,
     seed: HashSeed,
@@ -25,6 +25,9 @@ struct Pair {
     key: u64,
     count: u64,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Pair {}
 
 /// The index of a pair in the table, valid until the next insertion.
 #[derive(Clone, Copy)]
@@ -54,7 +57,7 @@ pub fn codes_of(key: u64) -> (Code, Code) {
     ((key >> 32) as Code, key as Code)
 }
 
-impl<L: Copy + Default> PairTable<L> {
+impl<L: Copy + Default + Plain> PairTable<L> {
     /// A table that holds `pairs` pairs without growing.
     pub fn with_capacity(pairs: usize) -> Result<Self> {
         Self::with_seed(pairs, HashSeed::of_process())
@@ -63,8 +66,8 @@ impl<L: Copy + Default> PairTable<L> {
     fn with_seed(pairs: usize, seed: HashSeed) -> Result<Self> {
         let size = (pairs * MAX_LOAD.1 / MAX_LOAD.0 + 1).next_power_of_two().max(SMALLEST);
         Ok(Self {
-            pairs: memory::filled(Pair::default(), size)?,
-            lists: memory::filled(L::default(), size)?,
+            pairs: Cells::new(size, Content::LateZeros)?,
+            lists: Cells::new(size, Content::LateZeros)?,
             len: 0,
             shift: 64 - size.trailing_zeros(),
             seed,
@@ -82,13 +85,13 @@ impl<L: Copy + Default> PairTable<L> {
 
     /// All keys, counts and lists.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64, L)> {
-        let entries = self.pairs.iter().zip(&self.lists);
+        let entries = self.pairs.iter().zip(self.lists.iter());
         entries.filter(|(pair, _)| pair.key != 0).map(|(pair, &list)| (pair.key, pair.count, list))
     }
 
     /// The lists of the pairs with a count below the threshold.
     pub fn lists_below(&mut self, threshold: u64) -> impl Iterator<Item = &mut L> {
-        let entries = self.pairs.iter().zip(&mut self.lists);
+        let entries = self.pairs.iter().zip(self.lists.iter_mut());
         entries.filter(move |(pair, _)| pair.key != 0 && pair.count < threshold).map(|(_, list)| list)
     }
 
@@ -123,6 +126,7 @@ impl<L: Copy + Default> PairTable<L> {
         if self.pairs[at].key == 0 {
             self.len += 1;
             self.pairs[at].key = key;
+            self.lists[at] = L::default();
         }
         Ok(Place(at))
     }

@@ -11,7 +11,8 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::memory::cells::Plain;
+use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 
 /// The mark of a unit that holds the upper half of a position; also the least distance that does not fit one unit.
@@ -34,6 +35,9 @@ pub struct Measure {
     pub units: u32,
     pub before: u32,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Measure {}
 
 impl Default for Measure {
     fn default() -> Self {
@@ -117,6 +121,9 @@ pub struct PositionList {
     pub len: u32,
 }
 
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for PositionList {}
+
 impl PositionList {
     fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
@@ -126,7 +133,7 @@ impl PositionList {
 /// The memory of all lists.
 #[derive(Default)]
 pub struct PositionArena {
-    units: Vec<u16>,
+    units: Rows<u16>,
     /// Unused blocks: those of class n have at least 2^n places.
     free: [Vec<PositionList>; 32],
 }
@@ -140,13 +147,13 @@ impl PositionArena {
         self.units.len()
     }
 
-    /// Makes room for exactly so many units in an empty arena.
-    pub fn reserve(&mut self, units: usize) -> Result<()> {
+    /// Makes room for exactly so many units in an empty arena, and keeps addresses free for some more.
+    pub fn reserve(&mut self, units: usize, more: usize) -> Result<()> {
         if units > u32::MAX as usize {
             return Err(too_many());
         }
-        self.units = memory::filled(0, units)?;
-        Ok(())
+        self.units = Rows::with_capacity(units + more)?;
+        self.units.lengthen(units)
     }
 
     /// The positions of a list.
@@ -184,8 +191,7 @@ impl PositionArena {
         if end > u32::MAX as usize {
             return Err(too_many());
         }
-        memory::reserve(&mut self.units, len as usize)?;
-        self.units.resize(end, 0);
+        self.units.lengthen(end)?;
         Ok(PositionList { start: start as u32, len })
     }
 
@@ -198,11 +204,11 @@ impl PositionArena {
 
     /// Moves these lists, which are all that are in use, to new memory without gaps, and gives back the old.
     pub fn compact(&mut self, lists: &mut [PositionList]) -> Result<()> {
-        let mut units = Vec::new();
-        memory::reserve(&mut units, lists.iter().map(|list| list.len as usize).sum())?;
+        let sum: usize = lists.iter().map(|list| list.len as usize).sum();
+        let mut units = Rows::with_capacity(2 * sum)?;
         for list in lists {
             let start = units.len() as u32;
-            units.extend_from_slice(&self.units[list.range()]);
+            units.extend(&self.units[list.range()])?;
             list.start = start;
         }
         *self = Self { units, ..Self::default() };

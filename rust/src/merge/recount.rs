@@ -23,6 +23,8 @@ use super::word_store::{Occurrence, WordStore};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
+use crate::memory::cells::{Cells, Content};
+use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
 use crate::workers;
@@ -294,21 +296,25 @@ fn on_sections<R: Send>(
 
 /// The occurrences of all pairs, divided by the pairs' hashes into one range per thread. Each range consists of pieces,
 /// one per section.
-fn gather(store: &WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Vec<Occurrence>>>> {
+fn gather(store: &WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Rows<Occurrence>>>> {
     let sections = store.sections();
     let of = sections.len();
     let seed = HashSeed::of_process();
     let pieces = workers::each(sections, pulse, |section, pulse| {
-        let mut pieces = vec![Vec::new(); of];
+        let each = store.occurrences / (of * of);
+        let mut pieces = Vec::with_capacity(of);
+        for _ in 0..of {
+            pieces.push(Rows::with_capacity(each + each / 16)?);
+        }
         store.slots.each_batch(section, &store.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
                 let piece = &mut pieces[range_of(seed, pair.key, of)];
-                memory::push(piece, Occurrence::of(pair))
+                piece.push(Occurrence::of(pair))
             })
         })?;
         Ok(pieces)
     })?;
-    let mut ranges = vec![Vec::new(); of];
+    let mut ranges: Vec<_> = (0..of).map(|_| Vec::new()).collect();
     for pieces in pieces {
         zip(&mut ranges, pieces).for_each(|(range, piece)| range.push(piece));
     }
@@ -322,7 +328,7 @@ fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
 
 /// Occurrences sorted by pair, and the run of each pair.
 struct Sorted {
-    occurrences: Vec<Occurrence>,
+    occurrences: Cells<Occurrence>,
     runs: Vec<PairRun>,
 }
 
@@ -339,7 +345,7 @@ const SORT_BATCH: usize = 16;
 impl Sorted {
     /// Sorts and counts the pairs of range `nth` of `of`.
     fn of(
-        pieces: Vec<Vec<Occurrence>>,
+        pieces: Vec<Rows<Occurrence>>,
         (nth, of): (usize, usize),
         store: &WordStore,
         pulse: &mut Pulse<'_>,
@@ -347,6 +353,8 @@ impl Sorted {
         let occurrences = sort(pieces, (nth, of))?;
         pulse.check()?;
         let (mut runs, mut start) = (Vec::new(), 0);
+        // Room that is not used takes no memory; enlarging it would take time.
+        memory::reserve(&mut runs, occurrences.len())?;
         let mut group = Group::default();
         for run in occurrences.chunk_by(|one, next| one.key() == next.key()) {
             let mut count = 0;
@@ -369,8 +377,8 @@ impl Sorted {
 }
 
 /// Sorts occurrences: a counting sort by narrow ranges of the pairs' hashes, then by pair and position within each.
-fn sort(pieces: Vec<Vec<Occurrence>>, (nth, of): (usize, usize)) -> Result<Vec<Occurrence>> {
-    let all = || pieces.iter().flatten();
+fn sort(pieces: Vec<Rows<Occurrence>>, (nth, of): (usize, usize)) -> Result<Cells<Occurrence>> {
+    let all = || pieces.iter().flat_map(|piece| piece.iter());
     let ranges = (all().count() / SORT_BATCH).clamp(1, MAX_SORTED / SORT_BATCH);
     let seed = HashSeed::of_process();
     let range = |pair: &Occurrence| range_of(seed, pair.key(), of * ranges) - nth * ranges;
@@ -380,7 +388,7 @@ fn sort(pieces: Vec<Vec<Occurrence>>, (nth, of): (usize, usize)) -> Result<Vec<O
     for end in &mut ends {
         total += std::mem::replace(end, total);
     }
-    let mut ordered = memory::filled(Occurrence::default(), total as usize)?;
+    let mut ordered = Cells::<Occurrence>::new(total as usize, Content::LateZeros)?;
     for pair in all() {
         let end = &mut ends[range(pair)];
         ordered[*end as usize] = *pair;

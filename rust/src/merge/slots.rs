@@ -200,6 +200,7 @@ impl<S: SlotWidth> Slots<S> {
         shares: &[(Share, Layout)],
         words: &W,
         spans: &[u32],
+        may_widen: bool,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         let layout = Layout::sum(shares);
@@ -210,7 +211,7 @@ impl<S: SlotWidth> Slots<S> {
             end += slots as u32;
         }
         starts.push(end);
-        let mut array = CodeArray::of_boundaries(end as usize)?;
+        let mut array = CodeArray::of_boundaries(end as usize, may_widen)?;
         let regions = regions(&layout, shares, &mut array[1..]);
         workers::each(zip(shares, regions), pulse, |((share, layout), regions), pulse| {
             layout.place(words, *share, spans, regions, pulse)
@@ -252,6 +253,16 @@ impl<S: SlotWidth> Slots<S> {
     /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
     pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
         self.slots.get_mut(at - 1..=at + span)
+    }
+
+    /// The same, to be read.
+    pub fn seen_around(&self, at: usize, span: usize) -> Option<&[S]> {
+        self.slots.get(at - 1..=at + span)
+    }
+
+    /// Prefetches the number of the group at a position.
+    pub fn prefetch_group(&self, at: usize) {
+        prefetch(&self.group_of_block, at >> BLOCK);
     }
 
     /// The group of words at a position.
@@ -376,15 +387,16 @@ impl AnySlots {
     /// See [`Slots::fill`].
     pub fn fill<W: Words>(
         narrow: bool,
+        may_widen: bool,
         shares: &[(Share, Layout)],
         words: &W,
         spans: &[u32],
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         Ok(if narrow {
-            Self::Narrow(Slots::fill(shares, words, spans, pulse)?)
+            Self::Narrow(Slots::fill(shares, words, spans, may_widen, pulse)?)
         } else {
-            Self::Wide(Slots::fill(shares, words, spans, pulse)?)
+            Self::Wide(Slots::fill(shares, words, spans, true, pulse)?)
         })
     }
 

@@ -368,7 +368,7 @@ fn the_example_of_the_header_is_true() {
         let share = Share { nth: 0, of: 1 };
         let layout = Layout::measure(&words, share, &tokens.spans(), &mut pulse).unwrap();
         let mut slots =
-            AnySlots::fill(false, &[(share, layout)], &words, &tokens.spans(), &mut pulse).unwrap();
+            AnySlots::fill(false, false, &[(share, layout)], &words, &tokens.spans(), &mut pulse).unwrap();
         prior.apply(&mut slots, &tokens.spans(), 1, &mut pulse).unwrap();
         let AnySlots::Wide(slots) = slots else { panic!("they are wide") };
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()

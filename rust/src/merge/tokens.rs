@@ -8,7 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::memory::cells::{Cells, Content, Plain};
+use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 
 /// The number of a token inside the merge stage. Two codes are reserved; those of the symbols follow.
@@ -23,9 +24,9 @@ pub const FIRST: Code = 2;
 
 /// All tokens, indexed by code.
 pub struct Tokens {
-    tokens: Vec<Token>,
+    tokens: Rows<Token>,
     /// The two tokens that a token was first made of; `BOUNDARY` for symbols.
-    parents: Vec<[Code; 2]>,
+    parents: Rows<[Code; 2]>,
     /// The bytes of the symbols, concatenated; with `keeps_bytes`, those of all tokens.
     bytes: Vec<u8>,
     keeps_bytes: bool,
@@ -34,6 +35,11 @@ pub struct Tokens {
     prefixes: Vec<u64>,
     by_bytes: Option<Codes>,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Token {}
+// SAFETY: the same.
+unsafe impl Plain for [Code; 2] {}
 
 /// What a merge needs to know of its two tokens, in one place.
 #[derive(Clone, Copy)]
@@ -54,14 +60,17 @@ impl Tokens {
         shared: bool,
     ) -> Result<Self> {
         let mut tokens = Self {
-            tokens: vec![Token { digest: Digest::EMPTY, length: 0, span: 1 }; FIRST as usize],
-            parents: vec![[BOUNDARY; 2]; FIRST as usize],
+            tokens: Rows::default(),
+            parents: Rows::default(),
             bytes: Vec::new(),
             keeps_bytes: keep_bytes,
             ends: vec![0; FIRST as usize],
             prefixes: vec![0; FIRST as usize],
-            by_bytes: shared.then(Codes::default),
+            by_bytes: if shared { Some(Codes::new()?) } else { None },
         };
+        for _ in 0..FIRST {
+            tokens.push(0, 1, [BOUNDARY; 2], Digest::EMPTY)?;
+        }
         // When different merges may result in the same token, its span must follow from its bytes. One slot per symbol
         // guarantees that if all symbols have one length; otherwise each byte needs a slot.
         let first_length = symbols.clone().next().map_or(1, <[u8]>::len);
@@ -81,7 +90,7 @@ impl Tokens {
             tokens.note_bytes();
             // Among equal symbols, merges result in the first.
             if known.is_none() {
-                tokens.share(code);
+                tokens.share(code)?;
             }
         }
         Ok(tokens)
@@ -89,10 +98,10 @@ impl Tokens {
 
     /// Makes room for more tokens, so that they need not be moved.
     pub fn make_room(&mut self, more: usize) -> Result<()> {
-        memory::reserve(&mut self.tokens, more)?;
-        memory::reserve(&mut self.parents, more)?;
+        self.tokens.reserve(more)?;
+        self.parents.reserve(more)?;
         if let Some(codes) = &mut self.by_bytes {
-            codes.lengthen(2 * (codes.len + more));
+            codes.lengthen(2 * (codes.len + more))?;
         }
         Ok(())
     }
@@ -143,7 +152,7 @@ impl Tokens {
             }
             self.note_bytes();
         }
-        self.share(code);
+        self.share(code)?;
         Ok((code, true))
     }
 
@@ -192,8 +201,8 @@ impl Tokens {
         let too_many = || Error::Memory("the number of tokens does not fit 32 bits".to_string());
         let code = Code::try_from(self.tokens.len()).map_err(|_| too_many())?;
         let span = u32::try_from(span).map_err(|_| too_many())?;
-        self.tokens.push(Token { digest, length, span });
-        self.parents.push(parents);
+        self.tokens.push(Token { digest, length, span })?;
+        self.parents.push(parents)?;
         Ok(code)
     }
 
@@ -208,9 +217,10 @@ impl Tokens {
     }
 
     /// Adds the token to the lookup: from now on merges may result in it.
-    fn share(&mut self, code: Code) {
-        if let Some(codes) = &mut self.by_bytes {
-            codes.add(code, self.tokens[code as usize].digest);
+    fn share(&mut self, code: Code) -> Result<()> {
+        match &mut self.by_bytes {
+            Some(codes) => codes.add(code, self.tokens[code as usize].digest),
+            None => Ok(()),
         }
     }
 }
@@ -254,39 +264,44 @@ struct Codes {
     /// The point where polynomials are evaluated.
     at: u64,
     /// The low 32 bits of digest values, and codes; code 0 marks a free entry.
-    entries: Vec<(u32, Code)>,
+    entries: Cells<CodeEntry>,
     len: usize,
 }
+
+type CodeEntry = (u32, Code);
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for CodeEntry {}
 
 /// The minimum size of the table.
 const SMALLEST: usize = 1 << 10;
 
-impl Default for Codes {
-    fn default() -> Self {
-        let at = RandomState::new().hash_one(0) % PRIME;
-        Self { at, entries: vec![(0, 0); SMALLEST], len: 0 }
-    }
-}
-
 impl Codes {
+    fn new() -> Result<Self> {
+        let at = RandomState::new().hash_one(0) % PRIME;
+        Ok(Self { at, entries: Cells::new(SMALLEST, Content::LateZeros)?, len: 0 })
+    }
+
     fn digest_of(&self, bytes: &[u8]) -> Digest {
         let digest_of = |&byte: &u8| Digest { value: u64::from(byte) + 1, shift: self.at };
         bytes.iter().map(digest_of).fold(Digest::EMPTY, Digest::concat)
     }
 
-    fn add(&mut self, code: Code, digest: Digest) {
+    fn add(&mut self, code: Code, digest: Digest) -> Result<()> {
         if 2 * self.len >= self.entries.len() {
-            self.lengthen(2 * self.entries.len());
+            self.lengthen(2 * self.entries.len())?;
         }
         self.put((digest.value as u32, code));
         self.len += 1;
+        Ok(())
     }
 
     /// Makes the table at least this long.
-    fn lengthen(&mut self, entries: usize) {
-        let larger = vec![(0, 0); entries.next_power_of_two().max(SMALLEST)];
-        let entries = std::mem::replace(&mut self.entries, larger).into_iter();
-        entries.filter(|&(_, code)| code != 0).for_each(|entry| self.put(entry));
+    fn lengthen(&mut self, entries: usize) -> Result<()> {
+        let larger = Cells::new(entries.next_power_of_two().max(SMALLEST), Content::LateZeros)?;
+        let entries = std::mem::replace(&mut self.entries, larger);
+        entries.iter().filter(|entry| entry.1 != 0).for_each(|&entry| self.put(entry));
+        Ok(())
     }
 
     fn put(&mut self, entry: (u32, Code)) {

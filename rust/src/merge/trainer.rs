@@ -55,6 +55,8 @@ pub struct Planned<'r> {
     prior: Prior,
     layouts: Vec<(Share, Layout)>,
     is_narrow: bool,
+    /// Whether narrow slots may become wide.
+    may_widen: bool,
 }
 
 impl<'r> Planned<'r> {
@@ -98,21 +100,22 @@ impl<'r> Planned<'r> {
         }
         let is_narrow = spans.len() < tuning.narrow_codes;
         let new_tokens = rules.remaining(0, 0).map_or(slots, |most| slots.min(most));
+        let may_widen = spans.len() as u64 + new_tokens >= tuning.narrow_codes as u64;
         // Slots become wide when so few pairs are left that their lists take less than before.
         let slot = if is_narrow { size_of::<u16>() } else { size_of::<u32>() };
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
         tokens.make_room(new_tokens.min(MAX_EXPECTED_TOKENS) as usize)?;
-        Ok(Self { rules, tuning, tokens, prior, layouts, is_narrow })
+        Ok(Self { rules, tuning, tokens, prior, layouts, is_narrow, may_widen })
     }
 
     /// Takes over the words, which must be those that were measured.
     pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r>>> {
-        let Self { rules, tuning, tokens, prior, layouts, is_narrow } = self;
+        let Self { rules, tuning, tokens, prior, layouts, is_narrow, may_widen } = self;
         let mut pulse = pulse_of(watch, rules);
         let spans = &tokens.spans()[..];
-        let mut slots = AnySlots::fill(is_narrow, &layouts, words, spans, &mut pulse)?;
+        let mut slots = AnySlots::fill(is_narrow, may_widen, &layouts, words, spans, &mut pulse)?;
         if !prior.is_empty() {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
@@ -153,6 +156,8 @@ pub struct Trainer<'r> {
 
 /// More than are prefetched at a time.
 const NEXT_LISTS: usize = 4 * STEP;
+/// How many merges lie between the present one and the one whose neighbours are looked at.
+const AROUND: usize = 1;
 
 impl Trainer<'_> {
     /// Learns the merges.
@@ -209,6 +214,17 @@ impl Trainer<'_> {
             if let Some((number, _)) = self.queue.ahead(steps * STEP) {
                 self.store.prefetch(self.next_lists[number % NEXT_LISTS], need);
             }
+        }
+        if let Some((number, key)) = self.queue.ahead(AROUND) {
+            let (left, right) = codes_of(key);
+            let left_span = self.tokens.span(left);
+            let span = left_span + self.tokens.span(right);
+            let list = self.next_lists[number % NEXT_LISTS];
+            let task = Task { left, right, left_span, span, list, ..Task::default() };
+            self.store.look_around(task, |before, after| {
+                self.pairs.prefetch(key_of(before, left));
+                self.pairs.prefetch(key_of(right, after));
+            });
         }
     }
 
@@ -320,7 +336,7 @@ impl Trainer<'_> {
         *self.pairs.count_mut(place) = count;
         let list = self.lists;
         *self.pairs.list_mut(place) = list;
-        self.add_list();
+        self.add_list()?;
         self.queue.push(&self.tokens, Candidate { key: key_of(left, right), count });
         Ok(Some(list))
     }
@@ -395,7 +411,7 @@ impl Trainer<'_> {
                 *self.pairs.count_mut(place) = self.threshold - 1;
                 *self.pairs.list_mut(place) = if self.threshold == 1 { self.lists } else { UNLISTED };
                 if self.threshold == 1 {
-                    self.add_list();
+                    self.add_list()?;
                 }
                 place
             }
@@ -430,9 +446,9 @@ impl Trainer<'_> {
         Ok(())
     }
 
-    fn add_list(&mut self) {
-        self.store.add_list();
+    fn add_list(&mut self) -> Result<()> {
         self.lists += 1;
+        self.store.add_list()
     }
 
     /// Counts all pairs again and follows the frequent ones; false when no pair is left.

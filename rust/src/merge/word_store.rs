@@ -17,6 +17,8 @@ use super::slots::{AnySlots, BATCH, Group, PairAt, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
+use crate::memory::cells::Plain;
+use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
 use crate::workers;
@@ -70,7 +72,7 @@ pub struct WordStore {
     /// An upper bound of the number of pair occurrences in the words.
     pub occurrences: usize,
     /// By list number.
-    lists: Vec<PositionList>,
+    lists: Rows<PositionList>,
     /// Whether a list may be lengthened, with positions that are smaller than earlier ones.
     lists_are_lengthened: bool,
     arena: PositionArena,
@@ -104,7 +106,7 @@ impl WordStore {
             slots,
             spans: spans.to_vec(),
             threads,
-            lists: Vec::new(),
+            lists: Rows::default(),
             lists_are_lengthened,
             arena: PositionArena::default(),
             arena_limit: 0,
@@ -135,6 +137,19 @@ impl WordStore {
                 first.for_each(|at| self.slots.prefetch(at as usize));
             }
             (_, None) => {}
+        }
+    }
+
+    /// Prefetches what a merge will change around its first positions, whose slots are there already: the tallies of its
+    /// neighbours; `pairs` is called with both of them. The token that it makes is not needed.
+    pub fn look_around(&self, task: Task, mut pairs: impl FnMut(Code, Code)) {
+        let Some(&list) = self.lists.get(task.list as usize) else { return };
+        for at in self.arena.positions(list).take(PREFETCHED_SLOTS) {
+            if let Some((before, after)) = self.slots.neighbours(at, &task) {
+                self.before.prefetch(before);
+                self.after.prefetch(after);
+                pairs(before, after);
+            }
         }
     }
 
@@ -171,8 +186,9 @@ impl WordStore {
         if task.joined as usize == self.spans.len() {
             self.spans.push(task.span);
         }
-        self.before.widen(self.spans.len());
-        self.after.widen(self.spans.len());
+        let positions = self.list_len(task.list);
+        self.before.widen(self.spans.len(), positions)?;
+        self.after.widen(self.spans.len(), positions)?;
         let list = std::mem::take(&mut self.lists[task.list as usize]);
         let positions = self.arena.positions(list);
         let output = (&mut self.before, &mut self.after, &mut self.events);
@@ -213,8 +229,8 @@ impl WordStore {
     }
 
     /// Adds an empty list.
-    pub fn add_list(&mut self) {
-        self.lists.push(PositionList::default());
+    pub fn add_list(&mut self) -> Result<()> {
+        self.lists.push(PositionList::default())
     }
 
     /// Makes a list longer by some units; returns the place of the first new one.
@@ -242,7 +258,7 @@ impl WordStore {
         self.events.clear();
         self.before.clear();
         self.after.clear();
-        self.lists = Vec::new();
+        self.lists = Rows::default();
         self.arena = PositionArena::default();
         self.note_size();
     }
@@ -262,7 +278,6 @@ impl WordStore {
     ) -> Result<()> {
         let lists = lengths.first().map_or(0, Vec::len);
         memory::ensure(lists * (size_of::<PositionList>() + lengths.len() * size_of::<ListPlace>()))?;
-        self.lists.reserve_exact(lists);
         self.make_arena(lengths.iter().flatten().map(|&units| units as usize).sum(), growth)?;
         let mut cursors = vec![Vec::with_capacity(lists); lengths.len()];
         let mut end = 0;
@@ -272,7 +287,7 @@ impl WordStore {
                 cursors.push(ListPlace::at(end));
                 end += lengths[list];
             }
-            self.lists.push(PositionList { start, len: end - start });
+            self.lists.push(PositionList { start, len: end - start })?;
         }
         let work = zip(self.sections(), cursors);
         let (slots, spans, places) = (&self.slots, &self.spans, self.arena.shared_places());
@@ -299,7 +314,7 @@ impl WordStore {
 
     /// Makes an arena for lists that take so many units, which may grow by some more before pairs are counted again.
     fn make_arena(&mut self, units: usize, growth: usize) -> Result<()> {
-        self.arena.reserve(units)?;
+        self.arena.reserve(units, growth)?;
         self.arena_limit = (units + growth + MIN_GROWTH).min(MAX_UNITS);
         self.note_size();
         Ok(())
@@ -321,7 +336,7 @@ impl WordStore {
         for list in lists {
             let mut cursor = ListPlace::at(start);
             list.iter().for_each(|occurrence| cursor.write(occurrence.at(), self.arena.places()));
-            memory::push(&mut self.lists, PositionList { start, len: cursor.place - start })?;
+            self.lists.push(PositionList { start, len: cursor.place - start })?;
             start = cursor.place;
         }
         Ok(())
@@ -335,6 +350,9 @@ pub struct Occurrence {
     right: Code,
     at: u32,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Occurrence {}
 
 impl Occurrence {
     pub fn of(pair: &PairAt) -> Self {
@@ -355,6 +373,14 @@ impl Occurrence {
 type Output<'o> = (&'o mut Neighbours, &'o mut Neighbours, &'o mut Vec<Event>);
 
 impl AnySlots {
+    /// The neighbours of a pair, if it is there.
+    fn neighbours(&self, at: u32, task: &Task) -> Option<(Code, Code)> {
+        match self {
+            Self::Narrow(slots) => neighbours(slots, at, task),
+            Self::Wide(slots) => neighbours(slots, at, task),
+        }
+    }
+
     /// Replaces a pair at all positions where it still is; tallies its neighbours and records the events.
     fn replace_all(&mut self, positions: impl Iterator<Item = u32>, task: Task, output: Output<'_>) {
         match self {
@@ -362,6 +388,14 @@ impl AnySlots {
             Self::Wide(slots) => replace_all(slots, positions, task, output),
         }
     }
+}
+
+#[inline(always)]
+fn neighbours<S: SlotWidth>(slots: &Slots<S>, at: u32, task: &Task) -> Option<(Code, Code)> {
+    let around = slots.seen_around(at as usize, task.span as usize)?;
+    slots.prefetch_group(at as usize);
+    let is_there = around[1] == S::of(task.left) && around[1 + task.left_span as usize] == S::of(task.right);
+    is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
 }
 
 fn replace_all<S: SlotWidth>(
