@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,8 @@ from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from numpy.typing import NDArray
 
     from bpetite._internal import counts_file
@@ -189,9 +190,12 @@ class Counts:
         Counts stay integers and nothing is rounded: for 3/2, each count is tripled and `scale`, the common
         factor of all counts, is doubled. `weights` records the weight under the name `source`.
 
+        >>> from fractions import Fraction
         >>> Counts.from_iterator(["ab", "ab"]).weighted(Fraction(3, 2)).scale
         2
         """
+        from fractions import Fraction
+
         factor = Fraction(weight)
         if factor <= 0:
             raise ValueError(f"weight must be above 0, not {weight}")

@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bpetite import _persistence
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_all, write_whole
-from bpetite._internal.fitting import Chunk, Fitting
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import DType, Ids, Path, Progress, Special, SpecialTokens
@@ -29,9 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
+    from bpetite import _persistence
     from bpetite import counts as counting
     from bpetite import training as learning
+    from bpetite._internal import fitting as fitting_parts
     from bpetite._internal import preparation
+    from bpetite._internal.fitting import Chunk, Fitting
     from bpetite.counts import Counts
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
     from bpetite.formats.shared import imported
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from bpetite.show.display import ShownText
     from bpetite.training import Training
 else:
+    _persistence = LazyModule("bpetite._persistence")
     counting = LazyModule("bpetite.counts")
+    fitting_parts = LazyModule("bpetite._internal.fitting")
     learning = LazyModule("bpetite.training")
     preparation = LazyModule("bpetite._internal.preparation")
     gpt2 = LazyModule("bpetite.formats.gpt2")
@@ -510,7 +513,7 @@ class Tokenizer:
             raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
         for start, end in self._fitting(text, special).spans(size, overlap):
             part = text[start:end]
-            yield Chunk(part, self._encoder.encode(part, special), start, end)
+            yield fitting_parts.Chunk(part, self._encoder.encode(part, special), start, end)
 
     def _fitting(self, text: str, special: Special) -> Fitting:
         if not isinstance(text, str):
@@ -525,7 +528,7 @@ class Tokenizer:
                 specials.append((places, places + len(segment)))
             places += len(segment)
         adds_up = isinstance(self._encoder, Encoder)
-        return Fitting(
+        return fitting_parts.Fitting(
             text,
             lambda piece: self._encoder.count(piece, special),
             self.pattern if adds_up else None,

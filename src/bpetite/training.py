@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
@@ -248,20 +247,24 @@ def available_memory() -> int | None:
     """Return the free memory in bytes, on systems that report it."""
     found = []
     with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        lines = _read("/proc/meminfo").splitlines()
         found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
     with contextlib.suppress(OSError, ValueError):  # the limit of a container, which may be the word "max"
-        group = Path("/sys/fs/cgroup")
-        limit, used = (int((group / name).read_text("ascii")) for name in ("memory.max", "memory.current"))
+        limit, used = (int(_read(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
         found.append(max(limit - used, 0))
     with contextlib.suppress(ImportError, OSError, ValueError):  # the limit of a process (ulimit -v)
         import resource
 
         allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-        mapped = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        mapped = int(_read("/proc/self/statm").split()[0]) * resource.getpagesize()
         if allowed != resource.RLIM_INFINITY:
             found.append(max(allowed - mapped, 0))
     return min(found, default=None)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read()
 
 
 def _check_counted_by(counts: Counts, training: Training) -> None:

@@ -35,14 +35,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import merges_json, number_merges, spell_merges, spelled_in_order, tokens_json
-from bpetite._internal.character_map import character_map
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.normalizers import ARGUMENTS, Step
 from bpetite.dialect import Dialect
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Step = tuple[str, ...]
+"""The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
 
 Normalization = str | tuple[Step, ...]
 """The name of one normalizer, or several with their arguments."""
@@ -654,6 +655,9 @@ def checked_normalization(normalization: object) -> Normalization | None:
     """
     if normalization is None:
         return None
+    from bpetite._internal.character_map import character_map
+    from bpetite._internal.normalizers import ARGUMENTS
+
     listed = [[normalization]] if isinstance(normalization, str) else normalization
     if not isinstance(listed, Sequence):
         raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import BinaryIO
 
 
-def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     """Return the file that `path` leads to, or raise an error if no file can be written there.
 
     The folder must exist. An existing file raises `FileExistsError` unless `overwrite` is set; a device or a
@@ -17,15 +16,17 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     """
     if not os.fspath(path):
         raise FileNotFoundError("the name of the output is empty")
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    target = os.path.realpath(os.fspath(path))
+    if os.path.isdir(target):
         raise IsADirectoryError(f"{path} is a folder")
-    if target.exists() and not target.is_file():
+    exists = os.path.exists(target)
+    if exists and not os.path.isfile(target):
         raise FileExistsError(f"{path} is a device or a pipe, which a file would replace")
-    if target.exists() and not overwrite:
+    if exists and not overwrite:
         raise FileExistsError(f"{path} exists already")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist")
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{path}: the folder {folder} does not exist")
     return target
 
 
@@ -40,7 +41,8 @@ def write_fully(file: BinaryIO, content: bytes | memoryview) -> None:
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file in the same folder; it replaces `path` if the block ends without an error."""
     target = check_target(path, overwrite=overwrite)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -48,13 +50,13 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
             os.fsync(file.fileno())
         _put_in_place(temporary, target, overwrite)
     except OSError as error:
-        if error.errno is None or error.filename not in (None, os.fspath(temporary)):
+        if error.errno is None or error.filename not in (None, temporary):
             raise
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
     finally:
         with contextlib.suppress(OSError):  # already renamed, or the folder is read-only
-            temporary.unlink()
-    sync_folder(target.parent)
+            os.unlink(temporary)
+    sync_folder(folder)
 
 
 def write_all(
@@ -91,7 +93,7 @@ def created(folder: str | os.PathLike[str]) -> Iterator[None]:
             os.rmdir(folder)
 
 
-def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
+def _put_in_place(temporary: str, target: str, overwrite: bool) -> None:
     """Rename the file; without `overwrite`, even a file that appeared in the meantime is not replaced."""
     if overwrite:
         os.replace(temporary, target)
@@ -104,7 +106,7 @@ def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
         os.rename(temporary, target)
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Make a new name durable, on platforms that can sync a folder."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)

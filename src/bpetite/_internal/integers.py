@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-from fractions import Fraction
 from typing import Any
 
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
@@ -42,5 +41,7 @@ def number_with_unit(name: str, value: Any) -> Any:
     match = _NUMBER.fullmatch(value.strip())
     if match is None or (match[3] and not match[2]):
         raise ValueError(f"{name}: {value!r} is not a size such as 4096, 500MB, 2GB or 1.5GiB")
+    from fractions import Fraction
+
     unit = 1024 if match[3] else 1000
     return int(Fraction(match[1]) * unit ** " kmgt".index(match[2].lower() or " "))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import weakref
-import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from tempfile import SpooledTemporaryFile
-from typing import Any, Generic, TypeVar, overload
+from typing import IO, Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -36,8 +33,9 @@ class LongList(Sequence[T], Generic[T]):
     ) -> None:
         self._make = make
         self._row_of = row_of
-        self._file = SpooledTemporaryFile(in_memory)  # noqa: SIM115 - closed with the list
-        weakref.finalize(self, self._file.close)
+        self._in_memory = in_memory
+        self._file: IO[bytes] | None = None
+        """The packed blocks; None before the first."""
         self._bounds = array("Q", [0])
         """Where each packed block begins, and where the last one ends."""
         self._rows: list[tuple[Any, ...]] = []
@@ -50,11 +48,25 @@ class LongList(Sequence[T], Generic[T]):
         with self._lock:
             self._rows.append(self._row_of(value))
             if len(self._rows) == _BLOCK:
+                # Imported here, because most lists are short.
+                import pickle
+                import zlib
+
                 packed = zlib.compress(pickle.dumps(self._rows), 1)
-                self._file.seek(self._bounds[-1])
-                self._file.write(packed)
+                file = self._opened()
+                file.seek(self._bounds[-1])
+                file.write(packed)
                 self._bounds.append(self._bounds[-1] + len(packed))
                 self._rows = []
+
+    def _opened(self) -> IO[bytes]:
+        """Return the file, which is closed with the list."""
+        if self._file is None:
+            from tempfile import SpooledTemporaryFile
+
+            self._file = SpooledTemporaryFile(self._in_memory)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        return self._file
 
     def extend(self, values: Iterable[T]) -> None:
         """Put values behind the others."""
@@ -103,7 +115,11 @@ class LongList(Sequence[T], Generic[T]):
         with self._lock:
             if block == len(self._bounds) - 1:
                 return self._rows
-            self._file.seek(self._bounds[block])
-            packed = self._file.read(self._bounds[block + 1] - self._bounds[block])
+            file = self._opened()
+            file.seek(self._bounds[block])
+            packed = file.read(self._bounds[block + 1] - self._bounds[block])
+        import pickle
+        import zlib
+
         rows: list[tuple[Any, ...]] = pickle.loads(zlib.decompress(packed))
         return rows

@@ -41,7 +41,7 @@ def check_output(path: str, *, force: bool) -> None:
     if os.path.lexists(path) and not force:
         raise FileExistsError(f"{path} exists already; --force overwrites it")
     try:
-        with tempfile.TemporaryFile(dir=target.parent):
+        with tempfile.TemporaryFile(dir=os.path.dirname(target)):
             pass
     except OSError as error:
         raise type(error)(error.errno, error.strerror, path) from None

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
 from bpetite._engine import CountTable
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Progress
-from bpetite.reading.batches import Batch
-from bpetite.reading.documents import is_plain_text
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Bundle, read_all, threads_of
+from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
+
+if TYPE_CHECKING:
+    from bpetite.reading import batches as batching
+    from bpetite.reading import parallel
+else:
+    batching = LazyModule("bpetite.reading.batches")
+    parallel = LazyModule("bpetite.reading.parallel")
 
 _FILES = 1 << 14
 """The number of plain files that one call counts."""
@@ -110,11 +117,13 @@ def _count_documents(
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
         nonlocal pieces, affected, read
-        for source, batch, more in read_all(inputs, reading, threads_of(num_threads), in_order=False):
+        for source, batch, more in parallel.read_all(
+            inputs, reading, parallel.threads_of(num_threads), in_order=False
+        ):
             read += more
-            if isinstance(batch, Bundle):
+            if isinstance(batch, parallel.Bundle):
                 yield printable(source.name), 0, 0, batch.texts  # which were checked
-            elif isinstance(batch, Batch):
+            elif isinstance(batch, batching.Batch):
                 pieces += batch.goes_on
                 affected += batch.affected
                 yield printable(source.name), batch.first, batch.begun, batch.texts

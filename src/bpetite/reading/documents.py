@@ -56,26 +56,3 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
             raise ValueError(f"{source.name}: changed while it was read")
     finally:
         raw.close()
-
-
-_LARGE = 1 << 20
-"""The size from which a file of text is worth a call of the engine."""
-
-
-def is_plain_text(source: Input, reading: Reading) -> bool:
-    """Whether an input is a large local file that is itself one document of plain text."""
-    if reading.separator is not None or reading.invalid != "error" or reading.hold_out is not None:
-        return False
-    if source.found_size is not None and source.found_size < _LARGE:
-        return False
-    whole = source.is_local and not source.is_part and os.path.isfile(source.name)
-    return whole and format_of(source, reading) == ("text", None)
-
-
-def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
-    """Return an input's format (text, jsonl, parquet, or json, which may be either) and compression."""
-    raw = Raw(source)
-    try:
-        return recognise(source.name, raw, reading.input_format)
-    finally:
-        raw.close()

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from bpetite._engine import Xxh3128
 from bpetite.reading.batches import Batch, decoded
 from bpetite.reading.options import Reading, share_of
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def is_held_out(document: str | bytes, share: float | str) -> bool:

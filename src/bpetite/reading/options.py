@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bpetite.reading.recognition import Format
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Invalid = Literal["error", "replace", "skip"]
 Split = Literal["train", "held-out"]
@@ -19,6 +21,8 @@ def share_of(share: Any) -> Fraction:
     >>> share_of("2.5%"), share_of(0.01)
     (Fraction(1, 40), Fraction(1, 100))
     """
+    from fractions import Fraction
+
     percent = isinstance(share, str) and share.strip().endswith("%")
     try:
         number = Fraction(str(share).strip().rstrip("%")) / (100 if percent else 1)

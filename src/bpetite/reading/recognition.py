@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from bpetite.reading.raw import Raw
-from bpetite.reading.sources import chain_of
+from bpetite.reading.sources import Input, chain_of
+
+if TYPE_CHECKING:
+    from bpetite.reading.options import Reading
 
 Format = Literal["auto", "text", "jsonl", "parquet"]
 
@@ -39,6 +42,9 @@ _MAGIC = (
     ("tar", re.compile(rb"(?s:.{257})ustar[\0 ]")),
 )
 _PARQUET = b"PAR1"
+
+_LARGE = 1 << 18
+"""The size from which a file of text is worth a call of the engine."""
 
 
 _MARKED = re.compile(b"|".join([_PARQUET, *(b"(?:%s)" % magic.pattern for _, magic in _MAGIC)]))
@@ -85,3 +91,22 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     if form in ("text", "jsonl") and is_parquet:
         raise ValueError(f"{name}: read as {form}, but it holds Parquet")
     return form or ("parquet" if is_parquet else "text"), None
+
+
+def is_plain_text(source: Input, reading: Reading) -> bool:
+    """Whether an input is a large local file that is itself one document of plain text."""
+    if reading.separator is not None or reading.invalid != "error" or reading.hold_out is not None:
+        return False
+    if source.found_size is not None and source.found_size < _LARGE:
+        return False
+    whole = source.is_local and not source.is_part and os.path.isfile(source.name)
+    return whole and format_of(source, reading) == ("text", None)
+
+
+def format_of(source: Input, reading: Reading) -> tuple[str, str | None]:
+    """Return an input's format (text, jsonl, parquet, or json, which may be either) and compression."""
+    raw = Raw(source)
+    try:
+        return recognise(source.name, raw, reading.input_format)
+    finally:
+        raw.close()

@@ -7,7 +7,6 @@ whose names begin with a dot are left out of folders. An argument may end in a w
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
@@ -15,14 +14,16 @@ import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from heapq import merge
 from itertools import groupby, islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path
 from bpetite.reading.unreadable import Found, Unreadable
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 STDIN = "-"
 
@@ -37,6 +38,10 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
 _GLOB = re.compile(r"[*?[]")
 
 
+_ONCE = cast("Fraction", 1)
+"""The usual weight; an `int` has all that is used of a fraction, and needs no import."""
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """One file of a corpus, local or not."""
@@ -44,7 +49,7 @@ class Input:
     name: str
     """Its path or URL; `-` is stdin."""
 
-    weight: Fraction = Fraction(1)
+    weight: Fraction = _ONCE
     """The factor for its counts."""
 
     source: str = ""
@@ -120,9 +125,6 @@ class Input:
         return self.size() if self.found_size is None or self.is_part else self.found_size
 
 
-_ONCE = Fraction(1)
-
-
 class Inputs(LongList[Input]):
     """The inputs that arguments name, in order."""
 
@@ -175,6 +177,8 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     path = match["path"]
     if _URL.match(path) and path.count("/") < 3:  # scheme://host:port
         return argument, _ONCE
+    from fractions import Fraction
+
     weight = Fraction(match["weight"]) if not match["weight"].endswith("/0") else Fraction(0)
     if weight <= 0:
         raise ValueError(f"{argument}: a weight must be above 0")
@@ -189,6 +193,8 @@ def _names(path: str, unreadable: Unreadable) -> Iterable[Found]:
     if os.path.isdir(path):
         return _readable(_files_below(path, (), unreadable), unreadable, f"{path}: the folder holds no files")
     if not os.path.lexists(path) and _GLOB.search(path):
+        import glob
+
         matches = glob.iglob(path, recursive=True)
         names = (name for match in matches if not _loops(match) for name in _files_at(match, unreadable))
         return _readable(names, unreadable, f"{path}: no file matches")
