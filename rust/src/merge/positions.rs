@@ -136,6 +136,8 @@ pub struct PositionArena {
     units: Rows<u16>,
     /// Unused blocks: those of class n have at least 2^n places.
     free: [Vec<PositionList>; 32],
+    /// Bit n is set if there are blocks of class n.
+    classes: u32,
 }
 
 /// Shorter blocks are not tracked when they are freed.
@@ -183,7 +185,11 @@ impl PositionArena {
     /// Allocates a block with arbitrary content.
     pub fn allocate(&mut self, len: u32) -> Result<PositionList> {
         let class = len.max(1).next_power_of_two().ilog2() as usize;
-        if let Some(block) = self.free.iter_mut().skip(class).find_map(Vec::pop) {
+        // The smallest class that has a block; shifting by 32, where there is no class, would not be defined.
+        let larger = self.classes & u32::MAX.checked_shl(class as u32).unwrap_or(0);
+        if larger != 0
+            && let Some(block) = self.take_block(larger.trailing_zeros())
+        {
             self.free_block(PositionList { start: block.start + len, len: block.len - len });
             return Ok(PositionList { start: block.start, len });
         }
@@ -198,8 +204,20 @@ impl PositionArena {
     /// Frees a block.
     pub fn free_block(&mut self, block: PositionList) {
         if block.len >= SHORTEST {
-            self.free[block.len.ilog2() as usize].push(block);
+            let class = block.len.ilog2();
+            self.free[class as usize].push(block);
+            self.classes |= 1 << class;
         }
+    }
+
+    /// Removes a free block of a class.
+    fn take_block(&mut self, class: u32) -> Option<PositionList> {
+        let blocks = &mut self.free[class as usize];
+        let block = blocks.pop();
+        if blocks.is_empty() {
+            self.classes &= !(1 << class);
+        }
+        block
     }
 
     /// Moves these lists, which are all that are in use, to new memory without gaps, and gives back the old.

@@ -89,7 +89,7 @@ pub struct WordStore {
 /// The prefetch distance, in positions.
 const AHEAD: usize = 32;
 /// The number of a list's positions whose slots are prefetched before its merge begins.
-const PREFETCHED_SLOTS: usize = 8;
+const PREFETCHED_SLOTS: usize = 16;
 /// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum.
 const EVENTS_FACTOR: usize = 8;
 const MIN_EVENTS: usize = 1 << 10;
