@@ -136,28 +136,20 @@ def tokenizers_encoder(vocabulary: Vocabulary) -> Encoder:
     import tokenizers
 
     theirs = tokenizers.Tokenizer.from_file(str(vocabulary.folder / "tokenizer.json"))
+    encode_batch = getattr(theirs, "encode_batch_fast", theirs.encode_batch)
     return Encoder(
         {
             "each": lambda texts: [theirs.encode(text, add_special_tokens=False) for text in texts],
-            "batch": lambda texts: theirs.encode_batch_fast(texts, add_special_tokens=False),
+            "batch": lambda texts: encode_batch(texts, add_special_tokens=False),
         },
         lambda text: theirs.encode(text, add_special_tokens=False).ids,
     )
 
 
 def tokenizers_prerelease_encoder(vocabulary: Vocabulary) -> Encoder:
-    """The next version, which has an interface of its own."""
-    os.environ["TOKENIZERS_PARALLELISM"] = "true" if vocabulary.threads > 1 else "false"
+    """The next version, from a folder of its own."""
     sys.path.insert(0, str(PRERELEASE))
-    tokenizers = importlib.import_module("tokenizers")
-    theirs = tokenizers.Tokenizer.from_file(str(vocabulary.folder / "tokenizer.json"))
-    return Encoder(
-        {
-            "each": lambda texts: [theirs.encode(text, add_special_tokens=False) for text in texts],
-            "batch": lambda texts: theirs.encode_batch(texts, add_special_tokens=False),
-        },
-        lambda text: theirs.encode(text, add_special_tokens=False).ids,
-    )
+    return tokenizers_encoder(vocabulary)
 
 
 def splintr_encoder(vocabulary: Vocabulary) -> Encoder:
