@@ -390,7 +390,7 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("Removed drops text", split_of(pattern={"Regex": r"\p{L}+"}, behavior="Removed", invert=True)),
     (r"the group \(\?s is not", split_of(pattern={"Regex": "(?s:a)"})),
     (r"\\b is not", split_of(pattern={"Regex": r"\w+\b"})),
-    ("changes lengths", split_of(pattern={"Regex": "(?i:ss)"})),
+    ("text of another length", split_of(pattern={"Regex": "(?i:ss)"})),
     ("may match nothing", split_of(pattern={"Regex": "a*"})),
     ("decoder: 'Metaspace'", put("decoder", {"type": "Metaspace"})),
     ("decoder: 'ByteFallback'", put("decoder", {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]})),

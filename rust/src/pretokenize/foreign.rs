@@ -52,12 +52,12 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
     let expression =
         parse(&written).map_err(|reason| refusal(source, &format!("written in our syntax, {reason}")))?;
     if repeats_nothing(&expression) {
-        return Err(refusal(source, "engines differ in how often they repeat what may match nothing"));
+        return Err(refusal(source, "engines differ in how often they repeat a part that may match nothing"));
     }
     match (expression.can_be_empty(), syntax) {
         (false, _) => Ok(written),
         (true, Syntax::Oniguruma) => {
-            Err(refusal(source, "it may match nothing, and Oniguruma would cut text wherever it does"))
+            Err(refusal(source, "it may match nothing, and Oniguruma would cut text at each such place"))
         }
         (true, _) if matches!(expression, Expression::Atomic(_)) => Ok(written),
         // If the preferred match is empty, that engine goes on with the next character; ours looks for a non-empty
@@ -263,7 +263,7 @@ impl<'s> PatternReader<'s> {
         let before = before.map(|sign| sign.to_ascii_lowercase());
         let joined = matches!((before, literal), (Some('s'), 's' | 't') | (Some('f'), 'f' | 'i' | 'l'));
         if joined || !literal.is_ascii() {
-            return Err(self.refuse(place, "case would be ignored in a way that changes lengths"));
+            return Err(self.refuse(place, "ignoring case here would match text of another length"));
         }
         Ok(())
     }
@@ -304,14 +304,14 @@ impl<'s> PatternReader<'s> {
         let place = self.place;
         let Some((count, is_interval)) = self.count()? else { return Ok(()) };
         if piece.kind == Quantifiable::Place || piece.written.is_empty() {
-            return Err(self.refuse(place, "a place in the text is repeated"));
+            return Err(self.refuse(place, "what matches only a place, such as ^, is repeated"));
         }
         if !self.rust()
             && self.flags.ignore_case
             && count != "?"
             && literal.is_some_and(|sign| "sSfF".contains(sign))
         {
-            return Err(self.refuse(place, "case would be ignored in a way that changes lengths"));
+            return Err(self.refuse(place, "ignoring case here would match text of another length"));
         }
         if piece.kind == Quantifiable::Compound {
             piece.written = format!("(?:{})", piece.written);
@@ -407,7 +407,7 @@ impl<'s> PatternReader<'s> {
             return self.flagged(place);
         }
         if self.peek() == Some('*') {
-            return Err(self.refuse(place, "a verb such as (*FAIL) is not"));
+            return Err(self.refuse(place, "a verb such as (*FAIL) is not supported"));
         }
         let inner = self.enclosed(place)?;
         Ok(Piece { written: format!("({inner})"), kind: Quantifiable::Whole })
@@ -443,7 +443,7 @@ impl<'s> PatternReader<'s> {
                 ('m', Syntax::Rust) => self.flags.lines = value,
                 ('s', Syntax::Rust) | ('m', Syntax::Oniguruma) => self.flags.dot_all = value,
                 ('u', Syntax::Rust) if value => {}
-                _ => return Err(self.refuse(place, &format!("the group (?{letters} is not"))),
+                _ => return Err(self.refuse(place, &format!("the group (?{letters} is not supported"))),
             }
             // Oniguruma's dot is written as a set, so only the flags that all syntaxes share are kept.
             if letter == 'i' || self.rust() && letter == 's' || self.rust() && letter == 'm' {
@@ -452,7 +452,7 @@ impl<'s> PatternReader<'s> {
             }
         }
         if letters.is_empty() && !self.rest().starts_with(':') || letters.ends_with('-') {
-            return Err(self.refuse(place, "what follows (? is not"));
+            return Err(self.refuse(place, "this kind of group is not supported"));
         }
         if self.take(":") {
             let inner = self.enclosed(place)?;
@@ -460,11 +460,11 @@ impl<'s> PatternReader<'s> {
             return Ok(Piece { written: format!("(?{kept}:{inner})"), kind: Quantifiable::Whole });
         }
         if !self.take(")") {
-            return Err(self.refuse(place, "what follows (? is not"));
+            return Err(self.refuse(place, "this kind of group is not supported"));
         }
         if self.rust() {
             if self.depth > 0 {
-                return Err(self.refuse(place, "flags inside of a group hold beyond it; write (?i:...)"));
+                return Err(self.refuse(place, "flags within a group also apply after it; write (?i:...)"));
             }
             let written = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
             return Ok(Piece { written, kind: Quantifiable::Nothing });
@@ -753,7 +753,7 @@ impl<'s> PatternReader<'s> {
             }
         }
         if self.rust() && self.peek() == Some('b') && rest.starts_with("b{") {
-            return Err(self.refuse(place, r"\b with a brace is not"));
+            return Err(self.refuse(place, r"\b with a brace is not supported"));
         }
         match self.peek() {
             Some('R') => {
@@ -771,7 +771,7 @@ impl<'s> PatternReader<'s> {
             Some('1'..='9') => {
                 let digits = self.take_while(|sign| sign.is_ascii_digit());
                 if digits.len() > 1 || !self.rust() && self.names {
-                    return Err(self.refuse(place, "such a reference to a group is not"));
+                    return Err(self.refuse(place, "such a reference to a group is not supported"));
                 }
                 return Ok(Piece { written: format!(r"(?:\{digits})"), kind: Quantifiable::Whole });
             }
@@ -780,7 +780,7 @@ impl<'s> PatternReader<'s> {
                 let name = self.take_while(|sign| sign.is_ascii_alphanumeric() || sign == '_');
                 if !self.take(">") || name.is_empty() || name.starts_with(|sign: char| sign.is_ascii_digit())
                 {
-                    return Err(self.refuse(place, "such a reference to a group is not"));
+                    return Err(self.refuse(place, "such a reference to a group is not supported"));
                 }
                 return Ok(Piece { written: format!("(?P={name})"), kind: Quantifiable::Whole });
             }
@@ -823,10 +823,10 @@ impl<'s> PatternReader<'s> {
             'u' => return self.code_point(place, 4),
             'U' if self.rust() => return self.code_point(place, 8),
             '<' | '>' if self.rust() => {
-                return Err(self.refuse(place, &format!(r"\{letter} in a set is not")));
+                return Err(self.refuse(place, &format!(r"\{letter} in a set is not supported")));
             }
             _ if !letter.is_alphanumeric() => return Ok(Member::Character(letter.into())),
-            _ => return Err(self.refuse(place, &format!(r"\{letter} is not"))),
+            _ => return Err(self.refuse(place, &format!(r"\{letter} is not supported"))),
         };
         Ok(Member::Set(class))
     }
@@ -878,7 +878,9 @@ impl<'s> PatternReader<'s> {
             ("word", true) => r"\w".to_owned(),
             ("word", false) if alone => WORD_ALONE.to_owned(),
             ("word", false) => WORD.to_owned(),
-            ("print" | "graph", true) => return Err(self.refuse(place, &format!(r"\p{{{name}}} is not"))),
+            ("print" | "graph", true) => {
+                return Err(self.refuse(place, &format!(r"\p{{{name}}} is not supported")));
+            }
             ("xdigit", false) => "0-9A-Fa-f".to_owned(),
             ("any", _) => r"\p{Any}".to_owned(),
             _ => {
@@ -894,9 +896,10 @@ impl<'s> PatternReader<'s> {
                 match known.filter(|_| !module_only) {
                     Some(_) => format!(r"\p{{{name}}}"),
                     None => {
-                        return Err(
-                            self.refuse(place, &format!(r"the property \p{{{}}} is not", shown(name)))
-                        );
+                        return Err(self.refuse(
+                            place,
+                            &format!(r"the property \p{{{}}} is not supported", shown(name)),
+                        ));
                     }
                 }
             }

@@ -255,7 +255,8 @@ impl<'s> Parser<'s> {
                     }
                     self.next();
                     if self.peek().is_some_and(|sign| "deis".contains(sign)) || self.looks_fuzzy() {
-                        return Err(self.refuse(place, r"approximate matching is not; write \{ for a brace"));
+                        return Err(self
+                            .refuse(place, r"approximate matching is not supported; write \{ for a brace"));
                     }
                     self.literal('{'.into())?
                 }
@@ -372,7 +373,7 @@ impl<'s> Parser<'s> {
     /// Parse a group after its opening parenthesis; `None` for flags and comments.
     fn group(&mut self, place: usize) -> Result<Option<Expression>> {
         if self.take("*") {
-            return Err(self.refuse(place, "a verb such as (*FAIL) is not"));
+            return Err(self.refuse(place, "a verb such as (*FAIL) is not supported"));
         }
         if !self.take("?") {
             return self.capture(None).map(Some);
@@ -402,7 +403,7 @@ impl<'s> Parser<'s> {
         {
             return Err(self.refuse(
                 place,
-                "groups that depend on or call another, and branches that share groups, are not",
+                "groups that depend on or call another, and branches that share groups, are not supported",
             ));
         } else {
             return self.flagged(place);
@@ -428,11 +429,10 @@ impl<'s> Parser<'s> {
                     's' => flags.dot_all = value,
                     'u' if value => {}
                     'x' => {
-                        let reason =
-                            "verbose mode, (?x), is not; write the pattern without blanks and comments";
+                        let reason = "verbose mode, (?x), is not supported; write the pattern without blanks and comments";
                         return Err(self.refuse(place, reason));
                     }
-                    _ => return Err(self.refuse(place, &format!("the flag {letter} is not"))),
+                    _ => return Err(self.refuse(place, &format!("the flag {letter} is not supported"))),
                 }
                 if value && off.contains(letter) {
                     return Err(self.refuse(place, "a flag is turned on and off"));
@@ -452,7 +452,8 @@ impl<'s> Parser<'s> {
     /// Parse the content of a group and its closing parenthesis.
     fn enclosed(&mut self) -> Result<Expression> {
         if self.depth == MOST_NESTED {
-            return Err(self.refuse(self.place, &format!("groups nested deeper than {MOST_NESTED} are not")));
+            return Err(self
+                .refuse(self.place, &format!("groups nested deeper than {MOST_NESTED} are not supported")));
         }
         self.depth += 1;
         let flags = self.flags;
@@ -465,7 +466,7 @@ impl<'s> Parser<'s> {
 
     fn capture(&mut self, name: Option<&'s str>) -> Result<Expression> {
         if self.capturing && name.is_some() && self.groups.contains(&name) {
-            return Err(self.refuse(self.place, "two groups of the same name are not"));
+            return Err(self.refuse(self.place, "two groups of the same name are not supported"));
         }
         self.groups.push(name);
         let number = self.groups.len();
@@ -512,7 +513,7 @@ impl<'s> Parser<'s> {
             return Err(self.refuse(place, "a group cannot refer to itself"));
         }
         if self.flags.ignore_case {
-            return Err(self.refuse(place, "a reference to a group that ignores case is not"));
+            return Err(self.refuse(place, "a reference to a group that ignores case is not supported"));
         }
         self.references.push((group, place));
         Ok(Expression::Machine(format!(r"(?:\{group})")))
@@ -559,7 +560,7 @@ impl<'s> Parser<'s> {
                 let group = self.group_named(place, ">")?;
                 self.reference(group, place)?
             }
-            _ => return Err(self.refuse(place, &format!(r"\{letter} is not"))),
+            _ => return Err(self.refuse(place, &format!(r"\{letter} is not supported"))),
         };
         Ok(Escape::Part(part))
     }
@@ -605,7 +606,7 @@ impl<'s> Parser<'s> {
         let is_octal = |at: usize| rest.get(at).is_some_and(|sign| (b'0'..=b'7').contains(sign));
         let first_is_octal = first < '8';
         if in_set && !first_is_octal {
-            return Err(self.refuse(place, &format!(r"\{first} in a set is not")));
+            return Err(self.refuse(place, &format!(r"\{first} in a set is not supported")));
         }
         let more = match (is_octal(0), is_octal(1)) {
             (true, true) if first_is_octal => 2,
@@ -671,7 +672,7 @@ impl<'s> Parser<'s> {
         let both = |&(property, negated): &(Property, bool)| items.properties.contains(&(property, !negated));
         if negated && items.properties.iter().any(both) {
             return Err(
-                self.refuse(place, "a set without what is in a class and without what is not in it is not")
+                self.refuse(place, "a set that excludes both a class and its complement is not supported")
             );
         }
         let set = match items.properties[..] {

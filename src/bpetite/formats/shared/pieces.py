@@ -326,7 +326,7 @@ def _rows_of_pairs(
     of_text = np.fromiter(ids.values(), np.int64, len(ids))
     if len(unknown):
         parts = pairs.split("\n")[int(unknown[0])].replace(space, " ").replace(line, "\n")
-        refuse(path, f"{place(int(unknown[0]))}, {parts!r:.80}, is of what no token is, or makes none")
+        refuse(path, f"{place(int(unknown[0]))}, {parts!r:.80}, has a part that is no token, or makes none")
     found = found[counts]
     if len(found):
         kept = np.isin(of_text, table.ids)[found].all(axis=1)  # no text has those that are only decoded
