@@ -50,9 +50,7 @@ def make(size: int, folder: Path, made: Path) -> None:
         line.write('"}\n')
     row = pyarrow.table({"text": [(made / NAMES[0]).read_bytes()]})
     for codec in CODECS:
-        pyarrow.parquet.write_table(
-            row, made / f"row-{codec}.parquet", compression=codec, use_dictionary=False
-        )
+        pyarrow.parquet.write_table(row, made / f"row-{codec}.parquet", compression=codec)
 
 
 def rows(made: Path) -> Iterator[list[str]]:

@@ -48,14 +48,15 @@ def batches_of(path: Path, size: int, longest: int = sys.maxsize) -> Iterator[co
         raw.close()
 
 
-def rows_with_blocks(path: Path, size: int, longest: int, block: int) -> list[Row]:
-    """Return the rows; long ones come in blocks."""
+def rows_with_blocks(path: Path, size: int, longest: int, block: int, streamed: int = 0) -> list[Row]:
+    """Return the rows; long ones come in blocks, and pages of more than `streamed` bytes too."""
     rows: list[Row] = []
-    with mock.patch.object(columns, "PIECE", block):
+    changed = mock.patch.multiple(parquet_pages, PIECE=block, STREAMED=streamed)
+    with mock.patch.object(columns, "PIECE", block), changed:
         for texts in batches_of(path, size, longest):
             if isinstance(texts, Iterator):
                 blocks = list(texts)
-                assert all(len(text) == block for text in blocks[:-1])
+                assert all(len(text) <= block for text in blocks)
                 row = b"".join(blocks)
                 assert len(row) > longest
                 rows.append(row)
@@ -98,8 +99,9 @@ def test_rows_come_as_they_were_written_whatever_the_pages(
     with LEFT_TO_PYARROW:
         assert rows_of(path, size) == rows
         assert rows_with_blocks(path, size, longest, 1 + longest // 2) == rows
-    with mock.patch.object(parquet_pages, "_USUAL", 30):
-        assert rows_with_blocks(path, size, longest, 7) == rows
+    with mock.patch.object(parquet_pages, "USUAL", 30):
+        for streamed in (50, 1 << 24):
+            assert rows_with_blocks(path, size, longest, 7, streamed) == rows
 
 
 @pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
@@ -116,8 +118,64 @@ def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str,
         path.write_bytes(written(rows, required=required, compression=codec, **options))
         with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
             assert rows_of(path) == rows
-            with mock.patch.object(parquet_pages, "_USUAL", 500):
+            with mock.patch.object(parquet_pages, "USUAL", 500):
                 assert rows_of(path) == rows
+
+
+NOT_WHOLE = mock.patch.object(parquet_pages.Pages, "_take_whole", side_effect=AssertionError)
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
+@pytest.mark.parametrize("required", [False, True])
+def test_a_page_with_a_long_row_comes_in_pieces(tmp_path: Path, codec: str, required: bool) -> None:
+    words = [b"%d " % (number * 7919 % 5000) for number in range(99_000)]
+    rows = [*ROWS, b"".join(words), b"", b"x" * 300_000, b"".join(reversed(words)), *ROWS[:5]]
+    path = tmp_path / "c.parquet"
+    path.write_bytes(written(rows, required=required, compression=codec, use_dictionary=False))
+    with NOT_WHOLE, mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
+        for size, block in ((1, 1 << 18), (1 << 20, 1000)):
+            assert rows_with_blocks(path, size, 5000, block) == rows
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
+def test_long_texts_of_a_dictionary_are_read_again(tmp_path: Path, codec: str) -> None:
+    long = [b"%d " % number * 60_000 for number in range(4)]
+    orders = {(0, 1, 2, 3): True, (0, 0, 1, 2): False, (0, 1, 2, 3, 1): False}
+    for order, is_in_order in orders.items():
+        rows: list[Row] = []
+        for number in order:
+            rows += [*ROWS, long[number], b"a" * 70_000 if number == 2 else b"short"]
+        path = tmp_path / "c.parquet"
+        path.write_bytes(written(rows, compression=codec, dictionary_pagesize_limit=1 << 24))
+        with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
+            others = parquet_pages.Pages._take_whole
+            with mock.patch.object(
+                parquet_pages.Pages, "_take_whole", autospec=True, side_effect=others
+            ) as whole:
+                assert rows_with_blocks(path, 1000, 65_000, 50_000) == rows
+        assert all(call.args[2] < 1000 for call in whole.call_args_list) == is_in_order
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+def test_a_long_row_that_breaks_off_is_refused_with_its_file(tmp_path: Path, codec: str) -> None:
+    row = b"".join(b"%d " % (number * 7919 % 5000) for number in range(99_000))
+    whole = written([row], compression=codec, use_dictionary=False)
+    path = tmp_path / "c.parquet"
+    for place in (len(whole) // 3, len(whole) // 2):
+        path.write_bytes(whole[:place] + bytes(5000) + whole[place + 5000 :])
+        if codec != "none":
+            with pytest.raises(ValueError, match=r"c\.parquet: broken Parquet"):
+                rows_with_blocks(path, 1, 5000, 1000)
+    raw = Raw(Input(str(path)))
+    file = raw.file()
+    page = parquet_pages._Packed("c.parquet", file, 4, 1000, 2000, 0)
+    for blocks in (page.blocks(), page.blocks()):
+        assert blocks is not None
+        with pytest.raises(
+            ValueError, match=r"c\.parquet: broken Parquet: a page has not the size that it says"
+        ):
+            list(blocks.take(2000))
+    raw.close()
 
 
 def test_pyarrow_goes_on_where_a_page_has_a_null(tmp_path: Path) -> None:
@@ -197,15 +255,17 @@ def test_damage_is_refused_or_changes_what_pyarrow_reads_too(tmp_path: Path) -> 
         ours = alone[-1]
         with LEFT_TO_PYARROW:
             theirs = _outcome(path, content)
-        assert ours == theirs or (theirs is None and ours in alone[:-1])
+        streamed = _outcome(path, content, 20)
+        for found in (ours, streamed):
+            assert found == theirs or (theirs is None and found in alone[:-1])
         outcomes.add((ours is None, theirs is None, ours == whole))
     assert {(True, True, False), (False, False, False), (False, False, True)} <= outcomes
 
 
-def _outcome(path: Path, content: bytes | bytearray) -> list[Row] | None:
+def _outcome(path: Path, content: bytes | bytearray, longest: int | None = None) -> list[Row] | None:
     path.write_bytes(content)
     try:
-        return rows_of(path)
+        return rows_of(path) if longest is None else rows_with_blocks(path, 1000, longest, 7)
     except ValueError:
         return None
 

@@ -105,6 +105,45 @@ def test_weights_and_sums_stay_within_their_limit(corpus: Path, smallest: int) -
     assert Counts.load(corpus / "limited").total == Counts.load(whole).total
 
 
+@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_a_long_row_of_parquet_takes_no_more_than_others(
+    tmp_path: Path, smallest: int, codec: str, use_dictionary: bool
+) -> None:
+    size = 3 * smallest // 2
+    words = " ".join(f"{number * 7919 % 99_991}".translate(LETTERS) for number in range(200_000))
+    rows = pyarrow.table({"text": ["first", (words * (size // len(words) + 1))[:size], "last"]})
+    pyarrow.parquet.write_table(
+        rows, tmp_path / "c.parquet", compression=codec, use_dictionary=use_dictionary
+    )
+    (tmp_path / "c.jsonl").write_text("".join(f'{{"text": "{row}"}}\n' for row in rows["text"].to_pylist()))
+    limit = smallest + 10_000_000
+    most, said = peak(
+        "count", "--input", tmp_path / "c.parquet", "--output", tmp_path / "c", "--memory-limit", limit
+    )
+    assert "error" not in said
+    assert most < MARGIN * limit
+    peak("count", "--input", tmp_path / "c.jsonl", "--output", tmp_path / "whole")
+    assert (tmp_path / "c").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("codec", ["brotli", "snappy"])
+def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
+    tmp_path: Path, smallest: int, codec: str
+) -> None:
+    """A codec that comes in no blocks, and a long text that is repeated."""
+    row = "the cat sat on the mat " * (smallest // 23)
+    rows = pyarrow.table({"text": [row] if codec == "brotli" else [row, "a", row]})
+    pyarrow.parquet.write_table(rows, tmp_path / "c.parquet", compression=codec)
+    command = ("count", "--input", tmp_path / "c.parquet", "--output", tmp_path / "c")
+    most, said = peak(*command, "--memory-limit", smallest)
+    found = re.search(r"c\.parquet: .* takes [0-9]+MB of memory; .* must be ([0-9]+)MB or more", said)
+    assert found, said
+    assert most < MARGIN * smallest
+    _, said = peak(*command, "--memory-limit", int(found[1]) * 10**6 + 30_000_000)
+    assert "error" not in said
+
+
 def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert room.room_within(None, 7) == (None, 7)
     monkeypatch.setattr(room, "memory_in_use", lambda: 70_000_000)

@@ -24,6 +24,7 @@ __all__ = [
     "JoinedTexts",
     "PageTexts",
     "SplitTexts",
+    "Unsnappy",
     "Xxh3128",
     "base64_lines",
     "column_chunks",
@@ -137,6 +138,21 @@ class FieldTexts(Sized):
         """Return the texts so far and start anew."""
 
 @final
+class Unsnappy:
+    """Decompresses a block of Snappy that arrives in pieces."""
+
+    def __new__(cls) -> Unsnappy: ...
+    def look(self, piece: bytes) -> None:
+        """Look at the next piece; a `ValueError` if the block cannot be decompressed in pieces."""
+
+    @property
+    def size(self) -> int | None:
+        """The uncompressed size of the block, if the pieces that were looked at are all of it."""
+
+    def unpack(self, piece: bytes) -> bytes:
+        """Decompress the next piece."""
+
+@final
 class PageTexts(Sized):
     """Gathers the texts of a Parquet column, from pages that are certainly well-formed."""
 
@@ -144,10 +160,10 @@ class PageTexts(Sized):
     def begin_group(self, optional: bool) -> None:
         """Begin another row group; if rows are `optional`, each page first says which rows are not null."""
 
-    def take_header(self, header: bytes) -> tuple[int, int, int] | None:
+    def take_header(self, header: bytes) -> tuple[int, int, int, bool] | None:
         """Read the header of the next page; `None` if it is incomplete, or not certainly well-formed.
 
-        Returns its size, and the size of the page, compressed and uncompressed.
+        Returns its size, the size of the page, compressed and uncompressed, and whether it is a dictionary.
         """
 
     def take_page(self, page: NDArray[np.uint8] | bytes, is_snappy: bool, most: int) -> int | None:
@@ -155,6 +171,38 @@ class PageTexts(Sized):
 
         Returns the number of its rows, 0 for a dictionary, or `None` if it is not certainly well-formed.
         """
+
+    def begin_stream(self, block: bytes, most: int) -> tuple[int, int] | None:
+        """Begin a page that comes in blocks, of which the first is given, or a dictionary.
+
+        Returns how much of the block comes before the texts, and their number; `None` as `take_page` does.
+        """
+
+    def stream_block(self, block: bytes, start: int, longest: int) -> tuple[int, int | None]:
+        """Add the texts of a block to the others, from `start` to one that is longer than `longest`.
+
+        Returns the place behind what was read, and the size of the long text, whose bytes begin there.
+        """
+
+    @property
+    def has_streamed(self) -> bool:
+        """Whether the last text of a page in blocks has ended."""
+
+    def stream_dictionary(self, block: bytes, place: int) -> bool:
+        """Take the next block of a dictionary, which begins at this place in it.
+
+        Short texts are kept, and only the places of others. Returns whether this is possible.
+        """
+
+    @property
+    def next_absent(self) -> int | None:
+        """The place of the next text in the dictionary, if it was not kept."""
+
+    def skip_row(self) -> None:
+        """Go on behind the next text."""
+
+    def are_in_order(self, start: int) -> bool:
+        """Whether the texts that were not kept stand in this order in the dictionary, from `start` on."""
 
     def gather(self, size: int, longest: int) -> bool:
         """Add texts of the last page to the others; return whether those were all.

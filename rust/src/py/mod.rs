@@ -55,6 +55,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<texts::PySplitTexts>()?;
     module.add_class::<json_lines::PyFieldTexts>()?;
     module.add_class::<parquet::PyPageTexts>()?;
+    module.add_class::<parquet::PyUnsnappy>()?;
     module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     module.add_function(wrap_pyfunction!(small::read_small_files, module)?)?;

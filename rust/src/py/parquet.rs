@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 use super::texts::{Buffers, JoinedTexts};
 use crate::memory;
 use crate::read::parquet::{self, Chunk, Given, Header};
+use crate::read::unsnappy::{Reach, Unsnappy};
 
 /// A page that is copied, or one that is kept.
 #[derive(FromPyObject)]
@@ -38,9 +39,9 @@ impl PyPageTexts {
         self.texts.begin_group(optional);
     }
 
-    fn take_header(&mut self, header: &[u8]) -> Option<(usize, usize, usize)> {
+    fn take_header(&mut self, header: &[u8]) -> Option<(usize, usize, usize, bool)> {
         self.header = Header::read(header);
-        self.header.map(|header| (header.length, header.packed, header.unpacked))
+        self.header.map(|header| (header.length, header.packed, header.unpacked, header.is_dictionary()))
     }
 
     fn take_page(
@@ -64,6 +65,49 @@ impl PyPageTexts {
             PyPage::Kept(page) => Given::Kept(Box::new(page)),
         };
         Ok(py.detach(|| self.texts.take_page(header, given, most))?)
+    }
+
+    /// Begin a page that comes in blocks: how much of the first block is not strings, and their number.
+    fn begin_stream(&mut self, block: &[u8], most: usize) -> Option<(usize, usize)> {
+        let header = self.header.take()?;
+        self.texts.drop_kept();
+        self.texts.begin_stream(header, block, most)
+    }
+
+    fn stream_block(
+        &mut self,
+        py: Python<'_>,
+        block: PyBackedBytes,
+        start: usize,
+        longest: usize,
+    ) -> PyResult<(usize, Option<usize>)> {
+        let (read, long) = py.detach(|| {
+            self.buffers.get().lend_to(&mut self.texts.texts)?;
+            self.texts.stream_block(&block[start.min(block.len())..], longest)
+        })?;
+        Ok((start + read, long))
+    }
+
+    #[getter]
+    fn has_streamed(&self) -> bool {
+        self.texts.has_streamed()
+    }
+
+    fn stream_dictionary(&mut self, py: Python<'_>, block: PyBackedBytes, place: usize) -> PyResult<bool> {
+        Ok(py.detach(|| self.texts.stream_dictionary(&block, place))?)
+    }
+
+    #[getter]
+    fn next_absent(&self) -> Option<usize> {
+        self.texts.next_absent()
+    }
+
+    fn skip_row(&mut self) {
+        self.texts.skip_row();
+    }
+
+    fn are_in_order(&self, start: usize) -> bool {
+        self.texts.are_in_order(start)
     }
 
     fn gather(&mut self, py: Python<'_>, size: usize, longest: usize) -> PyResult<bool> {
@@ -95,13 +139,45 @@ impl PyPageTexts {
 
     /// Hand out the texts so far.
     fn take(&mut self) -> JoinedTexts {
-        self.buffers.get().hand_out(self.texts.texts.take())
+        self.buffers.get().hand_out(self.texts.take_texts())
     }
 }
 
 impl Drop for PyPageTexts {
     fn drop(&mut self) {
-        self.buffers.get().hand_out(self.texts.texts.take());
+        self.buffers.get().hand_out(self.texts.take_texts());
+    }
+}
+
+/// Decompresses a block of Snappy that arrives in pieces.
+#[pyclass(name = "Unsnappy", module = "bpetite._engine")]
+#[derive(Default)]
+pub struct PyUnsnappy {
+    snappy: Unsnappy,
+    reach: Reach,
+}
+
+#[pymethods]
+impl PyUnsnappy {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn look(&mut self, py: Python<'_>, piece: PyBackedBytes) -> PyResult<()> {
+        Ok(py.detach(|| self.reach.take_piece(&piece))?)
+    }
+
+    #[getter]
+    fn size(&self) -> Option<usize> {
+        self.reach.size()
+    }
+
+    fn unpack<'py>(&mut self, py: Python<'py>, piece: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+        py.detach(|| self.snappy.take_piece(&piece))?;
+        let unpacked = self.snappy.take();
+        memory::ensure(unpacked.len())?;
+        Ok(PyBytes::new(py, unpacked))
     }
 }
 

@@ -14,6 +14,7 @@ pub mod json_lines;
 pub mod parquet;
 pub mod small;
 pub mod split;
+pub mod unsnappy;
 
 /// Texts in one buffer.
 #[derive(Default)]

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bpetite.reading.limit import set_limit
+
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
@@ -99,6 +101,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"{name}: {_message(error)}", file=sys.stderr)
         return 1
+    finally:
+        set_limit(None)
     return 0
 
 

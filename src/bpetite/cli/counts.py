@@ -11,6 +11,7 @@ from bpetite._internal.counts_file import are_apart
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally
+from bpetite.reading.limit import set_limit
 from bpetite.reading.room import room_within
 from bpetite.reading.sources import Input, find_inputs
 
@@ -28,7 +29,9 @@ def proposing_limit() -> Iterator[None]:
 
 def room_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
-    table, threads = room_within(memory_bytes(options.memory_limit), options.num_threads)
+    limit = memory_bytes(options.memory_limit)
+    table, threads = room_within(limit, options.num_threads)
+    set_limit(limit)
     return {"memory_limit": table, "num_threads": threads}
 
 

@@ -3,7 +3,7 @@
 An input is plain text or JSON lines, perhaps compressed by gzip or zstd, or Parquet; its name and its first
 bytes must agree on which. A document is a whole text file, a text between separators, the text field of a
 line, or the text column of a row. Memory is bounded by the largest document, or by a few megabytes if the
-pattern allows documents to be cut (`Reading.cut`); a page of Parquet is held as a whole.
+pattern allows documents to be cut (`Reading.cut`).
 """
 
 from __future__ import annotations

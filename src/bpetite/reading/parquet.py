@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts
 from bpetite._internal.lazy import numpy as np
-from bpetite.reading import batches
+from bpetite.reading import batches, limit
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
-from bpetite.reading.parquet_pages import CODECS, ColumnChunk, Pages, chunks_of
+from bpetite.reading.parquet_pages import CODECS, USUAL, Blocks, ColumnChunk, Pages, chunks_of
 from bpetite.reading.pieces import cut_of, longest_held, pieces_of
 from bpetite.reading.raw import Raw
 from bpetite.reading.unpacking import needed_pyarrow
@@ -48,7 +48,7 @@ def column_texts(
         # Without a buffer, for which pyarrow would allocate as much as a page claims to need.
         file = pyarrow.parquet.ParquetFile(raw.file_for(arrow), pre_buffer=False)
         _check_column(arrow, raw.name, file.schema_arrow, name)
-        column = _Column(arrow, file, name, raw.file(), PageTexts(buffers), longest)
+        column = _Column(arrow, raw.name, file, name, raw.file(), PageTexts(buffers), longest)
         first, after = raw.row_groups or (0, file.num_row_groups)
         for number in range(first, after):
             for texts in column.texts(number, size):
@@ -108,9 +108,10 @@ class _Column:
     """A column of strings, row group by row group."""
 
     def __init__(
-        self, arrow: Any, file: Any, name: str, raw: BinaryIO, found: PageTexts, longest: int
+        self, arrow: Any, path: str, file: Any, name: str, raw: BinaryIO, found: PageTexts, longest: int
     ) -> None:
         self._arrow = arrow
+        self._path = path
         self._longest = longest
         self._file = file
         self._name = name
@@ -122,7 +123,7 @@ class _Column:
         self._chunks: list[ColumnChunk] = []
         if [leaves[place].physical_type for place in places] == ["BYTE_ARRAY"]:
             self._chunks = chunks_of(raw, places[0]) or []
-        self.pages = Pages(arrow, raw, found)
+        self.pages = Pages(arrow, path, raw, found, longest)
 
     def texts(self, number: int, size: int) -> Iterator[Texts]:
         """Yield the texts of a row group; the last ones may be left in `found`."""
@@ -132,9 +133,14 @@ class _Column:
             self.pages.begin_chunk(self._chunks[number])
             while left and (rows := self.pages.take_next(left)) is not None:
                 left -= rows
+                if self.pages.blocks is not None:
+                    yield from self._streamed(self.pages.blocks, size)
+                    continue
                 while not self.found.gather(size, self._longest) or self.found.size >= size:
                     if len(self.found):
                         yield self.found.take()
+                    elif self.found.next_absent is not None:
+                        yield self.pages.next_long()
                     elif self.found.next_size > self._longest:
                         yield iter(partial(self.found.take_slice, min(PIECE, batches.BLOCK)), b"")
         if left:
@@ -142,6 +148,18 @@ class _Column:
                 yield self.found.take()
             for arrays in self._arrays(number, count - left, size):
                 yield from _texts_of(arrays, self._longest)
+
+    def _streamed(self, blocks: Blocks, size: int) -> Iterator[Texts]:
+        """Yield the texts of a page that comes in blocks; the last ones may be left in `found`."""
+        while block := blocks.next():
+            place, long = self.found.stream_block(block, 0, self._longest)
+            if len(self.found) and (long is not None or self.found.size >= size):
+                yield self.found.take()
+            if long is not None:
+                blocks.put_back(block[place:])
+                yield blocks.take(long)
+        if not self.found.has_streamed:
+            raise ValueError(f"{self._path}: broken Parquet: a page breaks off")
 
     def _has_pages(self, number: int, rows: int) -> bool:
         """Whether the places and the compression of the pages of a row group are certain."""
@@ -155,6 +173,12 @@ class _Column:
         waiting, waits = [], 0
         group = self._file.metadata.row_group(number)
         whole = self._chunks[number].unpacked if number < len(self._chunks) else group.total_byte_size
+        packed = self._chunks[number].packed if number < len(self._chunks) else 0
+        held = max(
+            packed, whole // max(group.num_rows, 1)
+        )  # at least: pyarrow reads these bytes, then page by page
+        if held > USUAL:
+            limit.refuse_beyond(held, f"{self._path}: a column of Parquet that cannot be read in pieces")
         step = max(1, min(_ROWS, size * group.num_rows // (4 * max(whole, 1))))
         for rows in self._file.iter_batches(step, row_groups=[number], columns=[self._name]):
             skipped = min(taken, len(rows))

@@ -10,9 +10,9 @@ import contextlib
 import ctypes
 import os
 import sys
-from pathlib import Path
 
 from bpetite._engine import trim_memory
+from bpetite.reading.limit import megabytes, memory_in_use
 from bpetite.reading.parallel import threads_of
 
 _OF_THREAD = 22 << 20
@@ -23,9 +23,6 @@ _BESIDE = 12 << 20
 
 _LEAST = 4 << 20
 """The smallest table: with less, nearly all counts would be written again and again."""
-
-_UNKNOWN = 100 << 20
-"""The bytes that a process is taken to have in use where the system does not tell."""
 
 _SHARDS = 16
 """The parts of a table, of which each thread may double one at a time."""
@@ -51,7 +48,7 @@ def room_within(limit: int | None, num_threads: int | None) -> tuple[int | None,
         least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
         raise ValueError(
             f"a memory limit of {limit:,} bytes is too small: before anything is counted, this process takes "
-            f"{_megabytes(used - _BESIDE)}MB; the smallest limit that works is {_megabytes(least)}MB"
+            f"{megabytes(used - _BESIDE)}MB; the smallest limit that works is {megabytes(least)}MB"
         )
     return table, threads
 
@@ -81,21 +78,3 @@ def _least_in_use() -> int:
 def _table(left: int, threads: int) -> int:
     """Return the size of a table that stays within `left` bytes while each thread doubles a shard of it."""
     return (left - threads * _OF_THREAD) * 2 * _SHARDS // (2 * _SHARDS + min(threads, _SHARDS))
-
-
-def _megabytes(size: int) -> int:
-    return -(-size // 10**6)
-
-
-def memory_in_use() -> int:
-    """Return the bytes of memory that this process has in use, without what it shares with others."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        status = Path("/proc/self/status").read_text("ascii")
-        kinds = ("RssAnon:", "RssFile:")
-        return sum(int(status.partition(kind)[2].split()[0]) << 10 for kind in kinds)
-    try:
-        import resource
-    except ImportError:
-        return _UNKNOWN
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak << 10

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from bpetite._engine import Gunzip
-from bpetite.reading.raw import Raw
 
-_PACKED = 1 << 16
+PACKED = 1 << 16
 """The number of compressed bytes that are unpacked at a time, for about one block of content."""
 
 
-def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
+class PackedBytes(Protocol):
+    """What is unpacked: an input, or a part of one."""
+
+    name: str
+
+    def head(self) -> bytes:
+        """Return the first bytes without consuming them."""
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, none at the end."""
+
+
+def unpacked(raw: PackedBytes, compression: str | None) -> Callable[[int], bytes]:
     """Return a function that reads the content; a truncated compressed input is an error."""
     if compression is None:
         return raw.read
@@ -21,7 +32,7 @@ def unpacked(raw: Raw, compression: str | None) -> Callable[[int], bytes]:
     return _gunzipped(raw) if compression == "gzip" else _decompressed(raw, compression)
 
 
-def _gunzipped(raw: Raw) -> Callable[[int], bytes]:
+def _gunzipped(raw: PackedBytes) -> Callable[[int], bytes]:
     gunzip = Gunzip()
 
     def read(size: int) -> bytes:
@@ -32,12 +43,12 @@ def _gunzipped(raw: Raw) -> Callable[[int], bytes]:
                 raise ValueError(f"{raw.name}: incomplete or broken gzip: {error}") from None
             if block is not None:
                 return block
-            gunzip.take_block(raw.read(_PACKED))
+            gunzip.take_block(raw.read(PACKED))
 
     return read
 
 
-def _decompressed(raw: Raw, compression: str) -> Callable[[int], bytes]:
+def _decompressed(raw: PackedBytes, compression: str) -> Callable[[int], bytes]:
     arrow = needed_pyarrow(f"reading {compression}")
     stream = arrow.CompressedInputStream(arrow.PythonFile(_Readable(raw), mode="r"), compression)
 
@@ -54,11 +65,11 @@ def _decompressed(raw: Raw, compression: str) -> Callable[[int], bytes]:
 
 
 class _Readable:
-    """`Raw` as a file object for pyarrow."""
+    """An input as a file object for pyarrow."""
 
     closed = False
 
-    def __init__(self, raw: Raw) -> None:
+    def __init__(self, raw: PackedBytes) -> None:
         self.read = raw.read
 
     def close(self) -> None:

@@ -56,6 +56,10 @@ impl Header {
         let (unpacked, packed, values) = (size(unpacked)?, size(packed)?, size(values)?);
         knows_levels.then_some(Self { length: fields.place(), packed, unpacked, kind, values })
     }
+
+    pub fn is_dictionary(&self) -> bool {
+        self.kind == PageKind::Dictionary
+    }
 }
 
 /// The places of a column's pages in one row group.

@@ -11,11 +11,13 @@ use crate::error::Result;
 use crate::memory;
 
 mod header;
+mod strings;
 mod thrift;
 
 pub use header::{Chunk, Header};
 
 use header::PageKind;
+use strings::{StreamedStrings, StringPart};
 use thrift::unsigned;
 
 /// The maximum number of values of a page.
@@ -23,6 +25,12 @@ const VALUES: usize = 1 << 18;
 
 /// A buffer for a page that is larger than this is freed before the next page.
 const ROOM: usize = 1 << 26;
+
+/// The places from here on are those of strings in a dictionary's page that is not in memory. (A page is smaller.)
+const ABSENT: usize = 1 << 31;
+
+/// A string of a dictionary that arrives in blocks is kept up to this size.
+const KEPT: usize = 1 << 16;
 
 /// Bytes with another owner.
 pub type Owned = Box<dyn AsRef<[u8]> + Send + Sync>;
@@ -60,6 +68,12 @@ pub struct PageTexts {
     /// The number of bytes of the next row that were handed out.
     sliced: usize,
     pub texts: GatheredTexts,
+    /// The strings of a page that arrives in blocks.
+    strings: StreamedStrings,
+    /// The number of bytes of a text in the free space behind the others, where its other bytes will follow.
+    part: usize,
+    /// These bytes, while there is no buffer.
+    waiting: Vec<u8>,
 }
 
 impl PageTexts {
@@ -70,12 +84,14 @@ impl PageTexts {
             page.places.clear();
             page.kept = None;
         }
+        (self.strings, self.part) = (StreamedStrings::default(), 0);
+        self.waiting.clear();
     }
 
     /// Take a page of at most this many rows, whose texts are gathered next. Returns the number of its rows, or `None` if the
     /// page must be left to pyarrow.
     pub fn take_page(&mut self, header: Header, given: Given, most: usize) -> Result<Option<usize>> {
-        let is_dictionary = header.kind == PageKind::Dictionary;
+        let is_dictionary = header.is_dictionary();
         if header.values > if is_dictionary { VALUES } else { VALUES.min(most) } {
             return Ok(None);
         }
@@ -97,7 +113,7 @@ impl PageTexts {
 
     /// The places of the strings of the last page.
     fn find(&self, header: Header) -> Option<Vec<Range<usize>>> {
-        if header.kind == PageKind::Dictionary {
+        if header.is_dictionary() {
             return strings(&self.dictionary.bytes()[..header.unpacked], header.values);
         }
         let page = &self.page.bytes()[..header.unpacked];
@@ -118,7 +134,7 @@ impl PageTexts {
     pub fn gather(&mut self, size: usize, longest: usize) -> Result<bool> {
         let page = if self.has_numbers { &self.dictionary } else { &self.page };
         for row in &self.page.places[self.gathered..] {
-            if self.texts.length() >= size || row.len() > longest {
+            if self.texts.length() >= size || row.len() > longest || row.start >= ABSENT {
                 return Ok(false);
             }
             self.texts.push(&page.bytes()[row.clone()])?;
@@ -143,6 +159,112 @@ impl PageTexts {
         }
         let page = if self.has_numbers { &self.dictionary } else { &self.page };
         &page.bytes()[start..end]
+    }
+
+    /// The place in the dictionary's page of the next row, if it must be read from there.
+    pub fn next_absent(&self) -> Option<usize> {
+        self.page.places.get(self.gathered)?.start.checked_sub(ABSENT)
+    }
+
+    /// Go on behind the next row, which was read from the dictionary's page.
+    pub fn skip_row(&mut self) {
+        self.gathered += 1;
+    }
+
+    /// Whether the rows of the page that must be read from the dictionary's page stand there in their order, from a place on.
+    pub fn are_in_order(&self, from: usize) -> bool {
+        let mut last = ABSENT + from;
+        self.page.places[self.gathered..].iter().filter(|row| row.start >= ABSENT).all(|row| {
+            let is_behind = row.start >= last;
+            last = row.end;
+            is_behind
+        })
+    }
+
+    /// Begin a page of at most this many rows that arrives in blocks, the first of which is given. Returns how much of it is
+    /// not strings, and the number of strings, or `None` if the page must be left to pyarrow.
+    pub fn begin_stream(&mut self, header: Header, block: &[u8], most: usize) -> Option<(usize, usize)> {
+        self.page.places.clear();
+        let is_dictionary = header.is_dictionary();
+        if header.kind == PageKind::Numbers || header.values > VALUES.min(most) {
+            return None;
+        }
+        let start = if self.optional && !is_dictionary { behind_levels(block, header.values)? } else { 0 };
+        self.strings = StreamedStrings::new(header.values);
+        self.gathered = 0;
+        if is_dictionary {
+            self.dictionary = Page::default();
+        }
+        Some((start, header.values))
+    }
+
+    /// Append the texts of a block, up to one that is longer than `longest`, whose bytes the caller reads. Returns how many
+    /// bytes were read, and the length of the long text.
+    pub fn stream_block(&mut self, block: &[u8], longest: usize) -> Result<(usize, Option<usize>)> {
+        if !self.waiting.is_empty() {
+            self.texts.room_for(self.waiting.len())?[..self.waiting.len()].copy_from_slice(&self.waiting);
+            self.waiting = Vec::new();
+        }
+        let mut rest = block;
+        while let Some(event) = self.strings.next(&mut rest) {
+            match event {
+                StringPart::Begins(length) if length > longest => {
+                    self.strings.leave();
+                    return Ok((block.len() - rest.len(), Some(length)));
+                }
+                StringPart::Begins(_) => {}
+                StringPart::Continues(part) => {
+                    let end = self.part + part.len();
+                    self.texts.room_for(end)?[self.part..end].copy_from_slice(part);
+                    self.part = end;
+                }
+                StringPart::Ends => {
+                    self.texts.end_text(self.part)?;
+                    self.part = 0;
+                }
+            }
+        }
+        Ok((block.len() - rest.len(), None))
+    }
+
+    /// Whether the last text of a page in blocks has ended.
+    pub fn has_streamed(&self) -> bool {
+        self.strings.is_done()
+    }
+
+    /// Take the next block of a dictionary: short strings are kept, and of others the places. Returns whether they fit.
+    pub fn stream_dictionary(&mut self, block: &[u8], place: usize) -> Result<bool> {
+        let mut rest = block;
+        while let Some(event) = self.strings.next(&mut rest) {
+            let Page { room, places, .. } = &mut self.dictionary;
+            match event {
+                StringPart::Begins(length) => {
+                    let here = place + block.len() - rest.len();
+                    let start = if length > KEPT { ABSENT + here } else { room.len() };
+                    // The page is smaller than `ABSENT`; a string that claims to be longer is refused at its end.
+                    memory::push(places, start..start.saturating_add(length))?;
+                }
+                StringPart::Continues(part) => {
+                    if places.last().is_some_and(|place| place.start < ABSENT) {
+                        memory::extend(room, part)?;
+                    }
+                }
+                StringPart::Ends => {}
+            }
+            if room.len() > ROOM {
+                return Ok(false);
+            }
+        }
+        Ok(rest.is_empty())
+    }
+
+    /// Return the texts and their buffer, without the beginning of one that goes on.
+    pub fn take_texts(&mut self) -> (Vec<u8>, Vec<Range<usize>>) {
+        if self.part > 0 && self.waiting.is_empty() {
+            let start = self.texts.length();
+            self.waiting = self.texts.bytes[start..start + self.part].to_vec();
+        }
+        self.texts.take()
     }
 
     /// Drop a page that is used in place.

@@ -39,6 +39,7 @@ from bpetite.reading.counting import Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
+from bpetite.reading.limit import set_limit
 from bpetite.reading.options import Reading
 from bpetite.reading.room import room_within
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
@@ -48,6 +49,9 @@ _RANGES = 16
 
 _SAMPLED = 16
 """How many places of the corpus are sampled to choose the ranges."""
+
+_SAMPLE = 1 << 17
+"""How many bytes of text are counted at each."""
 
 _SENT = 1 << 16
 """The number of rows that are sent at a time to the process that writes them."""
@@ -258,10 +262,20 @@ class _Ranges:
             for part in divide(found, reading, max(1, size_of([found]) * len(inputs) // _SAMPLED)):
                 with contextlib.suppress(ValueError, OSError):  # A task will report it.
                     for batch in islice(read_batches(part, reading), 1):
-                        sample._table.add_documents(batch.texts)
+                        sample._table.add_documents(_beginning(batch.texts), num_threads=1)
         joined, ends, _ = sample._table.sorted()
         places = [len(ends) * number // ranges for number in range(1, ranges)]
         return sorted({_Sorted(joined, ends)[place] for place in places if place < len(ends)})
+
+
+def _beginning(texts: Sequence[str | bytes]) -> Sequence[str | bytes]:
+    """Return the first texts, of which about `_SAMPLE` bytes are enough."""
+    size = 0
+    for number, text in enumerate(texts):
+        size += len(text)
+        if size > _SAMPLE:
+            return texts[: number + 1]
+    return texts
 
 
 def _count_group(
@@ -270,6 +284,7 @@ def _count_group(
     """Yield the rows of each range of pretokens of a group of parts, and what was read."""
     counts = empty.empty()
     room, _ = room_within(memory_limit, 1)
+    set_limit(memory_limit)
     with locating_errors(group, reading):
         counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=room)
     if memory_limit is None:
