@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,10 @@ from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
+from bpetite._internal import counts_file
 from bpetite._internal.integers import integer
+from bpetite._internal.lazy import numpy as np
+from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
@@ -224,23 +227,63 @@ def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: i
         )
 
 
+def check_loading(paths: Iterable[AnyPath], min_count: int, limit: int) -> None:
+    """Refuse files of counts that need more than the limit to be loaded, before they are.
+
+    No pretoken may be in two of the files. They are read once for this, some thousand rows at a time.
+    """
+    tried = _tried(min_count)
+    distinct = [0] * len(tried)
+    for path in paths:
+        rules, parts = counts_file.read_counts(path)
+        for _, _, counts in parts:
+            for place, least in enumerate(tried):
+                found = counts >= np.uint64(min(least * rules.scale, LARGEST_COUNT))
+                distinct[place] += int(np.count_nonzero(found))
+    needed = _LOADED * distinct[0]
+    if needed <= limit:
+        return
+    fitting = (place for place, left in enumerate(distinct) if _LOADED * left <= limit)
+    fits = next(((tried[place], distinct[place], _LOADED * distinct[place]) for place in fitting), None)
+    raise MemoryError(
+        f"loading the counts is expected to take {_gigabytes(needed)}, but the limit is {_gigabytes(limit)}; "
+        f"{_proposal(distinct[0], fits)}"
+    )
+
+
+_LOADED = 80
+"""The bytes that a pretoken takes when it is loaded."""
+
+
+def _tried(min_count: int) -> list[int]:
+    return [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
+
+
 def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> str:
     """Propose a `min_count` that fits; the memory of merging is proportional to the pretokens' bytes."""
-    tried = [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
+    tried = _tried(min_count)
     sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
     whole = sum(sizes[0])
     for count, (distinct, length) in list(zip(tried, sizes, strict=True))[1:]:
         needed = _TABLES + (expected - _TABLES) * (distinct + length) // max(whole, 1)
         if needed <= room:
-            return (
-                f"min_count {count} leaves {distinct:,} of {sizes[0][0]:,} distinct pretokens, "
-                f"which need about {_gigabytes(needed)}"
-            )
-    return f"no min_count up to {_MIN_COUNTS[-1]:,} leaves few enough of {sizes[0][0]:,} distinct pretokens"
+            return _proposal(sizes[0][0], (count, distinct, needed))
+    return _proposal(sizes[0][0], None)
+
+
+def _proposal(whole: int, fits: tuple[int, int, int] | None) -> str:
+    """Propose a `min_count`, with the number of pretokens that it leaves and their memory."""
+    if fits is None:
+        return f"no min_count up to {_MIN_COUNTS[-1]:,} leaves few enough of {whole:,} distinct pretokens"
+    least, left, needed = fits
+    return (
+        f"min_count {least} leaves {left:,} of {whole:,} distinct pretokens, which need about "
+        f"{_gigabytes(needed)}"
+    )
 
 
 def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.1f} MB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 def available_memory() -> int | None:

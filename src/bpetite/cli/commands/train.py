@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts, proposing_limit, room_of
@@ -20,9 +21,9 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.pattern_way import say_way
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.counts import Counts
+from bpetite.counts import Counts, memory_bytes
 from bpetite.show.progress import TrainingProgress
-from bpetite.training import Training, train_vocabulary
+from bpetite.training import Training, check_loading, train_vocabulary
 
 _EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
@@ -55,8 +56,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add(
         "--training-memory",
         metavar="SIZE",
-        help="stop before merging if it is expected to need more memory than this, such as 8GB, and "
-        "propose a --min-count that fits (default: only warn if the machine has less)",
+        help="stop if merging, or loading --counts before it, is expected to need more memory than this, "
+        "such as 8GB, and propose a --min-count that fits (default: only warn if the machine has less)",
     )
     add_quiet(command)
     add_reading(command)
@@ -99,7 +100,10 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
     if options.counts is not None:
-        return load_counts(options.counts, room_of(options)["memory_limit"], options.min_count)
+        limit = memory_bytes(options.training_memory)
+        room = room_of(options)["memory_limit"]
+        check = None if limit is None or room is not None else partial(check_loading, limit=limit)
+        return load_counts(options.counts, room, options.min_count, check)
     with proposing_limit():
         return Counts.from_files(
             options.input,
