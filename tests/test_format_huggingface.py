@@ -19,9 +19,11 @@ from tokenizers.pre_tokenizers import ByteLevel, Split
 
 from bpetite import Tokenizer, Vocabulary, _persistence, accelerate
 from bpetite._encoder import encode
+from bpetite._internal.json import parse_object
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
+from bpetite.formats.shared.cut_merges import parse_without_merges
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, matches_every_character
 from bpetite.formats.shared.printable import to_printable
@@ -788,3 +790,48 @@ def test_what_a_template_loses_is_told(tmp_path: Path) -> None:
     changed = Tokenizer.load(path).truncate(260)
     assert "how texts are padded: left out, as '<pad>' is not a special token" in changed.assumptions
     assert len(changed.as_huggingface().encode("the cat").ids) == 4
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize("ascii_only", [False, True])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_merges_that_are_cut_out_are_those_of_the_whole_file(
+    is_list: bool, ascii_only: bool, indent: int | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    Tokenizer.train_from_iterator(['é "the" \\cat\\ ' * 9], 280).to_huggingface(path)
+    document = json.loads(path.read_bytes())
+    texts = [merge if isinstance(merge, str) else " ".join(merge) for merge in document["model"]["merges"]]
+    document["model"]["merges"] = [text.split(" ") for text in texts] if is_list else texts
+    content = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
+    rest, lines = parse_without_merges(path, content, "a tokenizer.json")
+    assert lines == "\n".join(texts).encode()
+    whole = huggingface.parse_document(path, document)
+    assert huggingface.parse_document(path, rest, lines).vocabulary == whole.vocabulary
+    assert huggingface.parse(path, content).vocabulary == whole.vocabulary
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"merges": ["a b"], "model": {"merges": ["a c"]}}',
+        b'{"note": "\\"merges\\": [", "model": {"merges": ["a b c"]}}',
+        b'{"model": {"merges": ["a b"]}, "model": {"merges": []}}',
+        b'{"model": {"merges": ["a b"], "merges": ["a b"]}}',
+        b'{"model": {"merges": ["a b"]}, "more": "\\u0000merges"}',
+        b'{"model": {"merges": ["a b"]}',
+        b'{"model": {"merges": ["a \\n"]}}',
+        b'{"model": {"merges": ["a \xff"]}}',
+        b'{"model": "merges"}',
+    ],
+)
+def test_what_is_not_simply_a_list_of_merges_is_read_as_a_whole(content: bytes) -> None:
+    read = [parse_without_merges, lambda *given: (parse_object(*given), None)]
+    assert len({str(outcome_of(one, content)) for one in read}) == 1
+
+
+def outcome_of(read: Any, content: bytes) -> object:
+    try:
+        return read("tokenizer.json", content, "a tokenizer.json")
+    except ValueError as refused:
+        return str(refused)

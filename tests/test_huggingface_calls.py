@@ -306,3 +306,61 @@ def test_bytes_without_a_token_are_as_in_the_real_one(
             assert difference(one, other) == [], item
     for text in texts:
         assert difference(ours.encode(text), real.encode(text)) == [], text
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("sides", [(False, False), (True, False), (False, True), (True, True)])
+def test_white_space_is_taken_by_one_added_token_and_looked_for_by_another(
+    sides: tuple[bool, bool], normalized: bool
+) -> None:
+    real = a_real_one()
+    ours = HuggingFaceTokenizer(real)
+    left, right = sides
+    for tok in (real, ours):
+        tok.add_tokens(
+            [
+                tokenizers.AddedToken("Q", rstrip=True),
+                tokenizers.AddedToken("\n", lstrip=left, rstrip=right, normalized=normalized),
+            ]
+        )
+    for text in ("aQ\nb", "Q\r\nb", "Q \nb", "Q    \n  b", "Q\n", "\nQ\n", "Q\n\nb", "a \nQ x"):
+        theirs = outcome(lambda text=text: real.encode(text))  # type: ignore[misc]
+        if theirs is not None:
+            assert difference(ours.encode(text), theirs) == [], text
+            assert difference(ours.encode_batch([text, "a"])[0], theirs) == [], text
+
+
+def test_tokens_that_only_the_real_one_can_follow_are_its_own() -> None:
+    real = a_real_one()
+    real.normalizer = normalizers.NFC()
+    ours = HuggingFaceTokenizer(real)
+    new = tokenizers.AddedToken
+    changes = [
+        [new("e\u0301b", normalized=True)],
+        [new("éb", normalized=True)],  # the same once normalized
+        [new("<q>", normalized=False, special=True)],
+        [new("<q>", normalized=True)],  # still looked for before, and still special
+    ]
+    for tokens in changes[2:]:
+        for tok in (real, ours):
+            tok.add_tokens(tokens)
+        for text in ("x<q>e\u0301", "<q>"):
+            assert difference(ours.encode(text), real.encode(text)) == []
+            assert ours.decode(real.encode(text).ids) == real.decode(real.encode(text).ids)
+    for tokens in changes[:2]:
+        ours.add_tokens(tokens)
+    for again in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert again.to_str() == ours.to_str()
+        assert again.encode("a <q>").ids == ours.encode("a <q>").ids
+
+
+@pytest.mark.parametrize("direction", SIDES)
+def test_a_complete_encoding_keeps_its_places_when_it_is_cut(direction: str) -> None:
+    real = a_real_one()
+    real.post_processor = PROCESSORS[2]
+    ours = HuggingFaceTokenizer(real)
+    for length in range(1, 6):
+        mine, theirs = ours.encode("a b c d é"), real.encode("a b c d é")
+        for encoding in (mine, theirs):
+            encoding.truncate(length, direction=direction)
+        assert difference(mine, theirs) == []

@@ -71,11 +71,16 @@ def difference(ours: Any, theirs: Any) -> list[str]:
         for name in [*methods, "word_to_tokens", "word_to_chars"]
         if getattr(ours, name)(place) != getattr(theirs, name)(place)
     ]
-    if len(ours.overflowing) != len(theirs.overflowing):
+    if overflow(ours) != overflow(theirs):
         return [*found, "overflowing"]
     for mine, other in zip(ours.overflowing, theirs.overflowing, strict=True):
         found += [name for name in ATTRIBUTES if getattr(mine, name) != getattr(other, name)]
     return found
+
+
+def overflow(encoding: Any) -> list[Any]:
+    """The ids of each overflowing part, with those of its own ones."""
+    return [(part.ids, overflow(part)) for part in encoding.overflowing]
 
 
 def outcome(call: Callable[[], Any]) -> Any:

@@ -14,6 +14,7 @@ pub mod decode;
 pub mod encode;
 pub mod error;
 pub mod json_lists;
+pub mod json_merges;
 mod key;
 mod memory;
 pub mod merge;

@@ -28,6 +28,7 @@ __all__ = [
     "Xxh3128",
     "base64_lines",
     "column_chunks",
+    "find_merges",
     "happening_merges",
     "merges_json",
     "number_merges",
@@ -432,6 +433,13 @@ def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]
     """Find the parents of tokens in the order of rank (joined bytes and their ends): rows of two ranks.
 
     The row of a byte, and of a token that no merge makes, is -1, -1.
+    """
+
+def find_merges(json: bytes) -> tuple[int, int, bytes] | None:
+    """Find the first list of merges in a JSON text, each a text `left right` or a list of two texts.
+
+    Returns the start and end of the list, and the merges as lines `left right`; `None` if there is no such
+    list or anything in it is unusual.
     """
 
 def resolve_pairs(

@@ -160,7 +160,8 @@ impl Walk<'_, '_> {
             self.position = start;
             return Some(Stretch { range, id: None });
         }
-        self.position = self.position.max(special.as_ref()?.range.end);
+        // It goes back if a token is found in the white space that the one before it took.
+        self.position = special.as_ref()?.range.end;
         special
     }
 
@@ -169,18 +170,23 @@ impl Walk<'_, '_> {
         if self.is_text {
             return None;
         }
-        let (mut range, number) = self.tokens.find_number(self.text, self.searched)?;
-        self.searched = range.end;
-        let strips = self.tokens.strips.get(number).copied().unwrap_or_default();
-        if strips.left {
-            let before = self.text[..range.start].trim_end().len();
-            range.start = before.max(self.position);
+        loop {
+            let (mut range, number) = self.tokens.find_number(self.text, self.searched)?;
+            self.searched = range.end;
+            let strips = self.tokens.strips.get(number).copied().unwrap_or_default();
+            if strips.left {
+                let before = self.text[..range.start].trim_end().len();
+                range.start = before.max(self.position);
+            }
+            if strips.right {
+                let behind = &self.text[range.end..];
+                range.end += behind.len() - behind.trim_start().len();
+            }
+            // Nothing is left of a token of white space that the token before it took.
+            if !range.is_empty() {
+                return Some(Stretch { range, id: Some(self.tokens.ids[number]) });
+            }
         }
-        if strips.right {
-            let behind = &self.text[range.end..];
-            range.end += behind.len() - behind.trim_start().len();
-        }
-        Some(Stretch { range, id: Some(self.tokens.ids[number]) })
     }
 }
 

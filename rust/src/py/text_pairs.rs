@@ -1,16 +1,28 @@
-//! The Python functions `resolve_pairs` and `happening_merges`.
+//! The Python functions `find_merges`, `resolve_pairs` and `happening_merges`.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::PyWatch;
 use super::numbers::merge_rows;
 use super::recover::cut;
-use crate::{memory, text_pairs};
+use crate::{json_merges, memory, text_pairs};
 
 /// The memory of a line in the result, and of a merge in the table.
 const BYTES_PER_LINE: usize = 32;
 const BYTES_PER_MERGE: usize = 64;
+
+/// The start, the end and the merges of the first list of merges in a JSON text; see [`json_merges`].
+#[pyfunction]
+pub fn find_merges<'py>(
+    py: Python<'py>,
+    json: &[u8],
+) -> PyResult<Option<(usize, usize, Bound<'py, PyBytes>)>> {
+    memory::ensure(json.len())?;
+    let found = py.detach(|| json_merges::find_merges(json));
+    Ok(found.map(|(place, lines)| (place.start, place.end, PyBytes::new(py, &lines))))
+}
 
 /// Finds the tokens of the left part, the right part and both together for lines `left right`: an array of three numbers
 /// per line, or the number of the first line without two parts.

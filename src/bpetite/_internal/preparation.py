@@ -129,6 +129,8 @@ class _Tokens:
                 start = max(_white_space_before(text, start), done)
             if "rstrip" in flags:
                 end = _white_space_after(text, end)
+            if start >= end:
+                continue  # The token before it took all of its white space.
             if done < start:
                 segments.append((done, start, None))
             segments.append((start, end, self._ids[match.group()]))
@@ -208,6 +210,9 @@ class Preparation:
             {normalized[text]: flags[text] for text in second},
         )
         self._delicate = _any_of(text for text in special_tokens if set(flags.get(text, ())) - {"normalized"})
+        self.tells_apart = len(set(normalized.values())) == len(second)
+        """Whether no two special tokens are the same once normalized."""
+
         self._is_simple = all(text == normalized[text] for text in second) and not (
             second and overlap(sorted(set(special_tokens) - second), sorted(second))
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from bpetite._constants import END_OF_TEXT_TOKEN
-from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.normalizers import ONLY_FIRST, Normalizer, Step
 from bpetite._internal.preparation import overlap
 from bpetite._internal.types import Path
@@ -30,6 +30,7 @@ from bpetite.formats.huggingface_steps import (
     steps_of,
     types_of,
 )
+from bpetite.formats.shared.cut_merges import CutMerges, parse_without_merges
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, merge_lines, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import (
@@ -63,14 +64,14 @@ def read(path: Path) -> Imported:
 
 def parse(path: Path, content: bytes) -> Imported:
     """Read the content of a `tokenizer.json`; errors name `path` and the place in it."""
-    return parse_document(path, parse_object(path, content, "a tokenizer.json"))
+    return parse_document(path, *parse_without_merges(path, content, "a tokenizer.json"))
 
 
-def parse_document(path: Path, document: Json) -> Imported:
-    """Read the object that is the content of a `tokenizer.json`."""
+def parse_document(path: Path, document: Json, lines: bytes | None = None) -> Imported:
+    """Read the object of a `tokenizer.json`; `lines` are its merges, if they were cut out."""
     try:
         extras = tuple(_BESIDE_IDS[key] for key in left_out(document))
-        return replace(_Reader(path, document).imported(), extras=extras)
+        return replace(_Reader(path, document, lines).imported(), extras=extras)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 
@@ -78,9 +79,10 @@ def parse_document(path: Path, document: Json) -> Imported:
 class _Reader:
     """Reads one file; each method reads one part of it."""
 
-    def __init__(self, path: Path, document: Json) -> None:
+    def __init__(self, path: Path, document: Json, lines: bytes | None) -> None:
         self._path = path
         self._document = document
+        self._lines = lines
         self._assumptions: list[str] = []
 
     def imported(self) -> Imported:
@@ -94,8 +96,7 @@ class _Reader:
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
         self._check_rest()
-        listed = self._list(model.get("merges"), "model.merges")
-        lines = merge_lines(self._path, listed, "model.merges")
+        listed, lines = self._merges(model)
         # Text with a byte that is a special token is refused: its id would not be that of other bytes.
         bytes_apart = not specials.keys().isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
         never_met = self._never_met(ids, specials, token_flags, normalization) - {model.get("unk_token")}
@@ -152,10 +153,15 @@ class _Reader:
             specials,
             frozenset(never_met),
         )
-        merges = self._list(model.get("merges"), "model.merges")
+        merges: Sequence[Any]
+        if self._lines is None:
+            lines, merges = None, self._list(model.get("merges"), "model.merges")
+        else:
+            lines, merges = self._lines.decode("utf-8"), CutMerges(self._lines)
         vocabulary = vocabulary_of_pieces(
             pieces,
             merges,
+            lines=lines,
             pattern=before.pattern,
             puts_space=before.puts_space,
             normalization=before.normalization,
@@ -218,6 +224,13 @@ class _Reader:
 
     # The model -----------------------------------------------------------------------------------------
 
+    def _merges(self, model: Json) -> tuple[Sequence[Any], bytes]:
+        """Return the merges, and the same as lines."""
+        if self._lines is not None:
+            return CutMerges(self._lines), self._lines
+        listed = self._list(model.get("merges"), "model.merges")
+        return listed, merge_lines(self._path, listed, "model.merges")
+
     def _model(self) -> Json:
         model = self._object(self._document.get("model"), "model")
         kind = model.get("type", "BPE" if "merges" in model else None)
@@ -273,7 +286,7 @@ class _Reader:
         spells = any(isinstance(step, dict) and step.get("type") == "ByteLevel" for step in steps)
         return spells and all(to_printable(bytes([byte])) in ids for byte in IN_TEXTS)
 
-    def _unknown(self, model: Json, ids: Mapping[str, int], merges: list[Any]) -> tuple[int, bool] | None:
+    def _unknown(self, model: Json, ids: Mapping[str, int], merges: Sequence[Any]) -> tuple[int, bool] | None:
         """Return the id of what has no token, and whether it stands once for successive ones."""
         text: str | None = model.get("unk_token")
         if text is None or text not in ids:
@@ -389,7 +402,7 @@ def _place(rank: int) -> str:
     return f"model.merges[{rank}]"
 
 
-def _merges_without(merges: list[Any], lines: str, left_out: set[str]) -> Sequence[int]:
+def _merges_without(merges: Sequence[Any], lines: str, left_out: set[str]) -> Sequence[int]:
     """Return the places of all merges but those of some tokens, and those that make them."""
     if not left_out or not _may_have(lines, left_out):
         return range(len(merges))

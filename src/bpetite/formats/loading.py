@@ -22,6 +22,7 @@ from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Path, SpecialTokens
+from bpetite.formats.shared.cut_merges import parse_without_merges
 from bpetite.formats.shared.imported import Imported, Original
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
@@ -271,13 +272,13 @@ def _kept(imported: Imported, kind: str, files: Mapping[Path, bytes]) -> Found:
 def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
     if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
         return Found(Imported(vocabulary), "bpetite", (path,))
-    document = parse_object(path, content, "an artifact")
+    document, lines = parse_without_merges(path, content, "an artifact")
     if len(document) >= 100 and set(map(type, document.values())) == {int}:
         return _of_vocab(path, pattern, special_tokens)
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
-        return _kept(huggingface.parse_document(path, document), "huggingface", {path: content})
+        return _kept(huggingface.parse_document(path, document, lines), "huggingface", {path: content})
     if {"config", "vocab"} <= document.keys():
         return _kept(tekken.parse_document(path, document), "tekken", {path: content})
     if not {"bpe_ranks", "pat_str"} <= document.keys():

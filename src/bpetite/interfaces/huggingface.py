@@ -10,7 +10,7 @@ import asyncio
 import copy
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from bpetite._engine import FramedEncoding
@@ -43,6 +43,7 @@ class HuggingFaceTokenizer:
         self._settings: Settings | None = None
         self._alone: Alone | None = None
         self._lent: list[tuple[str, Any, object]] = []
+        self._remembers_more = False
 
     @property  # type: ignore[misc]  # read-only
     def __class__(self) -> Any:
@@ -62,6 +63,17 @@ class HuggingFaceTokenizer:
             made._hold(real, json)
         except (KeyError, TypeError, ValueError):
             made._hold(real, real.to_str())  # as tokenizers understood it
+        return made
+
+    @classmethod
+    def _copied(cls, json: str) -> HuggingFaceTokenizer:
+        """Make a copy of a tokenizer; what was added to it may be what only the real one can follow."""
+        import tokenizers
+
+        made = object.__new__(cls)
+        made._real = tokenizers.Tokenizer.from_str(json)
+        made._lent, made._remembers_more = [], False
+        made._read_again()
         return made
 
     @classmethod
@@ -290,6 +302,8 @@ class HuggingFaceTokenizer:
 
     def _read_again(self) -> None:
         self._forget_settings()
+        if self._remembers_more:
+            return
         try:
             self._model = ReadModel.of(self._real, self._real.to_str())
         except Exception:  # Both reading and writing refuse unsupported settings with a ValueError.
@@ -297,13 +311,25 @@ class HuggingFaceTokenizer:
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
         """Add tokens that are searched in texts; return the number of new ones."""
-        self._forget_settings()
-        return int(self._real.add_tokens(tokens))
+        return self._add(self._real.add_tokens, tokens)
 
     def add_special_tokens(self, tokens: Sequence[Any]) -> int:
         """Add special tokens; return the number of new ones."""
+        return self._add(self._real.add_special_tokens, tokens)
+
+    def _add(self, add: Callable[[Sequence[Any]], int], tokens: Sequence[Any]) -> int:
         self._forget_settings()
-        return int(self._real.add_special_tokens(tokens))
+        before = self._real.get_added_tokens_decoder()
+        count = int(add(tokens))
+        after = self._real.get_added_tokens_decoder()
+        normalizes = self._real.normalizer is not None
+        for token_id, old in before.items():
+            new = after[token_id]
+            # A token that is added again with other flags is still searched as before, and still special.
+            is_other = normalizes and old.normalized != new.normalized
+            if is_other or (old.special and not new.special):
+                self._model, self._remembers_more = None, True
+        return count
 
     def _read_lengths(self) -> None:
         self._alone = None
@@ -358,14 +384,17 @@ class HuggingFaceTokenizer:
         self._now()
         copied = object.__new__(type(self))
         copied._real = copy.deepcopy(self._real)
-        copied._model, copied._settings, copied._alone, copied._lent = self._model, None, None, []
+        copied._settings, copied._alone, copied._lent = None, None, []
+        copied._model, copied._remembers_more = self._model, False
+        if self._remembers_more:  # which the copy of the real one does not
+            copied._read_again()
         return copied
 
     def __copy__(self) -> HuggingFaceTokenizer:
         return self.__deepcopy__(None)
 
     def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return type(self).from_str, (self._real.to_str(),)
+        return type(self)._copied, (self._real.to_str(),)
 
     def __repr__(self) -> str:
         return repr(self._real)

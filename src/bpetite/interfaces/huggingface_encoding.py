@@ -123,11 +123,21 @@ class BareTokens(TextTokens):
 class Stretch:
     """Consecutive tokens of a text, as part of an encoding."""
 
-    __slots__ = ("moved_by", "source", "start", "stop", "type_id")
+    __slots__ = ("begins", "moved_by", "source", "start", "stop", "type_id")
     is_of_text, attention = 1, 1
 
-    def __init__(self, source: TextTokens, start: int, stop: int, type_id: int, moved_by: int = 0) -> None:
+    def __init__(
+        self,
+        source: TextTokens,
+        start: int,
+        stop: int,
+        type_id: int,
+        moved_by: int = 0,
+        begins: int | None = None,
+    ) -> None:
+        """`begins` is the first token that truncation left, if it is another one."""
         self.source = source
+        self.begins = start if begins is None else begins
         self.start = start
         self.stop = stop
         self.type_id = type_id
@@ -154,17 +164,20 @@ class Stretch:
 
     def offsets(self) -> list[Span]:
         """Where each stands."""
-        offsets = self.source.offsets_of(self.start, self.stop)
+        source, start, stop = self.source, self.start, self.stop
+        offsets = source.offsets_of(start, stop) if start == self.begins else source.offsets[start:stop]
         by = self.moved_by
         return [(start + by, end + by) for start, end in offsets] if by else offsets
 
     def part(self, start: int, stop: int) -> Stretch:
         """Some of them."""
-        return Stretch(self.source, self.start + start, self.start + stop, self.type_id, self.moved_by)
+        first, last = self.start + start, self.start + stop
+        return Stretch(self.source, first, last, self.type_id, self.moved_by, self.begins)
 
     def moved(self, by: int) -> Stretch:
         """The same, so many characters further on."""
-        return Stretch(self.source, self.start, self.stop, self.type_id, self.moved_by + by)
+        moved_by = self.moved_by + by
+        return Stretch(self.source, self.start, self.stop, self.type_id, moved_by, self.begins)
 
 
 class Surrounding:
@@ -386,8 +399,7 @@ class Encoding:
             for part in self.overflowing
             for following in (other, *other.overflowing)
         ]
-        alone = Encoding(self._pieces, dict(self._ranges))
-        overflowing += [alone._followed_by(following, growing_offsets) for following in other.overflowing]
+        overflowing += [self._followed_by(following, growing_offsets) for following in other.overflowing]
         by = self.offsets[-1][1] if growing_offsets and self._length else 0
         pieces = [piece.moved(by) for piece in other._pieces] if by else other._pieces
         ranges = {

@@ -296,6 +296,8 @@ class Settings:
         ids = {token.content: token_id for token_id, token in looked_for.items()}
         self._normalized = {ids[content] for content, names in flags.items() if "normalized" in names}
         self.preparation = Preparation.of(model.vocabulary, ids, flags)
+        if not self.preparation.tells_apart:
+            self.processing = processing = None
         stripping = {content for content, names in flags.items() if {"lstrip", "rstrip"} & set(names)}
         self._encoder = model.encoder.with_special_tokens(
             [
@@ -336,7 +338,8 @@ class Settings:
         if real.encode_special_tokens:
             special = [token.content for token in added if token.special]
             others = [token.content for token in added if not token.special]
-            if overlap(special, others):
+            changes = real.normalizer is not None and any(token.normalized for token in added)
+            if changes or overlap(special, others):
                 processing = None
         if model.is_of_pieces and processing is not None:
             strip = any(token.normalized and set(_flags(token)) - {"normalized"} for token in added)
