@@ -620,7 +620,7 @@ def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> Non
     document["model"]["merges"] = []
     del document["model"]["vocab"]["z"]
     read = huggingface.parse("t", json.dumps(document).encode())
-    assert any("1 bytes lack a token, such as 0x7a" in said for said in read.assumptions)
+    assert any("(0x7a lacks a token)" in said for said in read.assumptions)
     assert len(Tokenizer(read.vocabulary).encode("abc")) == 3
     for _ in range(2):
         with pytest.raises(ValueError, match='"lazy" has a byte for which this vocabulary has no token'):

@@ -91,6 +91,8 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     if not lacking:
         return []
     which = f"({len(lacking)} bytes lack a token, such as {min(lacking):#x})"
+    if len(lacking) == 1:
+        which = f"({min(lacking):#x} lacks a token)"
     if vocabulary.unknown is not None:
         return [f"a byte that no token is becomes id {vocabulary.unknown[0]}, and is lost {which}"]
     return [f"text with a byte that no token is cannot be encoded {which}"]
