@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from random import Random
 
 from bpetite import Counts, _engine
@@ -33,12 +34,22 @@ def _misread(pattern: str) -> dict[int, None]:
     return {0x345: None} if ignores_case and pattern not in PATTERNS.values() else {}
 
 
+def _is_misread(pattern: str, text: str, found: list[bytes]) -> bool:
+    """Whether `regex` ignores case in a set after `(?i:...)?`, and `re` agrees with the engine."""
+    try:
+        spans = [match.span() for match in re.finditer(pattern, text)] if "(?i:" in pattern else []
+    except re.error:
+        return False
+    cuts = sorted({0, len(text)}.union(*(span for span in spans if span[0] < span[1])))
+    return found == [text[start:end].encode() for start, end in pairwise(cuts)]
+
+
 def pieces_are_those_of_the_regex_module(rng: Random) -> None:
     """One text, cut by the engine and by the specification."""
     pattern = supported_pattern(rng)
     text = texts.text(rng, 2000).translate(_misread(pattern))
     found, expected = _engine.pretokenize(text, pattern), pretokenize(text, pattern)
-    assert found == expected, (pattern, text, found, expected)
+    assert found == expected or _is_misread(pattern, text, found), (pattern, text, found, expected)
 
 
 def counts_are_those_of_the_pieces(rng: Random) -> None:

@@ -1,6 +1,7 @@
 """The engine's scanners and the specification's regular expressions cut every text alike."""
 
 import itertools
+import re
 
 import pytest
 from hypothesis import given
@@ -182,3 +183,9 @@ def test_a_mark_whose_large_form_is_a_letter_is_no_letter() -> None:
     """U+0345, which the `regex` module treats as a letter if part of the pattern ignores case."""
     for pattern in (r"\P{L}|(?i:s)x", r"[^\p{L}]|(?i:ab|s){2}"):
         assert _engine.pretokenize("the\u0345 x", pattern) == [b"the", "\u0345".encode(), b" ", b"x"]
+
+
+def test_case_is_ignored_only_within_its_group() -> None:
+    """The `regex` module ignores it in `[^sA]`, too; the `re` module does not."""
+    assert _engine.pretokenize("a-", "(?i:b+)?[^sA]") == [b"a", b"-"]
+    assert re.findall("(?i:b+)?[^sA]", "a-") == ["a", "-"]
