@@ -60,11 +60,46 @@ struct MergeSlot {
 
 const EMPTY: MergeSlot = MergeSlot { pair: 0, merge: Merge::NONE };
 
+/// Two neighbouring bytes, and when merges join them or take one of them away.
+#[derive(Clone, Copy)]
+pub struct BytePair {
+    /// The rank of the merge of the two, with the bit `LATE` if a merge of its token has a lower one; without a merge,
+    /// `u32::MAX`.
+    rank: u32,
+    /// The token of the merge; without one, 0, or `LATE` if there are merges of its token.
+    id: u32,
+    /// The lowest rank of merges that join the second byte to a token that ends with the first one; `LATE` for none.
+    takes_second: u32,
+    /// The lowest rank of merges that join the first byte to a token that begins with the second one; `LATE` for none.
+    takes_first: u32,
+}
+
+/// More than any rank.
+const LATE: u32 = 1 << 31;
+
+impl BytePair {
+    pub const NONE: Self = Self { rank: u32::MAX, id: 0, takes_second: LATE, takes_first: LATE };
+
+    /// The merge of the two bytes, or none.
+    #[inline]
+    pub fn merge(self) -> Merge {
+        if self.rank == u32::MAX { Merge::NONE } else { Merge::new(self.rank & !LATE, self.id) }
+    }
+
+    /// Whether the two are merged wherever they stand between these pairs: no merge takes one of them away before, and
+    /// none could use their token before. So they may be merged at once.
+    #[inline]
+    pub fn is_certain(self, before: Self, behind: Self) -> bool {
+        // Among equals, the leftmost is first.
+        self.rank < before.takes_second && self.rank <= behind.takes_first
+    }
+}
+
 /// The base ids and the merges of a vocabulary.
 pub struct Merges {
     base: Box<[u32; 256]>,
-    /// The merges of two bytes, by which every pretoken begins.
-    of_bytes: Box<[Merge]>,
+    /// All pairs of bytes, by whose merges every pretoken begins.
+    of_bytes: Box<[BytePair]>,
     pairs: MergeTable,
     /// A bit for each pair of bytes that some merge joins.
     joined: Box<[u64; 1024]>,
@@ -80,29 +115,42 @@ impl Merges {
         }
         let mut merges = Self {
             base,
-            of_bytes: memory::filled(Merge::NONE, 1 << 16)?.into_boxed_slice(),
+            of_bytes: memory::filled(BytePair::NONE, 1 << 16)?.into_boxed_slice(),
             pairs: MergeTable::new(rows)?,
             joined: memory::boxed_array(|| 0)?,
         };
         for (rank, &row) in rows.iter().enumerate() {
             check_spelling(rank, row, tokens)?;
-            merges.join(row, tokens);
-        }
-        for left in 0..=255 {
-            for right in 0..=255 {
-                merges.of_bytes[two(left, right)] = merges.get(merges.base(left), merges.base(right));
-            }
+            merges.join(rank as u32, row, tokens);
         }
         Ok(merges)
     }
 
-    /// Record the two bytes that a merge joins; other pairs inside its token belong to other merges.
-    fn join(&mut self, [left, right, _]: [u32; 3], tokens: &TokenBytes) {
-        let last = tokens.get(left).and_then(<[u8]>::last);
-        let first = tokens.get(right).and_then(<[u8]>::first);
-        if let (Some(&last), Some(&first)) = (last, first) {
-            let bit = two(last, first);
-            self.joined[bit / 64] |= 1 << (bit % 64);
+    /// Record what a merge does with bytes; other pairs inside its token belong to other merges.
+    fn join(&mut self, rank: u32, [left, right, id]: [u32; 3], tokens: &TokenBytes) {
+        let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else { return };
+        let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
+        let place = two(last, first);
+        self.joined[place / 64] |= 1 << (place % 64);
+        for token in [left_bytes, right_bytes] {
+            // A token that is used here, but made later.
+            if let &[one, other] = token {
+                let pair = &mut self.of_bytes[two(one, other)];
+                if pair.rank == u32::MAX {
+                    pair.id = LATE;
+                }
+            }
+        }
+        let (takes_first, takes_second) = (self.base(last) == left, self.base(first) == right);
+        let pair = &mut self.of_bytes[place];
+        if takes_first {
+            pair.takes_first = pair.takes_first.min(rank);
+        }
+        if takes_second {
+            pair.takes_second = pair.takes_second.min(rank);
+        }
+        if takes_first && takes_second && pair.rank == u32::MAX {
+            (pair.rank, pair.id) = (rank | pair.id & LATE, id);
         }
     }
 
@@ -132,9 +180,9 @@ impl Merges {
         self.pairs.answer(asked)
     }
 
-    /// The merge of two bytes, or none.
+    /// Two neighbouring bytes.
     #[inline]
-    pub fn of_bytes(&self, left: u8, right: u8) -> Merge {
+    pub fn of_bytes(&self, left: u8, right: u8) -> BytePair {
         self.of_bytes[two(left, right)]
     }
 

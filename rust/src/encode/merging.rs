@@ -18,7 +18,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::merges::{Merge, Merges, RANK_BITS};
+use super::merges::{BytePair, Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;
@@ -51,7 +51,8 @@ pub struct Scratch {
 
 impl Scratch {
     pub fn new() -> Result<Self> {
-        let empty = || ShortPretoken { ids: [0; SHORT], merges: [Merge::NONE; SHORT], starts: 0, length: 0 };
+        let none = [Merge::NONE; SHORT];
+        let empty = || ShortPretoken { ids: [0; SHORT], merges: none, starts: 0, length: 0, of_bytes: none };
         Ok(Self {
             short: memory::boxed_array(empty)?,
             heap: BinaryHeap::new(),
@@ -145,6 +146,8 @@ struct ShortPretoken {
     /// A bit for every place where a token starts.
     starts: u64,
     length: usize,
+    /// The merges of neighbouring bytes.
+    of_bytes: [Merge; SHORT],
 }
 
 impl ShortPretoken {
@@ -169,23 +172,57 @@ impl ShortPretoken {
         let (&first, others) = bytes.split_first()?;
         let (mut last, mut length) = (first, 1);
         self.ids[0] = merges.base(first);
+        let (mut before, mut pair, mut certain) = (BytePair::NONE, BytePair::NONE, 0_u64);
         for &byte in others {
-            let merge = merges.of_bytes(last, byte);
-            if merge == Merge::NONE && !merges.may_join(last, byte) {
+            let next = merges.of_bytes(last, byte);
+            if next.merge() == Merge::NONE && !merges.may_join(last, byte) {
                 break;
             }
             if length == SHORT {
-                self.merges = [Merge::NONE; SHORT];
                 return None;
             }
-            self.merges[length - 1] = merge.at(length - 1);
+            certain |= u64::from(pair.is_certain(before, next)) << (length - 1) >> 1;
+            self.of_bytes[length - 1] = next.merge();
             self.ids[length] = merges.base(byte);
             last = byte;
             length += 1;
+            (before, pair) = (pair, next);
         }
-        self.length = length;
-        self.starts = u64::MAX >> (SHORT - length);
+        if length > 1 {
+            certain |= u64::from(pair.is_certain(before, BytePair::NONE)) << (length - 2);
+        }
+        self.start(merges, length, certain);
         Some(length)
+    }
+
+    /// Begin with the tokens of certain pairs, and single bytes.
+    #[inline]
+    fn start(&mut self, merges: &Merges, length: usize, certain: u64) {
+        let mut pairs = certain;
+        while pairs != 0 {
+            let place = pairs.trailing_zeros() as usize;
+            self.ids[place] = self.of_bytes[place].id();
+            pairs &= pairs - 1;
+        }
+        let mut rest = u64::MAX >> (SHORT - length) & !(certain << 1);
+        let (mut place, mut count) = (0, 0);
+        loop {
+            rest &= rest - 1;
+            self.ids[count] = self.ids[place];
+            if rest == 0 {
+                break;
+            }
+            let next = rest.trailing_zeros() as usize;
+            let merge = if (certain >> place | certain >> next) & 1 == 0 {
+                self.of_bytes[place]
+            } else {
+                merges.get(self.ids[place], self.ids[next])
+            };
+            self.merges[count] = merge.at(count);
+            (place, count) = (next, count + 1);
+        }
+        self.length = count + 1;
+        self.starts = u64::MAX >> (SHORT - self.length);
     }
 
     /// Apply the merge of the lowest rank; false if there is none.
@@ -397,7 +434,7 @@ impl<'a> LongPretoken<'a> {
         let mut entries = std::mem::take(&mut scratch.heap).into_vec();
         entries.clear();
         for place in 1..scratch.nodes.len() {
-            let merge = merges.of_bytes(bytes[place - 1], bytes[place]);
+            let merge = merges.of_bytes(bytes[place - 1], bytes[place]).merge();
             if merge != Merge::NONE {
                 scratch.nodes[place - 1].rank = merge.rank();
                 entries.push(Reverse(u64::from(merge.rank()) << 32 | (place - 1) as u64));
@@ -482,6 +519,11 @@ mod tests {
         }
         let tokens =
             TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
+        // Tokens may be used by merges that come before their own.
+        let shuffled = numbers.below(2) == 0;
+        for last in (1..rows.len()).rev().filter(|_| shuffled) {
+            rows.swap(last, numbers.below(last + 1));
+        }
         let base = Box::new(std::array::from_fn(|byte| byte as u32));
         (Merges::new(base, &rows, &tokens).unwrap(), tokens)
     }
