@@ -144,7 +144,7 @@ def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(writ
         (r"(?:a){e<=1}", "approximate"),
         (r"\x{41}", "hexadecimal"),
         (r"\X", "not supported"),
-        (r"[^\s\S]", "a set without"),
+        (r"[^\s\S]", "a set that excludes both"),
         (r"[a-z&&b]", r"&& within a set, unless escaped \(\\&\\&\): .* \(at character 4\)"),
         (r"[a&&b]", "&& within a set"),
         (r"[&&]", "&& within a set"),
