@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite._internal import preparation
 from bpetite._pretokenizer import split_at_specials
+from bpetite.encoding import preparation
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 

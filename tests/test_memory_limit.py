@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from bpetite import Counts
-from bpetite.reading import room
+from bpetite.reading import memory_limit
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peaks of other systems differ")
 
@@ -145,11 +145,11 @@ def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
 
 
 def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert room.room_within(None, 7) == (None, 7)
-    monkeypatch.setattr(room, "memory_in_use", lambda: 70_000_000)
+    assert memory_limit.room_within(None, 7) == (None, 7)
+    monkeypatch.setattr(memory_limit, "memory_in_use", lambda: 70_000_000)
     tables = []
     for limit in (130_000_000, 200_000_000, 2 * 10**9, 2 * 10**10):
-        table, threads = room.room_within(limit, 64)
+        table, threads = memory_limit.room_within(limit, 64)
         assert table is not None
         assert threads is not None
         tables.append((table // 10**6, threads))
@@ -160,4 +160,4 @@ def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.Monk
     with pytest.raises(
         ValueError, match=r"this process takes 70MB; the smallest limit that works is 11[0-9]MB"
     ):
-        room.room_within(100_000_000, 64)
+        memory_limit.room_within(100_000_000, 64)

@@ -22,8 +22,7 @@ LAYERS = [
         "formats",
         "interfaces",
         "training",
-        "_internal.preparation",
-        "_internal.fitting",
+        "encoding",
         "_persistence",
         "show.explain",
     },
@@ -66,9 +65,8 @@ ENGINE_USERS = {
     "symbols",
     "formats",
     "interfaces",
-    "_internal.fitting",
+    "encoding",
     "reading",
-    "_internal.preparation",
     "corpus",
 }
 FOLDERS_OF_SEVERAL_LAYERS = {"_internal", "show"}

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocabulary
 from bpetite._internal.normalizers import Normalizer
-from bpetite._internal.preparation import prepared_parts
+from bpetite.encoding.preparation import prepared_parts
 from bpetite.show.viewer.answers import Model
 from bpetite.show.viewer.server import LARGEST_BODY, Viewer
 from known_characters import known_text

@@ -23,8 +23,7 @@ from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
-from bpetite.reading.options import Invalid, Reading, Split
-from bpetite.reading.recognition import Format
+from bpetite.reading.options import Format, Invalid, Reading, Split
 from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 

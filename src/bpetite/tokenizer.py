@@ -30,26 +30,25 @@ if TYPE_CHECKING:
     from bpetite import _persistence
     from bpetite import counts as counting
     from bpetite import training as learning
-    from bpetite._internal import fitting as fitting_parts
-    from bpetite._internal import preparation
-    from bpetite._internal.fitting import Chunk, Fitting
     from bpetite.counts import Counts
+    from bpetite.encoding import fitting as fitting_parts
+    from bpetite.encoding import preparation
+    from bpetite.encoding.fitting import Chunk, Fitting
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
     from bpetite.formats.shared import imported
     from bpetite.formats.shared.imported import Imported, Original
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
-    from bpetite.reading.options import Invalid
-    from bpetite.reading.recognition import Format
+    from bpetite.reading.options import Format, Invalid
     from bpetite.show import display
     from bpetite.show.display import ShownText
     from bpetite.training import Training
 else:
     _persistence = LazyModule("bpetite._persistence")
     counting = LazyModule("bpetite.counts")
-    fitting_parts = LazyModule("bpetite._internal.fitting")
+    fitting_parts = LazyModule("bpetite.encoding.fitting")
     learning = LazyModule("bpetite.training")
-    preparation = LazyModule("bpetite._internal.preparation")
+    preparation = LazyModule("bpetite.encoding.preparation")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
     imported = LazyModule("bpetite.formats.shared.imported")

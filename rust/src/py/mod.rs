@@ -25,7 +25,7 @@ mod numbers;
 mod parquet;
 mod pretokenize;
 mod recover;
-mod small;
+mod small_files;
 mod text_pairs;
 mod texts;
 mod token_bytes;
@@ -59,7 +59,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parquet::PyUnsnappy>()?;
     module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
-    module.add_function(wrap_pyfunction!(small::read_small_files, module)?)?;
+    module.add_function(wrap_pyfunction!(small_files::read_small_files, module)?)?;
     Ok(())
 }
 

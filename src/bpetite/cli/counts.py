@@ -12,7 +12,7 @@ from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally
 from bpetite.reading.limit import set_limit
-from bpetite.reading.room import room_within
+from bpetite.reading.memory_limit import room_within
 from bpetite.reading.sources import Input, find_inputs
 
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar, cast
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.json import Json, refuse, type_name
 from bpetite._internal.normalizers import ONLY_FIRST, Normalizer, Step
-from bpetite._internal.preparation import overlap
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.encoding.preparation import overlap
 from bpetite.formats.huggingface_characters import (
     before_of_characters,
     is_of_characters,

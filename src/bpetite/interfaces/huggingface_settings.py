@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from bpetite._engine import Encoder, FramedEncoder, pretokenize
 from bpetite._internal.normalizers import WHITE_SPACE
-from bpetite._internal.preparation import Preparation, Run, Segment, overlap
+from bpetite.encoding.preparation import Preparation, Run, Segment, overlap
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pairs import IN_TEXTS

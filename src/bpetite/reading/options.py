@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from bpetite.reading.recognition import Format
-
 if TYPE_CHECKING:
     from fractions import Fraction
 
 Invalid = Literal["error", "replace", "skip"]
+Format = Literal["auto", "text", "jsonl", "parquet"]
 Split = Literal["train", "held-out"]
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
 
 if TYPE_CHECKING:
-    from bpetite.reading.options import Reading
+    from bpetite.reading.options import Format, Reading
 
-Format = Literal["auto", "text", "jsonl", "parquet"]
 
 _COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _FORMATS = {

@@ -7,7 +7,7 @@ import argparse
 from bpetite.cli.counts import load_counts, summary_of
 from bpetite.cli.options import Commands, add_command, add_memory_limit, add_output, check_output
 from bpetite.counts import memory_bytes
-from bpetite.reading.room import room_within
+from bpetite.reading.memory_limit import room_within
 
 _EXAMPLES = """
 bpetite merge-counts --counts monday.parquet tuesday.parquet --output week.parquet

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
-from bpetite._internal.preparation import prepared_parts
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
+from bpetite.encoding.preparation import prepared_parts
 from bpetite.patterns import PATTERNS, pattern_name
 from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.explain import Explainer, Part

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::memory;
-use crate::read::small::SmallFiles;
+use crate::read::small_files::SmallFiles;
 
 /// A file's content and its hash, if asked for.
 type HashedContent<'py> = (Bound<'py, PyBytes>, String);
