@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bpetite.reading.limit import set_limit
+from bpetite.reading.process_memory import set_limit
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

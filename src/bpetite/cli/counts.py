@@ -11,8 +11,8 @@ from bpetite._internal.counts_file import are_apart
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally
-from bpetite.reading.limit import set_limit
 from bpetite.reading.memory_limit import room_within
+from bpetite.reading.process_memory import set_limit
 from bpetite.reading.sources import Input, find_inputs
 
 

@@ -12,8 +12,8 @@ import os
 import sys
 
 from bpetite._engine import trim_memory
-from bpetite.reading.limit import megabytes, memory_in_use
 from bpetite.reading.parallel import threads_of
+from bpetite.reading.process_memory import megabytes, memory_in_use
 
 _OF_THREAD = 22 << 20
 """The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""

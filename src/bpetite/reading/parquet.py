@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts
 from bpetite._internal.lazy import numpy as np
-from bpetite.reading import batches, limit
+from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
 from bpetite.reading.parquet_pages import CODECS, USUAL, Blocks, ColumnChunk, Pages, chunks_of
 from bpetite.reading.pieces import cut_of, longest_held, pieces_of
+from bpetite.reading.process_memory import refuse_beyond
 from bpetite.reading.raw import Raw
 from bpetite.reading.unpacking import needed_pyarrow
 
@@ -178,7 +179,7 @@ class _Column:
             packed, whole // max(group.num_rows, 1)
         )  # at least: pyarrow reads these bytes, then page by page
         if held > USUAL:
-            limit.refuse_beyond(held, f"{self._path}: a column of Parquet that cannot be read in pieces")
+            refuse_beyond(held, f"{self._path}: a column of Parquet that cannot be read in pieces")
         step = max(1, min(_ROWS, size * group.num_rows // (4 * max(whole, 1))))
         for rows in self._file.iter_batches(step, row_groups=[number], columns=[self._name]):
             skipped = min(taken, len(rows))

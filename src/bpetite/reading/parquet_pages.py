@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from bpetite._engine import PageTexts, Unsnappy, column_chunks
 from bpetite._internal.lazy import numpy as np
-from bpetite.reading import batches, limit
+from bpetite.reading import batches
 from bpetite.reading.batches import PIECE
+from bpetite.reading.process_memory import refuse_beyond
 from bpetite.reading.unpacking import PACKED, unpacked
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Pages:
     def _take_whole(self, packed: int, size: int, most: int) -> int | None:
         if size > USUAL:
             held = size if self._kind == 0 else size + packed
-            limit.refuse_beyond(held, f"{self._name}: a page of Parquet that cannot be read in pieces")
+            refuse_beyond(held, f"{self._name}: a page of Parquet that cannot be read in pieces")
         page = self._page(packed)
         self.place += packed
         if self._codec is not None:

@@ -39,9 +39,9 @@ from bpetite.reading.counting import Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
-from bpetite.reading.limit import set_limit
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.options import Reading
+from bpetite.reading.process_memory import set_limit
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
 
 _RANGES = 16

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from pathlib import Path
 
 _UNKNOWN = 100 << 20
 """The bytes that a process is taken to have in use where the system does not tell."""
@@ -38,7 +37,8 @@ def megabytes(size: int) -> int:
 def memory_in_use() -> int:
     """Return the bytes of memory that this process has in use, without what it shares with others."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        status = Path("/proc/self/status").read_text("ascii")
+        with open("/proc/self/status", encoding="ascii") as file:
+            status = file.read()
         kinds = ("RssAnon:", "RssFile:")
         return sum(int(status.partition(kind)[2].split()[0]) << 10 for kind in kinds)
     try:
