@@ -16,14 +16,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.parquet_metadata import chunks_of
 from bpetite._internal.types import Path
-from bpetite.dialect import UnmatchedText
-from bpetite.reading.parquet_pages import chunks_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +71,7 @@ class Rules:
 
     pattern: str
     boundaries: tuple[str, ...]
-    unmatched_text: UnmatchedText
+    unmatched_text: Literal["counted", "skipped"]
     documents: int
     bytes: int
     replaced: int
@@ -325,10 +324,7 @@ def _sum(counts: NDArray[np.uint64]) -> int:
 
 
 def _bounded(path: Path, file: Any) -> Any:
-    """Reopen the file so that the memory for reading it is bounded by the sizes in its metadata.
-
-    The engine reads the metadata, because pyarrow aborts the process if they are damaged.
-    """
+    """Reopen the file so that the memory for reading it is bounded by the sizes in its metadata."""
     dictionary = False
     for number, name in enumerate(file.schema_arrow.names):
         with open(path, "rb") as content:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.parquet_metadata import ColumnChunk, chunks_of
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
-from bpetite.reading.parquet_pages import CODECS, USUAL, Blocks, ColumnChunk, Pages, chunks_of
+from bpetite.reading.parquet_pages import CODECS, USUAL, Blocks, Pages
 from bpetite.reading.pieces import cut_of, longest_held, pieces_of
 from bpetite.reading.process_memory import refuse_beyond
 from bpetite.reading.raw import Raw

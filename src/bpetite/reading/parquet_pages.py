@@ -1,17 +1,14 @@
-"""A column of a Parquet file in, its texts out, page by page, with the help of the engine.
-
-The engine also reads the metadata of columns: pyarrow ends the process if these are damaged.
-"""
+"""A column of a Parquet file in, its texts out, page by page, with the help of the engine."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from bpetite._engine import PageTexts, Unsnappy, column_chunks
+from bpetite._engine import PageTexts, Unsnappy
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.parquet_metadata import ColumnChunk
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE
 from bpetite.reading.process_memory import refuse_beyond
@@ -36,26 +33,6 @@ CODECS = {0: None, _SNAPPY: None, _GZIP: "gzip", 6: "zstd"}
 _MOST = {0: 1, _SNAPPY: 22, _GZIP: 1032, 6: 1 << 15}
 """The maximum number of bytes for each compressed byte: a copy of 64 bytes takes 3 in Snappy, one of 258
 takes 2 bits in gzip, and a block of 2^17 takes 4 bytes in zstd."""
-
-
-class ColumnChunk(NamedTuple):
-    """A column in a row group."""
-
-    encodings: list[int]
-    codec: int
-    values: int
-    unpacked: int
-    packed: int
-    start: int
-
-
-def chunks_of(file: BinaryIO, column: int) -> list[ColumnChunk] | None:
-    """Return the place of a column in each row group; None if the metadata are unclear."""
-    file.seek(-8, os.SEEK_END)
-    size = int.from_bytes(file.read(4), "little")
-    file.seek(-8 - size, os.SEEK_END)
-    chunks = column_chunks(file.read(size), column)
-    return None if chunks is None else [ColumnChunk(*told) for told in chunks]
 
 
 class Pages:
