@@ -90,6 +90,15 @@ def test_train_is_silent_when_told_to_be(folder: Path, tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("source", ["--input", "--counts"])
+def test_train_says_nothing_before_its_inputs_are_found(source: str, tmp_path: Path) -> None:
+    arguments = ("--vocab-size", 280, "--output", tmp_path / "t", "--pattern", r"(?<=a)b|.")
+    done = bpetite("train", source, tmp_path / "none.txt", *arguments)
+    assert done.stderr.decode().splitlines() == [
+        f"bpetite train: {tmp_path}/none.txt: No such file or directory"
+    ]
+
+
 def test_train_stops_early_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("ab")
     done = bpetite("train", "--input", tmp_path / "c.txt", "--vocab-size", 999, "--output", tmp_path / "t")

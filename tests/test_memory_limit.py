@@ -145,11 +145,12 @@ def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
 
 
 def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memory_limit.room_within(None, 7) == (None, 7)
+    assert memory_limit.room_within(None, 7) == {"memory_limit": None, "num_threads": 7}
     monkeypatch.setattr(memory_limit, "memory_in_use", lambda: 70_000_000)
     tables = []
     for limit in (130_000_000, 200_000_000, 2 * 10**9, 2 * 10**10):
-        table, threads = memory_limit.room_within(limit, 64)
+        room = memory_limit.room_within(limit, 64)
+        table, threads = room["memory_limit"], room["num_threads"]
         assert table is not None
         assert threads is not None
         tables.append((table // 10**6, threads))

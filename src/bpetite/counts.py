@@ -18,7 +18,7 @@ from bpetite._engine import CountTable
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Path, Progress
+from bpetite._internal.types import Limits, Path, Progress
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
@@ -112,7 +112,8 @@ class Counts:
         only these. `skip_unreadable` leaves out what cannot be read (broken links, pipes, files without
         permission), with a warning that names it; otherwise it is an error before anything is read.
 
-        `progress` is called with `("counting", bytes, total)` and `("documents", number, 0)`.
+        `progress` is called with `("counting", bytes, total)`, first when all inputs were found, and with
+        `("documents", number, 0)`.
 
         >>> import json, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -125,17 +126,19 @@ class Counts:
         cut = cutter(counts.pattern, counts.boundaries)
         reading = Reading(separator, text_field, text_column, invalid, input_format, cut, hold_out, split)
         inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
-        limit = memory_bytes(memory_limit)
-        counts._table.add_documents([], num_threads=num_threads, memory_limit=limit)
+        limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
+        counts._table.add_documents([], **limits)
         report = None if progress is None else ProgressOfAll(progress, size_of(inputs))
+        if report is not None:
+            report.tell("counting", 0, 0)
         weighted: list[Counts] = []
         for (weight, source), group in groupby(inputs, key=weight_of):
             part = counts if weight == 1 else counts.empty()
-            part.beside += count_inputs(part._table, group, reading, num_threads, limit, report)
+            part.beside += count_inputs(part._table, group, reading, limits, report)
             if weight != 1:
                 weighted.append(part.weighted(weight, source))
                 weighted[-1]._leave_memory(_LITTLE)
-        return cls.merge([counts, *weighted], memory_limit=limit) if weighted else counts
+        return cls.merge([counts, *weighted], memory_limit=limits["memory_limit"]) if weighted else counts
 
     @classmethod
     def from_iterator(
@@ -365,17 +368,29 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
+        """The sum of all counts.
+
+        >>> Counts.from_iterator(["ab ab", "ab"]).total
+        3
+        """
         return self._table.total
 
     @property
     def documents(self) -> int:
-        """The number of documents that were counted; special tokens that are boundaries divide a document."""
+        """The number of documents that were counted; special tokens that are boundaries divide a document.
+
+        >>> Counts.from_iterator(["ab ab", "ab"]).documents
+        2
+        """
         return self._table.documents + self.beside.documents
 
     @property
     def bytes(self) -> int:
-        """The number of bytes of text that were read."""
+        """The number of bytes of text that were read.
+
+        >>> Counts.from_iterator(["ab ab", "ab"]).bytes
+        7
+        """
         return self._table.bytes + self.beside.bytes
 
     def __repr__(self) -> str:

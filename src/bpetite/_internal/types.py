@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,3 +33,10 @@ DType = Literal["uint32", "uint16"]
 
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
+
+
+class Limits(TypedDict):
+    """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
+
+    num_threads: int | None
+    memory_limit: int | None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from bpetite._internal.counts_file import are_apart
+from bpetite._internal.types import Limits
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally
@@ -27,12 +27,12 @@ def proposing_limit() -> Iterator[None]:
         raise MemoryError(f"{what}; {hint}") from None
 
 
-def room_of(options: argparse.Namespace) -> dict[str, Any]:
+def room_of(options: argparse.Namespace) -> Limits:
     """Return what the memory limit leaves for counting, as options of `Counts.from_files`."""
     limit = memory_bytes(options.memory_limit)
-    table, threads = room_within(limit, options.num_threads)
+    room = room_within(limit, options.num_threads)
     set_limit(limit)
-    return {"memory_limit": table, "num_threads": threads}
+    return room
 
 
 @proposing_limit()

@@ -11,7 +11,8 @@ WAYS = {
 }
 
 
-def say_way(way: str, *, quiet: bool) -> None:
-    """Say on stderr how the pattern cuts text: always where that is slow, else where somebody watches."""
-    if not quiet and (way == "machine" or sys.stderr.isatty()):
-        print(f"the pattern cuts text by {WAYS[way]}", file=sys.stderr)
+def way_note(way: str) -> str | None:
+    """Return a line about how the pattern cuts text, where that is slow or somebody watches."""
+    if way == "machine" or sys.stderr.isatty():
+        return f"the pattern cuts text by {WAYS[way]}"
+    return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bpetite._engine import CountTable
 from bpetite._internal.lazy import LazyModule
-from bpetite._internal.types import Progress
+from bpetite._internal.types import Limits, Progress
 from bpetite.reading.options import Reading
 from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
@@ -80,8 +80,7 @@ def count_inputs(
     table: CountTable,
     inputs: Iterable[Input],
     reading: Reading,
-    num_threads: int | None = None,
-    memory_limit: int | None = None,
+    limits: Limits,
     progress: ProgressOfAll | None = None,
 ) -> Tally:
     """Add the documents of inputs to a table; return what was read in addition to what the table knows."""
@@ -90,15 +89,14 @@ def count_inputs(
         while plain and (names := [found.name for found in islice(group, _FILES)]):
             table.add_files(
                 names,
-                num_threads=num_threads,
-                memory_limit=memory_limit,
                 progress=None if progress is None else progress.tell,
                 on_documents=None if progress is None else progress.tell_documents,
+                **limits,
             )
             if progress is not None:
                 progress.next()
         if not plain:
-            beside += _count_documents(table, group, reading, num_threads, memory_limit, progress)
+            beside += _count_documents(table, group, reading, limits, progress)
             if progress is not None:
                 progress.next()
     return beside
@@ -108,8 +106,7 @@ def _count_documents(
     table: CountTable,
     inputs: Iterable[Input],
     reading: Reading,
-    num_threads: int | None,
-    memory_limit: int | None,
+    limits: Limits,
     progress: ProgressOfAll | None,
 ) -> Tally:
     """Let the engine count batches in any order, while more are read."""
@@ -117,9 +114,8 @@ def _count_documents(
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
         nonlocal pieces, affected, read
-        for source, batch, more in parallel.read_all(
-            inputs, reading, parallel.threads_of(num_threads), in_order=False
-        ):
+        threads = parallel.threads_of(limits["num_threads"])
+        for source, batch, more in parallel.read_all(inputs, reading, threads, in_order=False):
             read += more
             if isinstance(batch, parallel.Bundle):
                 yield printable(source.name), 0, 0, batch.texts  # which were checked
@@ -132,8 +128,7 @@ def _count_documents(
 
     table.add_batches(
         batches(),
-        num_threads=num_threads,
-        memory_limit=memory_limit,
         on_documents=None if progress is None else lambda done: progress.tell_documents(done - pieces),
+        **limits,
     )
     return Tally(-pieces, 0, *((affected, 0) if reading.invalid == "replace" else (0, affected)))

@@ -12,6 +12,7 @@ import os
 import sys
 
 from bpetite._engine import trim_memory
+from bpetite._internal.types import Limits
 from bpetite.reading.parallel import threads_of
 from bpetite.reading.process_memory import megabytes, memory_in_use
 
@@ -33,13 +34,13 @@ _MAPPED_FROM, _MAPPED = -3, 1 << 18
 freed. Unless it is set, glibc raises it to the size of what was freed, up to 32 MB."""
 
 
-def room_within(limit: int | None, num_threads: int | None) -> tuple[int | None, int | None]:
+def room_within(limit: int | None, num_threads: int | None) -> Limits:
     """Return the bytes for the table of counts, and the number of threads, within a limit for this process.
 
     A limit that cannot be met is a `ValueError`, which names the smallest one that can.
     """
     if limit is None:
-        return None, num_threads
+        return {"memory_limit": None, "num_threads": num_threads}
     _prepare()
     used = _least_in_use() + _BESIDE
     threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
@@ -50,7 +51,7 @@ def room_within(limit: int | None, num_threads: int | None) -> tuple[int | None,
             f"a memory limit of {limit:,} bytes is too small: before anything is counted, this process takes "
             f"{megabytes(used - _BESIDE)}MB; the smallest limit that works is {megabytes(least)}MB"
         )
-    return table, threads
+    return {"memory_limit": table, "num_threads": threads}
 
 
 def _prepare() -> None:

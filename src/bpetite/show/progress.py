@@ -36,8 +36,9 @@ def _are_shown() -> bool:
 class _Shown:
     """Bars on a terminal, one for each stage, while a `with` block runs; elsewhere lines, if wanted."""
 
-    def __init__(self, measure: Measure, *, quiet: bool) -> None:
+    def __init__(self, measure: Measure, *first_lines: str | None, quiet: bool) -> None:
         self._quiet = quiet
+        self._first_lines = [line for line in first_lines if line is not None]
         self._live = not quiet and _are_shown()
         if self._live:
             from bpetite.show.bars import Bars  # It imports rich, which takes longer than everything else.
@@ -65,24 +66,26 @@ class _Shown:
         if not self._quiet:
             print(line, file=sys.stderr, flush=True)
 
+    def _say_first_lines(self) -> None:
+        """Say them once: at the first progress, when the inputs were found and nothing was refused."""
+        while self._first_lines:
+            self._say(self._first_lines.pop(0))
+
 
 class TrainingProgress(_Shown):
     """Called with `(stage, done, total)` while training runs; used as a context manager around it."""
 
-    def __init__(self, planned: int, *, quiet: bool = False) -> None:
-        super().__init__("steps", quiet=quiet)
+    def __init__(self, planned: int, note: str | None = None, *, quiet: bool = False) -> None:
+        """`note` is a line that comes first."""
+        super().__init__("steps", note, f"Training started: planned={planned}", quiet=quiet)
         self._planned = planned
         self._merges_told = 0
         self._merges_counted = 0
         self._told_at = time.monotonic()
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self._say(f"Training started: planned={self._planned}")
-        return self
-
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
+        self._say_first_lines()
         if self._live and stage != "documents":
             self._bars.draw(stage, done, total)
         elif stage == "merging":
@@ -90,6 +93,7 @@ class TrainingProgress(_Shown):
 
     def complete(self, merges: int, elapsed_ms: float) -> None:
         """Say that training is finished."""
+        self._say_first_lines()
         self._tell_merges(merges, last=True)
         self._stop()
         early = f" (of {self._planned} planned; no pair is left)" if merges < self._planned else ""
@@ -116,14 +120,16 @@ class BytesProgress(_Shown):
     documents, speed and time left; a file gets a line every ten seconds.
     """
 
-    def __init__(self, verb: str, *, quiet: bool = False) -> None:
-        super().__init__("bytes", quiet=quiet)
+    def __init__(self, verb: str, note: str | None = None, *, quiet: bool = False) -> None:
+        """`note` is a line that comes first."""
+        super().__init__("bytes", note, quiet=quiet)
         self._verb = verb
         self._documents = 0
         self._started = self._told = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far the reading has come."""
+        self._say_first_lines()
         if stage == "documents":
             self._documents = done
         elif self._live:

@@ -35,7 +35,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
-    limit, _ = room_within(memory_bytes(options.memory_limit), 1)
+    limit = room_within(memory_bytes(options.memory_limit), 1)["memory_limit"]
     counts = load_counts(options.counts, limit)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

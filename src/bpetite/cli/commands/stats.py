@@ -15,7 +15,7 @@ from bpetite.cli.options import (
     add_threads,
     json_line,
 )
-from bpetite.cli.pattern_way import say_way
+from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.show.progress import BytesProgress
 
@@ -47,8 +47,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 def run(options: argparse.Namespace) -> bytes:
     """Return the table, or the JSON."""
     tokenizer = read_model(options)
-    say_way(tokenizer.pattern_way, quiet=options.quiet)
-    with BytesProgress("encoding", quiet=options.quiet) as progress:
+    with BytesProgress("encoding", way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
         sources = corpus.stats(
             tokenizer,
             options.input,

@@ -19,7 +19,7 @@ from bpetite.cli.options import (
     check_output,
     json_line,
 )
-from bpetite.cli.pattern_way import say_way
+from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts, memory_bytes
 from bpetite.show.progress import TrainingProgress
@@ -72,9 +72,8 @@ def run(options: argparse.Namespace) -> bytes:
         options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
     planned = training.planned_tokens(options.vocab_size)
-    if options.counts is None:
-        say_way(training.pattern_way, quiet=options.quiet)
-    with TrainingProgress(planned, quiet=options.quiet) as progress:
+    note = way_note(training.pattern_way) if options.counts is None else None
+    with TrainingProgress(planned, note, quiet=options.quiet) as progress:
         counts = _counts(options, training, progress)
         vocabulary = train_vocabulary(
             counts,

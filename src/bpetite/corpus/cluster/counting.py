@@ -82,7 +82,7 @@ def count(
     """
     with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
         counts = counted.empty()
-        counts.limit_memory(room_within(counted.limit, 1)[0])
+        counts.limit_memory(room_within(counted.limit, 1)["memory_limit"])
         counts.beside += counted.read
         for rows in counted.sums():
             counts._table.add_counts(*rows)
@@ -283,10 +283,10 @@ def _count_group(
 ) -> Iterator[Sent | tuple[Tally, int]]:
     """Yield the rows of each range of pretokens of a group of parts, and what was read."""
     counts = empty.empty()
-    room, _ = room_within(memory_limit, 1)
+    limits = room_within(memory_limit, 1)
     set_limit(memory_limit)
     with locating_errors(group, reading):
-        counts.beside += count_inputs(counts._table, group, reading, num_threads=1, memory_limit=room)
+        counts.beside += count_inputs(counts._table, group, reading, limits)
     if memory_limit is None:
         yield from counts._table.ranges(splitters)
     else:
@@ -363,7 +363,7 @@ def _received(rows: Sent) -> Rows:
 
 def _sum_of(empty: Counts, parts: list[Weighted], memory_limit: int | None) -> Counts:
     """Add up what tasks counted, fetching one result at a time."""
-    room, _ = room_within(memory_limit, 1)
+    room = room_within(memory_limit, 1)["memory_limit"]
 
     def sums() -> Iterator[Counts]:
         for weight, source, rows in parts:
