@@ -662,7 +662,7 @@ def with_unknown(**settings: Any) -> Json:
 def test_bytes_without_a_token_become_the_unknown_token(settings: Json, tmp_path: Path) -> None:
     content = json.dumps(with_unknown(**settings)).encode()
     read = huggingface.parse("t", content)
-    assert any("a byte that no token is becomes id 1, and is lost" in said for said in read.assumptions)
+    assert any("a byte without a token becomes id 1, and is lost" in said for said in read.assumptions)
     tok, peer = Tokenizer(read.vocabulary), theirs(content)
     vocabulary = tok.vocabulary
     specification = functools.partial(

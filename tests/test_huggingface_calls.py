@@ -250,7 +250,7 @@ LACKING = {
     "one for successive ones": ("<unk>", True),
     "dropped": (None, False),
 }
-"""What becomes of bytes that no token is: an unknown token, and whether successive ones share it."""
+"""What becomes of bytes without a token: an unknown token, and whether successive ones share it."""
 
 
 @cache

@@ -25,9 +25,19 @@ HEAD = """\
 Every public name of the package, made from its docstrings by `make docs`. The examples run in the tests. The
 command line explains itself: `bpetite --help`, `bpetite COMMAND --help`.
 
-A wrong argument is a `TypeError` or a `ValueError` that says which and why. A file that is missing, exists
-already or is broken is a `FileNotFoundError`, a `FileExistsError` or a `ValueError` that names the file and
-what is wrong in it. An unknown id is a `KeyError`. What else a function raises, its entry says.
+These errors are the same everywhere; what else a function raises, its entry says.
+
+| error | when |
+|---|---|
+| `TypeError`, `ValueError` | an argument is wrong; the message says which and why |
+| `FileNotFoundError`, `FileExistsError` | a file is missing, or exists already |
+| other `OSError` | a file cannot be read or written |
+| `ValueError` | a file is broken or not supported; the message names the file and the place |
+| `KeyError` | an id is unknown, or a key of an artifact is missing |
+| `UnicodeEncodeError`, `UnicodeDecodeError` | a text has a lone surrogate; the bytes of ids are not UTF-8 |
+| `OverflowError` | a count or a size does not fit 64 bits |
+| `MemoryError` | there is too little memory, or a limit leaves too little |
+| `ImportError` | a package is needed that is not installed; the message names it |
 """
 
 PLACES: list[tuple[str, str, Any]] = [

@@ -493,7 +493,7 @@ class Encoder:
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
         further tokens that encoding never gives. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
-        byte that is no token is refused, unless `unknown` tells the id that stands for such bytes, and
+        byte that is no token is refused, unless `unknown` says the id that stands for such bytes, and
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.
         """
 

@@ -79,7 +79,11 @@ class Dialect:
 
     @property
     def name(self) -> str:
-        """The name of this dialect, or `custom` if it has none."""
+        """The name of this dialect, or `custom` if it has none.
+
+        >>> Dialect(special_ids="first").name
+        'custom'
+        """
         return next((name for name, dialect in DIALECTS.items() if dialect == self), "custom")
 
     def replace(self, **axes: Any) -> Dialect:

@@ -620,12 +620,20 @@ class Tokenizer:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary itself."""
+        """The vocabulary itself.
+
+        >>> Tokenizer.train("ab ab ab", 258).vocabulary.merge_ids
+        (256, 257)
+        """
         return self._vocabulary
 
     @property
     def vocab_size(self) -> int:
-        """The number of tokens, special ones included (for the largest id, see `largest_id`)."""
+        """The number of tokens, special ones included (for the largest id, see `largest_id`).
+
+        >>> Tokenizer.train("ab ab ab", 258).vocab_size
+        259
+        """
         return self._vocabulary.vocab_size
 
     @property
@@ -646,22 +654,38 @@ class Tokenizer:
 
     @property
     def mergeable_vocab_size(self) -> int:
-        """The number of tokens, without special ones."""
+        """The number of tokens, without special ones.
+
+        >>> Tokenizer.train("ab ab ab", 258).mergeable_vocab_size
+        258
+        """
         return self._vocabulary.mergeable_vocab_size
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
-        """The ids of the special tokens."""
+        """The ids of the special tokens.
+
+        >>> dict(Tokenizer.train("ab ab ab", 258).special_tokens)
+        {'<|endoftext|>': 258}
+        """
         return self._vocabulary.special_tokens
 
     @property
     def merges(self) -> Sequence[Pair]:
-        """The merges as pairs of ids, in the order of rank."""
+        """The merges as pairs of ids, in the order of rank.
+
+        >>> Tokenizer.train("ab ab ab", 258).merges
+        ((97, 98), (32, 256))
+        """
         return self._vocabulary.merges
 
     @property
     def pattern(self) -> str:
-        """The regular expression whose matches are pretokens."""
+        """The regular expression whose matches are pretokens.
+
+        >>> Tokenizer.train("ab ab ab", 258).pattern[:19]
+        "'(?:[sdmt]|ll|ve|re"
+        """
         return self._vocabulary.pattern
 
     @property
@@ -679,12 +703,21 @@ class Tokenizer:
 
     @property
     def dialect(self) -> Dialect:
-        """The rules by which the vocabulary was trained."""
+        """The rules by which the vocabulary was trained.
+
+        >>> Tokenizer.train("ab ab ab", 258).dialect.name
+        'bpetite'
+        """
         return self._vocabulary.dialect
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that decides how text becomes ids and ids become text."""
+        """SHA-256 of everything that decides how text becomes ids and ids become text.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.fingerprint == tok.truncate(257).fingerprint
+        False
+        """
         return self._vocabulary.fingerprint
 
     @property

@@ -452,12 +452,20 @@ class Vocabulary:
 
     @property
     def mergeable_vocab_size(self) -> int:
-        """The number of tokens, without special and decode-only ones."""
+        """The number of tokens, without special and decode-only ones.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).mergeable_vocab_size
+        257
+        """
         return len(self.arrays)
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are, special ones included."""
+        """The number of tokens, special ones included.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).vocab_size
+        258
+        """
         count = len(self.arrays) + len(self.special_tokens_apart) + len(self.decode_only)
         return count - len(self.provisional)
 
@@ -486,7 +494,11 @@ class Vocabulary:
 
     @property
     def base_ids(self) -> tuple[int, ...]:
-        """The ids of all byte values; an error if the vocabulary lacks one."""
+        """The ids of all byte values; an error if the vocabulary lacks one.
+
+        >>> Vocabulary.from_merges([(97, 98, 256)], Dialect.named("cs336"), ["<|x|>"]).base_ids[:2]
+        (1, 2)
+        """
         return _all_bytes(self.id_of_byte)
 
     @cached_property

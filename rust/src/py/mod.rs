@@ -64,6 +64,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Return memory that is kept for later results to the system.
+///
+/// >>> trim_memory()
 #[pyfunction]
 fn trim_memory(py: Python<'_>) {
     py.detach(memory::trim);

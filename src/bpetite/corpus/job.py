@@ -55,7 +55,11 @@ class Options:
         object.__setattr__(self, "shard_size", shard_size)
 
     def to_dict(self, dtype: str) -> Json:
-        """Return the options as manifests record them."""
+        """Return the options as manifests record them.
+
+        >>> Options(format="bin").to_dict("uint16")["dtype"]
+        'uint16'
+        """
         return {
             "format": self.format,
             "dtype": dtype,

@@ -83,7 +83,11 @@ class Reading:
             raise ValueError(f"input_format must be auto, text, jsonl or parquet, not {self.input_format!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options, as manifests record them and `Counts.from_files` takes them."""
+        """Return the options, as manifests record them and `Counts.from_files` takes them.
+
+        >>> Reading(invalid="skip").to_dict()["invalid"]
+        'skip'
+        """
         held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
         skipped = {"skip_unreadable": True} if self.skip_unreadable else {}
         return {

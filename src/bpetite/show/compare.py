@@ -28,7 +28,12 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether all give the same ids."""
+        """Whether all give the same ids.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> compare(tok, tok.truncate(257), text="ab ab").same
+        False
+        """
         ids = [[token.token_id for token in shown.tokens] for shown in self.shown.values()]
         return all(one == ids[0] for one in ids)
 

@@ -94,8 +94,8 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     if len(lacking) == 1:
         which = f"({min(lacking):#x} lacks a token)"
     if vocabulary.unknown is not None:
-        return [f"a byte that no token is becomes id {vocabulary.unknown[0]}, and is lost {which}"]
-    return [f"text with a byte that no token is cannot be encoded {which}"]
+        return [f"a byte without a token becomes id {vocabulary.unknown[0]}, and is lost {which}"]
+    return [f"text with a byte without a token cannot be encoded {which}"]
 
 
 @dataclass(frozen=True)
