@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """The settings of every contender; documents lie between two separators."""
 
     path: str

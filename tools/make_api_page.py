@@ -81,8 +81,8 @@ def entries(name: str, value: Any) -> Iterator[str]:
     if not inspect.isclass(value):
         yield entry("###", signature(name, value), value)
         return
-    made_by = vars(value).get("__init__")
-    shown = f"class {name}" if made_by is None else signature(name, made_by, bound=True)
+    made_by = value if hasattr(value, "__signature__") else vars(value).get("__init__")
+    shown = f"class {name}" if made_by is None else signature(name, made_by, bound=made_by is not value)
     yield entry("###", shown.removesuffix(" -> None"), value)
     for member, made in members(value) if name not in WITHOUT_METHODS else ():
         if isinstance(made, property):

@@ -7,11 +7,11 @@ A dialect is chosen by name (`Dialect.named("cs336")`) or axis by axis; artifact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.integers import integer
+from bpetite._internal.record import Record
 
 TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
 BaseIds = Literal["byte_value", "gpt2_printable"]
@@ -22,8 +22,7 @@ EqualTokens = Literal["distinct", "shared"]
 UnmatchedText = Literal["counted", "skipped"]
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Record):
     """The rules that decide ties, ids and specials.
 
     >>> Dialect.named("cs336").tie_break
@@ -95,7 +94,7 @@ class Dialect:
         unknown = sorted(set(axes) - set(_AXES))
         if unknown:
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
-        return replace(self, **axes)
+        return self._replaced(**axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
         """Return how many tokens merging may add; a `vocab_size` too small for all other tokens is refused.
@@ -164,12 +163,11 @@ class Dialect:
         >>> Dialect.named("cs336").to_dict()["tie_break"]
         'largest_bytes'
         """
-        return asdict(self)
+        return self._fields()
 
 
-_AXES: dict[str, tuple[str, ...]] = {
-    field.name: get_args(get_type_hints(Dialect)[field.name]) for field in fields(Dialect)
-}
+_HINTS = get_type_hints(Dialect)
+_AXES: dict[str, tuple[str, ...]] = {axis: get_args(_HINTS[axis]) for axis in Dialect._names}
 
 DIALECTS: dict[str, Dialect] = {
     "bpetite": Dialect(),

@@ -26,7 +26,6 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
 from operator import ge, lt
@@ -37,6 +36,7 @@ from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import merges_json, number_merges, spell_merges, spelled_in_order, tokens_json
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
+from bpetite._internal.record import Record
 from bpetite.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -167,8 +167,10 @@ def _numbers(packed: bytes) -> list[int]:
 _LAZY_FIELDS = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Vocabulary(Record):
     """Base bytes, merges and specials.
 
     >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
@@ -183,13 +185,13 @@ class Vocabulary:
     merges: Sequence[Pair]
     """Pairs of ids, in the order of rank."""
 
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    special_tokens: Mapping[str, int] = _NOTHING
     """The ids of the special tokens, in the order of ids."""
 
     pattern: str = PRETOKENIZER_PATTERN
     """The regular expression whose matches are pretokens."""
 
-    dialect: Dialect = field(default_factory=Dialect)
+    dialect: Dialect = Dialect()
     """The rules by which the vocabulary was trained."""
 
     whole_pretoken_first: bool = False
@@ -204,21 +206,21 @@ class Vocabulary:
     """The special tokens that Hugging Face calls added tokens that are not special. They are matched and
     encoded like all the others; only exports distinguish them."""
 
-    token_flags: Mapping[str, Collection[str]] = field(default_factory=dict)
+    token_flags: Mapping[str, Collection[str]] = _NOTHING
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
     vocabularies have them."""
 
-    trained_with: Mapping[str, int] = field(default_factory=dict)
+    trained_with: Mapping[str, int] = _NOTHING
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: Sequence[int] = field(default_factory=tuple)
+    merge_ids: Sequence[int] = ()
     """The id of every merge's token; if not given, it is found by its bytes."""
 
     irregular: bool = False
     """Whether a merge comes before those of its parents, or a byte has no token. Such vocabularies are
     refused unless this is set; afterwards, the value tells whether the vocabulary is one of them."""
 
-    decode_only: Mapping[int, bytes] = field(default_factory=dict)
+    decode_only: Mapping[int, bytes] = _NOTHING
     """Tokens that encoding never gives, by id; they can only be decoded."""
 
     provisional: Collection[int] = frozenset()
@@ -348,7 +350,7 @@ class Vocabulary:
         if spelled is None or self._has_other_tokens(spelled[0]):
             # If anything is wrong, checking token by token finds and reports it.
             arrays = Arrays(b"", b"", b"", packed)
-            return replace(self, merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
+            return self._replaced(merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
         return self._with_arrays(Arrays(*spelled, packed))
 
     def with_arrays(self, arrays: Arrays, provisional: Collection[int] = ()) -> Vocabulary:
@@ -369,8 +371,7 @@ class Vocabulary:
             or not self._has_bytes(arrays, are_bytes)
         ):
             # Checking token by token finds and reports what is wrong.
-            return replace(
-                self,
+            return self._replaced(
                 tokens=arrays.to_tokens(),
                 merges=arrays.to_pairs(),
                 merge_ids=arrays.to_merge_ids(),
@@ -389,7 +390,7 @@ class Vocabulary:
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
         """Replace tokens and merges by arrays that are already checked."""
         vocabulary = object.__new__(Vocabulary)
-        kept = {given.name: getattr(self, given.name) for given in fields(self)}
+        kept = self._fields()
         vocabulary.__dict__.update(kept, id_of_byte=self.id_of_byte, arrays=arrays, **changed)
         for name in _LAZY_FIELDS:
             del vocabulary.__dict__[name]
@@ -429,7 +430,7 @@ class Vocabulary:
         tokens = dict(self.tokens)
         next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
-        return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
+        return self._replaced(tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
     def __hash__(self) -> int:
         """Equal vocabularies have equal fingerprints; the converse does not hold."""
@@ -437,7 +438,7 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        values: dict[str, Any] = {given.name: getattr(self, given.name) for given in fields(self)}
+        values = self._fields()
         for name, value in values.items():
             if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
                 values[name] = dict(value)
@@ -561,7 +562,7 @@ class Vocabulary:
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             specials = self.dialect.special_token_ids(list(specials), len(tokens))
-        return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
+        return self._replaced(tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
 
 
 def _add_merges(

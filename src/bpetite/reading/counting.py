@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from bpetite._engine import CountTable
 from bpetite._internal.lazy import LazyModule
+from bpetite._internal.record import Record
 from bpetite._internal.types import Limits, Progress
 from bpetite.reading.options import Reading
 from bpetite.reading.recognition import is_plain_text
@@ -25,8 +25,7 @@ _FILES = 1 << 14
 """The number of plain files that one call counts."""
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Record):
     """What was read."""
 
     documents: int = 0

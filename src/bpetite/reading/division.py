@@ -13,7 +13,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -60,7 +59,7 @@ def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
         return
     with closing(Raw(source)) as raw:
         form, compression = recognise(source.name, raw, reading.input_format)
-        source = replace(source, form=(form, compression), whole=total)
+        source = source._replace(form=(form, compression), whole=total)
         if form == "parquet":
             yield from _row_groups(source, raw, reading, size)
         elif separator_of(form, reading) is not None:
@@ -69,7 +68,7 @@ def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
                 starts = _members if compression == "gzip" else _frames
                 bounds = _spaced(starts(raw.file(), total), size // _PACKED)
             for span in pairwise([0, *bounds, total]):
-                yield replace(source, span=span)
+                yield source._replace(span=span)
 
 
 def separator_of(form: str, reading: Reading) -> bytes | None:
@@ -153,7 +152,7 @@ def _row_groups(source: Input, raw: Raw, reading: Reading, size: int) -> Iterato
         taken += group
         if taken >= size or number == len(sizes):
             span = (source.whole * first // len(sizes), source.whole * number // len(sizes))
-            yield replace(source, span=span, row_groups=(first, number))
+            yield source._replace(span=span, row_groups=(first, number))
             first, taken = number, 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from bpetite._internal.record import Record
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -32,8 +33,7 @@ def share_of(share: Any) -> Fraction:
     return number
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Record):
     """How inputs become documents.
 
     >>> Reading(separator="<|endoftext|>", hold_out="1%").hold_out
@@ -55,7 +55,7 @@ class Reading:
     input_format: Format = "auto"
     """The format of the inputs; `auto` finds it by the name and the content of each."""
 
-    cut: Callable[[bytes], int | None] | None = field(default=None, compare=False)
+    cut: Callable[[bytes], int | None] | None = None
     """Finds where a long document may be cut without changing its pretokens; None means nowhere."""
 
     hold_out: float | str | None = None

@@ -159,7 +159,7 @@ def _divided(inputs: Iterable[Input], reading: Reading, threads: int) -> Iterato
 
 def read_again(source: Input, reading: Reading) -> None:
     """Read an input as a whole to get the exact error."""
-    source = replace(source, span=None, row_groups=None)
+    source = source._replace(span=None, row_groups=None)
     for batch in read_batches(source, reading):
         refuse_invalid(source.name, batch)
 

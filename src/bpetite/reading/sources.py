@@ -13,10 +13,9 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path
@@ -42,8 +41,7 @@ _ONCE = cast("Fraction", 1)
 """The usual weight; an `int` has all that is used of a fraction, and needs no import."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """One file of a corpus, local or not."""
 
     name: str
@@ -98,7 +96,7 @@ class Input:
     def behind(self) -> Input:
         """Return the bytes after a span."""
         _, end = self.span or (0, 0)
-        return replace(self, span=(end, max(end, self.whole)))
+        return self._replace(span=(end, max(end, self.whole)))
 
     def status(self) -> os.stat_result | None:
         """Return the `stat` of an ordinary local file; None for other inputs."""
