@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +12,12 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 sys.path.insert(0, str(PROJECT))
 
-from bench import large, large_documents, large_folders  # noqa: E402  # a folder that is not installed
+from bench import (  # noqa: E402  # a folder that is not installed
+    large,
+    large_documents,
+    large_folders,
+    large_threads,
+)
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 from bench.train import measure  # noqa: E402
 
@@ -114,6 +120,31 @@ def test_what_a_small_file_costs_is_measured(
     large_folders.main(300, tmp_path)
     steps = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 5]
     assert [f"count {form}" for form in large_folders.FORMS] == steps[2::2]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_how_files_of_each_kind_divide_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(large_threads, "ROUNDS", 1)
+    (tmp_path / "a.txt").write_text("the cat sat on the mat " * 1000)
+    large_threads.main(300_000, tmp_path)
+    kinds = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 6]
+    assert kinds[2:] == list(large_threads.KINDS)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes that others left behind are not found")
+def test_what_a_cluster_costs_is_measured(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    (tmp_path / "a.txt").write_text("the cat sat on the mat " * 1000)
+    code = f"from bench import large_cluster as l; l.ROUNDS = 1; l.main(300_000, l.Path({str(tmp_path)!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    rows = [row for row in map(cells, done.stdout.splitlines()) if len(row) == 5]
+    assert [row[0] for row in rows[2:]] == ["count", "encode-corpus"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 

@@ -112,6 +112,8 @@ def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str,
         {"use_dictionary": False},
         {"use_dictionary": True, "dictionary_pagesize_limit": 9000},
         {"row_group_size": 999, "data_page_size": 2000, "write_batch_size": 10},
+        {"data_page_version": "2.0", "use_dictionary": False},
+        {"data_page_version": "2.0", "dictionary_pagesize_limit": 9000},
     ]
     for number, options in enumerate(choices):
         path = tmp_path / f"{number}.parquet"

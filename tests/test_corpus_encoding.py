@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, Vocabulary, corpus
-from bpetite.corpus import Documents, Options, Reading
+from bpetite.corpus import Documents, Options, Reading, shards
 from bpetite.corpus.job import Job
 from bpetite.corpus.manifest import Manifest
 from bpetite.corpus.shards import (
@@ -775,6 +775,25 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         read_offsets(tmp_path / "x.idx", "megatron", "int32")
     (tmp_path / "e.bin").write_bytes(b"")
     assert len(read_ids(tmp_path / "e.bin", "bin", "uint16")) == 0
+
+
+@pytest.mark.parametrize("shard_format", ["npy", "bin", "megatron"])
+@pytest.mark.parametrize("at_once", [1, 3, 100])
+def test_places_of_documents_are_written_as_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shard_format: ShardFormat, at_once: int
+) -> None:
+    monkeypatch.setattr(shards, "_PLACES", at_once)
+    lengths = [3, 0, 7, 1, 1, 0, 2, 9]
+    writer = ShardWriter(tmp_path, 0, shard_format, "uint16")
+    for first in range(0, len(lengths), 3):
+        part = lengths[first : first + 3]
+        writer.write(np.arange(sum(part), dtype=np.uint16), np.cumsum(part, dtype=np.uint64))
+    shard = writer.finish()
+    assert (shard.tokens, shard.documents) == (23, 8)
+    places = tmp_path / shard.files[0].name
+    assert read_offsets(places, shard_format, "uint16").tolist() == [0, *np.cumsum(lengths).tolist()]
+    assert hashlib.sha256(places.read_bytes()).hexdigest() == shard.files[0].sha256
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_any_number_of_samples_is_verified_and_no_shard_is_larger_than_numbers_can_say(

@@ -45,6 +45,10 @@ class LeavesAll:
         return len(self._texts)
 
     @property
+    def rest_size(self) -> int:
+        return len(self._rest)
+
+    @property
     def size(self) -> int:
         return sum(map(len, self._texts))
 

@@ -144,6 +144,78 @@ def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
     assert "error" not in said
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("required", [False, True])
+def test_a_long_row_is_bounded_in_pages_of_both_versions(
+    tmp_path: Path, smallest: int, version: str, required: bool
+) -> None:
+    size = 3 * smallest // 2
+    words = " ".join(f"{number * 7919 % 99_991}".translate(LETTERS) for number in range(200_000))
+    column = pyarrow.array(["first", (words * (size // len(words) + 1))[:size], "last"])
+    field = pyarrow.field("text", pyarrow.string(), nullable=not required)
+    path = tmp_path / "c.parquet"
+    rows = pyarrow.table([column], schema=pyarrow.schema([field]))
+    pyarrow.parquet.write_table(rows, path, data_page_version=version)
+    limit = smallest + 10_000_000
+    most, said = peak("count", "--input", path, "--output", tmp_path / "c", "--memory-limit", limit)
+    assert "error" not in said
+    assert most < MARGIN * limit
+
+
+@pytest.mark.parametrize("form", ["txt", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "reading", [("--invalid", "skip"), ("--hold-out", "1%"), ("--pattern", r"[^\x00]+|\x00")]
+)
+def test_a_document_that_must_be_whole_is_refused_beyond_the_limit(
+    tmp_path: Path, smallest: int, form: str, reading: tuple[str, ...]
+) -> None:
+    text = "the cat sat on the mat " * (smallest // 23)
+    path = tmp_path / f"c.{form}"
+    if form == "txt":
+        path.write_text(f"first{SEPARATOR}{text}")
+    elif form == "jsonl":
+        path.write_text(f'{{"text": "first"}}\n{{"text": "{text}"}}\n')
+    else:
+        pyarrow.parquet.write_table(pyarrow.table({"text": ["first", text]}), path, compression="none")
+    command = ("count", "--input", path, "--output", tmp_path / "c", *COUNT, *reading)
+    most, said = peak(*command, "--memory-limit", smallest)
+    assert re.search(rf"c\.{form}: .* takes [0-9]+MB of memory; .* must be [0-9]+MB or more", said), said
+    assert most < MARGIN * smallest
+    assert not (tmp_path / "c").exists()
+
+
+def test_encoding_stays_within_its_limit(corpus: Path) -> None:
+    model, ids = corpus / "tok.json", corpus / "ids"
+    trained = ("--vocab-size", 1000, "--output", model, "--separator", SEPARATOR, "--quiet")
+    peak("train", "--input", corpus / "in" / "c.parquet", *trained)
+    encoding = ("encode-corpus", "--model", model, "--input", corpus / "in", *COUNT[:3], "--output")
+    _, said = peak(*encoding, ids, "--memory-limit", "1MB")
+    found = re.search(r"before anything is encoded, .* the smallest limit that works is ([0-9]+)MB", said)
+    assert found, said
+    assert not ids.exists()
+    most, said = peak(*encoding, ids, "--memory-limit", f"{found[1]}MB")
+    assert not said
+    assert most < MARGIN * int(found[1]) * 10**6
+    peak(*encoding, corpus / "free")
+    files = sorted(path.name for path in ids.iterdir())
+    assert files == sorted(path.name for path in (corpus / "free").iterdir())
+    assert all((ids / name).read_bytes() == (corpus / "free" / name).read_bytes() for name in files)
+    _, said = peak(*encoding, corpus / "no", "--memory-limit", "1GB", "--cluster", "local")
+    assert "--memory-limit is for one process" in said
+
+
+def test_as_many_threads_encode_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert memory_limit.threads_within(None, 7) == 7
+    monkeypatch.setattr(memory_limit, "memory_in_use", lambda: 70_000_000)
+    allowed = [memory_limit.threads_within(10**6 * limit, 64) for limit in (300, 500, 1000, 10_000)]
+    assert allowed == sorted(allowed, key=lambda threads: threads or 0)
+    assert (allowed[0], allowed[-1]) == (1, 64)
+    with pytest.raises(
+        ValueError, match=r"this process takes 70MB; the smallest limit that works is 2[0-9]{2}MB"
+    ):
+        memory_limit.threads_within(200_000_000, 64)
+
+
 def test_a_limit_leaves_room_for_as_many_threads_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory_limit.room_within(None, 7) == {"memory_limit": None, "num_threads": 7}
     monkeypatch.setattr(memory_limit, "memory_in_use", lambda: 70_000_000)

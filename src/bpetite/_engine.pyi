@@ -161,10 +161,11 @@ class PageTexts(Sized):
     def begin_group(self, optional: bool) -> None:
         """Begin another row group; if rows are `optional`, each page first says which rows are not null."""
 
-    def take_header(self, header: bytes) -> tuple[int, int, int, bool] | None:
+    def take_header(self, header: bytes) -> tuple[int, int, int, bool, bool] | None:
         """Read the header of the next page; `None` if it is incomplete, or not certainly well-formed.
 
-        Returns its size, the size of the page, compressed and uncompressed, and whether it is a dictionary.
+        Returns its size, the size of the page, compressed and uncompressed, whether it is compressed if its
+        column is, and whether it is a dictionary.
         """
 
     def take_page(self, page: NDArray[np.uint8] | bytes, is_snappy: bool, most: int) -> int | None:

@@ -39,9 +39,10 @@ impl PyPageTexts {
         self.texts.begin_group(optional);
     }
 
-    fn take_header(&mut self, header: &[u8]) -> Option<(usize, usize, usize, bool)> {
+    fn take_header(&mut self, header: &[u8]) -> Option<(usize, usize, usize, bool, bool)> {
         self.header = Header::read(header);
-        self.header.map(|header| (header.length, header.packed, header.unpacked, header.is_dictionary()))
+        let told = |is: Header| (is.length, is.packed, is.unpacked, is.is_packed, is.is_dictionary());
+        self.header.map(told)
     }
 
     fn take_page(

@@ -37,6 +37,16 @@ def write_fully(file: BinaryIO, content: bytes | memoryview) -> None:
         rest = rest[file.write(rest) :]
 
 
+def read_fully(file: BinaryIO, room: memoryview) -> None:
+    """Fill all of the room from an unbuffered file, whose `readinto` may fill only a part."""
+    rest = room.cast("B")
+    while rest:
+        count = file.readinto(rest)  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError("the file ended")
+        rest = rest[count:]
+
+
 @contextlib.contextmanager
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file in the same folder; it replaces `path` if the block ends without an error."""

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.files import sync_folder, write_fully
+from bpetite._internal.files import read_fully, sync_folder, write_fully
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
@@ -33,6 +33,11 @@ _DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
 _HASHED = 1 << 20
+_PLACES = 1 << 17
+"""How many places of documents are computed at a time."""
+
+_OFFSETS = np.dtype("<u8")
+_LENGTHS = np.dtype("<i4")
 
 
 @dataclass(frozen=True)
@@ -99,17 +104,18 @@ class ShardWriter:
         self._dtype = np.dtype(dtype).newbyteorder("<")
         self._ids_name, self._documents_name = names_of(number, shard_format)
         self._part_suffix = f".{os.getpid()}-{secrets.token_hex(4)}{PART}"
-        self._ends: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
         self.tokens = 0
         self.documents = 0
         self._file: BinaryIO | None = None
+        self._places: _PlacesFile | None = None
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; `ends` are the places in them where documents end."""
         with naming(self._folder / self._ids_name):
             write_fully(self._opened(), np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
-            self._ends.append(ends + np.uint64(self.tokens))
+            with naming(self._folder / self._documents_name):
+                self._opened_places().write(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
         self.documents += len(ends)
 
@@ -130,13 +136,10 @@ class ShardWriter:
             ids.seek(0)
             write_fully(ids, npy_header(self.tokens, self._dtype))
         names = (self._documents_name, self._ids_name)
-        with (
-            open(self._part(self._documents_name), "wb") as documents,
-            ThreadPoolExecutor(1, "bpetite-sync") as beside,
-        ):
-            documents.write(self._documents_content())
-            documents.flush()
-            synced = beside.submit(_sync, documents, ids)  # The disk writes while hashes are computed.
+        with naming(self._folder / self._documents_name):
+            places = self._opened_places().complete()
+        with ThreadPoolExecutor(1, "bpetite-sync") as beside:
+            synced = beside.submit(_sync, places, ids)  # The disk writes while hashes are computed.
             files = tuple(ShardFile(name, *hash_file(self._part(name))) for name in names)
             synced.result()
         return Shard(self.tokens, self.documents, files)
@@ -144,6 +147,7 @@ class ShardWriter:
     def publish(self) -> None:
         """Give the complete files their names."""
         self._opened().close()
+        self._opened_places().file.close()
         for name in (self._documents_name, self._ids_name):
             os.replace(self._part(name), self._folder / name)
         sync_folder(self._folder)
@@ -157,23 +161,68 @@ class ShardWriter:
                 write_fully(self._file, npy_header(0, self._dtype))
         return self._file
 
-    def _documents_content(self) -> bytes:
-        """Return the content of the file of the places of documents."""
-        offsets = np.concatenate(self._ends)
-        if self._format == "megatron":
-            return megatron_index(offsets, self._dtype)
-        return npy_header(len(offsets), offsets.dtype) + offsets.tobytes()
+    def _opened_places(self) -> _PlacesFile:
+        """Return the file of the places of documents, which is created when it is first needed."""
+        if self._places is None:
+            self._places = _PlacesFile(self._part(self._documents_name), self._format, self._dtype)
+        return self._places
 
     def discard(self) -> None:
         """Remove what was written."""
-        if self._file is not None:
+        for file in (self._file, self._places.file if self._places else None):
             with contextlib.suppress(OSError):
-                self._file.close()
+                if file is not None:
+                    file.close()
         for name in (self._documents_name, self._ids_name):
             self._part(name).unlink(missing_ok=True)
 
     def _part(self, name: str) -> Path:
         return self._folder / f".{name}{self._part_suffix}"
+
+
+class _PlacesFile:
+    """The file of the places of documents while it is written; few of these are in memory at a time."""
+
+    def __init__(self, path: Path, shard_format: ShardFormat, dtype: np.dtype[Any]) -> None:
+        self.file: BinaryIO = open(path, "w+b", 0)  # noqa: SIM115 - closed by its writer
+        self._is_index = shard_format == "megatron"
+        self._dtype = dtype
+        self._count = self._last = 0
+        write_fully(self.file, self._head() + (b"" if self._is_index else bytes(_OFFSETS.itemsize)))
+
+    def write(self, ends: NDArray[np.uint64]) -> None:
+        """Append the places in the shard where documents end."""
+        lengths = np.diff(ends, prepend=np.uint64(self._last))
+        write_fully(self.file, (_index_lengths(lengths) if self._is_index else ends.astype(_OFFSETS)).data)
+        self._count, self._last = self._count + len(ends), int(ends[-1])
+
+    def complete(self) -> BinaryIO:
+        """Write the rest, and return the file."""
+        if self._is_index:
+            self._write_pointers()
+        self.file.seek(0)
+        write_fully(self.file, self._head())
+        return self.file
+
+    def _head(self) -> bytes:
+        if self._is_index:
+            return _index_head(self._count, self._dtype)
+        return npy_header(self._count + 1, _OFFSETS)
+
+    def _write_pointers(self) -> None:
+        """Write where each document begins, which follows from the lengths, and the numbers of documents."""
+        start = 0
+        for first in range(0, self._count, _PLACES):
+            self.file.seek(len(_index_head(0, self._dtype)) + _LENGTHS.itemsize * first)
+            lengths = np.zeros(min(_PLACES, self._count - first), _LENGTHS)
+            read_fully(self.file, lengths.data)
+            ends = np.cumsum(lengths, dtype=np.int64) + start
+            self.file.seek(0, os.SEEK_END)
+            write_fully(self.file, ((ends - lengths) * self._dtype.itemsize).astype("<i8").data)
+            start = int(ends[-1])
+        for first in range(0, self._count + 1, _PLACES):
+            numbers = np.arange(first, min(first + _PLACES, self._count + 1), dtype="<i8")
+            write_fully(self.file, numbers.data)
 
 
 def remove_parts(folder: Path) -> None:
@@ -208,18 +257,24 @@ def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:
 def megatron_index(offsets: NDArray[np.uint64], dtype: np.dtype[Any]) -> bytes:
     """Return Megatron-LM's `.idx`: every document is a sequence of its own."""
     lengths = np.diff(offsets)
-    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
-        raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
-    count = len(lengths)
     return b"".join(
         [
-            _MEGATRON_MAGIC,
-            struct.pack("<QBQQ", 1, _MEGATRON_DTYPES[dtype.name], count, count + 1),
-            lengths.astype("<i4").tobytes(),
+            _index_head(len(lengths), dtype),
+            _index_lengths(lengths).tobytes(),
             (offsets[:-1] * np.uint64(dtype.itemsize)).astype("<i8").tobytes(),
-            np.arange(count + 1, dtype="<i8").tobytes(),
+            np.arange(len(offsets), dtype="<i8").tobytes(),
         ]
     )
+
+
+def _index_head(count: int, dtype: np.dtype[Any]) -> bytes:
+    return _MEGATRON_MAGIC + struct.pack("<QBQQ", 1, _MEGATRON_DTYPES[dtype.name], count, count + 1)
+
+
+def _index_lengths(lengths: NDArray[np.uint64]) -> NDArray[np.int32]:
+    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
+        raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
+    return lengths.astype(_LENGTHS)
 
 
 def read_offsets(path: Path, shard_format: ShardFormat, dtype: str) -> NDArray[np.uint64]:

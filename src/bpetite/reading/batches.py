@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bpetite._engine import Buffers, JoinedTexts
+from bpetite._internal.lazy import numpy as np
 from bpetite.reading.options import Invalid
 
 BLOCK = 1 << 21
@@ -114,17 +115,15 @@ class Gathered:
         self._size += len(text)
         self._is_repaired &= self._goes_on
         self._goes_on = False
-        if not checked and (self._invalid != "error" or isinstance(text, str)):
-            whole = _text_or_none(text)
-            if whole is None:
-                if self._invalid == "error":
-                    _check(self._name, self.number - 1, text)
-                self._affected += not self._is_repaired
-                self._is_repaired = True
-                if self._invalid == "skip":
-                    return
-                whole = replaced(text)
-            text = whole
+        is_checked = checked or (self._invalid == "error" and isinstance(text, bytes))
+        if not is_checked and not _is_text(text):
+            if self._invalid == "error":
+                _check(self._name, self.number - 1, text)
+            self._affected += not self._is_repaired
+            self._is_repaired = True
+            if self._invalid == "skip":
+                return
+            text = replaced(text)
         self._keep(text)
 
     def _keep(self, text: str | bytes) -> None:
@@ -132,7 +131,7 @@ class Gathered:
 
     def add_joined(self, texts: JoinedTexts) -> None:
         """Take the next documents, which make a whole batch."""
-        if self._invalid == "error":
+        if self._invalid == "error" or texts.are_text():
             self.number += len(texts)
             self._joined = texts
         else:
@@ -184,12 +183,17 @@ def _text(text: str | bytes) -> str:
     return text
 
 
-def _text_or_none(text: str | bytes) -> str | None:
-    """Return a document's text; None for bytes that are not UTF-8 and text with lone surrogates."""
+def _is_text(text: str | bytes) -> bool:
+    """Whether a document is valid text: bytes that are UTF-8, or a `str` without lone surrogates."""
+    if (
+        isinstance(text, bytes) and len(text) > PIECE
+    ):  # The engine makes no `str`, which may be 4 times as large.
+        return JoinedTexts(text, np.array([0, len(text)])).are_text()
     try:
-        return _text(text)
+        _text(text)
     except UnicodeError:
-        return None
+        return False
+    return True
 
 
 def refuse_surrogate(name: str, number: int, error: UnicodeEncodeError, begun: int = 0) -> NoReturn:
@@ -209,6 +213,8 @@ def replaced(text: str | bytes) -> str:
 
 def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
     """Refuse a document that is not UTF-8; `begun` of its bytes were in earlier pieces."""
+    if _is_text(text):
+        return
     try:
         _text(text)
     except UnicodeDecodeError as error:

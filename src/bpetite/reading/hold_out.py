@@ -6,13 +6,13 @@ agree, and no copy of a held-out document is used for training.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bpetite._engine import Xxh3128
-from bpetite.reading.batches import Batch, decoded
+from bpetite.reading.batches import Batch, refuse_invalid
 from bpetite.reading.options import Reading, share_of
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def one_side(
     limit, held_out = _limit(share_of(reading.hold_out)), reading.split == "held-out"
     with closing(batches):
         for batch in batches:
-            texts: Iterable[str] = decoded(name, batch)
-            yield replace(batch, texts=[text for text in texts if (_hash(text) < limit) == held_out])
+            refuse_invalid(name, batch)
+            yield replace(batch, texts=[text for text in batch.texts if (_hash(text) < limit) == held_out])
 
 
 def _hash(document: str | bytes) -> int:

@@ -16,7 +16,8 @@ from bpetite.reading.batches import PIECE, Batch, Gathered, refuse_surrogate, re
 from bpetite.reading.cuts import Cut
 from bpetite.reading.long_lines import BrokenLine, LongLine
 from bpetite.reading.options import Reading
-from bpetite.reading.pieces import cut_of, longest_held, pieces_of
+from bpetite.reading.pieces import COPIES, cut_of, longest_held, pieces_of
+from bpetite.reading.process_memory import WholeDocument
 from bpetite.reading.raw import Raw
 
 _DECODER = json.JSONDecoder()
@@ -29,12 +30,14 @@ def read_json_lines(
     """Yield the text field of every line; a line of only white space has no document."""
     gathered = GatheredLines(raw.name, reading, buffers)
     cut = cut_of(reading)
+    whole = WholeDocument(raw.name, COPIES)
     while block := read(min(PIECE, batches.BLOCK)):
         gathered.add_lines(block)
         if gathered.full:
             yield gathered.take(raw.size)
         if cut is not None and gathered.rest_size >= longest_held():
             yield from gathered.long_line(read, raw, cut)
+        whole.check(gathered.rest_size)
     gathered.add_lines(b"\n")  # The last line may have no end.
     yield gathered.take(raw.size)
 
@@ -122,7 +125,7 @@ class GatheredLines(Gathered):
             if isinstance(value, str):
                 other = value
                 continue
-            for text, goes_on in pieces_of(self._encoded(value, line), cut):
+            for text, goes_on in pieces_of(self._name, self._encoded(value, line), cut):
                 if goes_on:
                     is_begun = True
                     self.add(text)

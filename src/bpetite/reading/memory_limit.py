@@ -1,7 +1,7 @@
-"""A limit for the memory of this process in, what counting may take of it out.
+"""A limit for the memory of this process in, what counting or encoding may take of it out.
 
-What the process has in use before it counts is measured: Python, the engine, NumPy, pyarrow. Each thread that
-reads and counts takes a fixed amount beside that, and the table of counts gets the rest.
+What the process has in use before is measured: Python, the engine, NumPy, pyarrow, a tokenizer. Each thread
+takes a fixed amount beside that, and the table of counts, or the encoder's cache, gets the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ _BESIDE = 12 << 20
 
 _LEAST = 4 << 20
 """The smallest table: with less, nearly all counts would be written again and again."""
+
+_OF_ENCODING = 40 << 20
+"""The bytes of a thread that reads and of one that encodes: their batches and ids, and those that wait."""
+
+_CACHE = 144 << 20
+"""The bytes of the encoder's cache when it is full, and of the smaller one that it replaces."""
 
 _SHARDS = 16
 """The parts of a table, of which each thread may double one at a time."""
@@ -52,6 +58,25 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
             f"{megabytes(used - _BESIDE)}MB; the smallest limit that works is {megabytes(least)}MB"
         )
     return {"memory_limit": table, "num_threads": threads}
+
+
+def threads_within(limit: int | None, num_threads: int | None) -> int | None:
+    """Return the number of threads that may encode within a limit for this process.
+
+    A limit that cannot be met is a `ValueError`, which names the smallest one that can.
+    """
+    if limit is None:
+        return num_threads
+    _prepare()
+    used = _least_in_use()
+    room = limit - used - _BESIDE - _CACHE
+    if room < _OF_ENCODING:
+        least = limit - room + _OF_ENCODING
+        raise ValueError(
+            f"a memory limit of {limit:,} bytes is too small: before anything is encoded, this process takes "
+            f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least)}MB"
+        )
+    return min(threads_of(num_threads), room // _OF_ENCODING)
 
 
 def _prepare() -> None:

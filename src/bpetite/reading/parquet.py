@@ -24,7 +24,7 @@ from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
 from bpetite.reading.parquet_pages import CODECS, USUAL, Blocks, Pages
 from bpetite.reading.pieces import cut_of, longest_held, pieces_of
-from bpetite.reading.process_memory import refuse_beyond
+from bpetite.reading.process_memory import is_limited, refuse_beyond
 from bpetite.reading.raw import Raw
 from bpetite.reading.unpacking import needed_pyarrow
 
@@ -84,7 +84,7 @@ def read_rows(raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
     longest = sys.maxsize if cut is None else longest_held()
     for texts, read in column_texts(raw, reading.text_column, batches.BLOCK, buffers, longest):
         if cut is not None and isinstance(texts, Iterator):
-            for piece, goes_on in pieces_of(texts, cut):
+            for piece, goes_on in pieces_of(raw.name, texts, cut):
                 gathered.add(piece)
                 yield gathered.take(read, goes_on=goes_on)
             continue
@@ -174,13 +174,13 @@ class _Column:
         """Yield the rest of a row group, after the rows that were taken, as read by pyarrow."""
         waiting, waits = [], 0
         group = self._file.metadata.row_group(number)
-        whole = self._chunks[number].unpacked if number < len(self._chunks) else group.total_byte_size
-        packed = self._chunks[number].packed if number < len(self._chunks) else 0
-        held = max(
-            packed, whole // max(group.num_rows, 1)
-        )  # at least: pyarrow reads these bytes, then page by page
-        if held > USUAL:
-            refuse_beyond(held, f"{self._path}: a column of Parquet that cannot be read in pieces")
+        whole = group.total_byte_size
+        if number < len(self._chunks):
+            chunk = self._chunks[number]
+            whole = chunk.unpacked
+            if is_limited() and whole > USUAL:
+                held = chunk.packed + _COPIES * self.pages.largest(chunk)
+                refuse_beyond(held, f"{self._path}: a column of Parquet that cannot be read in pieces")
         step = max(1, min(_ROWS, size * group.num_rows // (4 * max(whole, 1))))
         for rows in self._file.iter_batches(step, row_groups=[number], columns=[self._name]):
             skipped = min(taken, len(rows))
@@ -192,6 +192,9 @@ class _Column:
                 waiting, waits = [], 0
         yield waiting
 
+
+_COPIES = 3
+"""How many times pyarrow and what follows hold a page uncompressed: as a page, as rows, and as texts."""
 
 _ROWS = 1 << 16
 """The maximum number of rows that pyarrow reads at a time: about a quarter of a batch."""

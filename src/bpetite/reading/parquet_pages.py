@@ -26,6 +26,9 @@ USUAL = 1 << 24
 STREAMED = 1 << 24
 """Larger pages come in blocks, if they can: this takes less memory and more time."""
 
+_COPIES = 2
+"""How many times a text that must be whole is in memory beside its page: in a batch, and hashed."""
+
 _SNAPPY, _GZIP = 1, 2
 CODECS = {0: None, _SNAPPY: None, _GZIP: "gzip", 6: "zstd"}
 """The names of compressions that pyarrow unpacks for the engine."""
@@ -70,12 +73,13 @@ class Pages:
         header = self._header()
         if header is None:
             return None
-        length, packed, size, is_dictionary = header
+        length, packed, size, is_packed, is_dictionary = header
+        kind, ratio = (self._kind, self._ratio) if is_packed else (0, 1)
         self.place += length
-        if packed > self._end - self.place or size > min(self._most, self._ratio * packed):
+        if packed > self._end - self.place or size > min(self._most, ratio * packed):
             return None
         if self._may_stream and size > max(self._longest, STREAMED):
-            page = _Packed(self._name, self._raw, self.place, packed, size, self._kind)
+            page = _Packed(self._name, self._raw, self.place, packed, size, kind)
             rows = self._stream_dictionary(page, start) if is_dictionary else self._stream(page, most)
             if rows is not None:
                 self.place += packed
@@ -83,7 +87,7 @@ class Pages:
             self.place = start
             self._header()
             self.place += length
-        rows = self._take_whole(packed, size, most)
+        rows = self._take_whole(packed, size, kind, most)
         if rows and self._dictionary is not None and not self._found.are_in_order(self._dictionary.place):
             self._may_stream, self.place, self._dictionary = False, self._dictionary.start, None
             if self.take_next(most) is None:
@@ -91,6 +95,16 @@ class Pages:
             self.place = start
             return self.take_next(most)
         return rows
+
+    def largest(self, chunk: ColumnChunk) -> int:
+        """Return the size of the largest page, uncompressed; of all pages if a header is not understood."""
+        largest, self.place, self._end = 0, chunk.start, chunk.start + chunk.packed
+        while self.place < self._end:
+            if (header := self._header()) is None:
+                return chunk.unpacked
+            length, packed, size, *_ = header
+            largest, self.place = max(largest, size), self.place + length + packed
+        return largest
 
     def next_long(self) -> Iterator[bytes]:
         """Return the next row, which stands in a dictionary that is not in memory."""
@@ -128,20 +142,21 @@ class Pages:
         self._dictionary = _Dictionary(page, start)
         return 0
 
-    def _take_whole(self, packed: int, size: int, most: int) -> int | None:
+    def _take_whole(self, packed: int, size: int, kind: int, most: int) -> int | None:
         if size > USUAL:
-            held = size if self._kind == 0 else size + packed
+            held = size if kind == 0 else size + packed
+            held += _COPIES * size if self._longest == sys.maxsize else 0
             refuse_beyond(held, f"{self._name}: a page of Parquet that cannot be read in pieces")
         page = self._page(packed)
         self.place += packed
-        if self._codec is not None:
+        if self._codec is not None and kind != 0:
             try:
                 page = self._codec.decompress(page, size, asbytes=True)
             except (self._arrow.ArrowException, OSError):
                 return None
-        return self._found.take_page(page, self._kind == _SNAPPY, most)
+        return self._found.take_page(page, kind == _SNAPPY, most)
 
-    def _header(self) -> tuple[int, int, int, bool] | None:
+    def _header(self) -> tuple[int, int, int, bool, bool] | None:
         for size in _HEADERS:
             header = self._found.take_header(self._read(min(size, self._end - self.place)))
             if header is not None:

@@ -8,6 +8,9 @@ import sys
 _UNKNOWN = 100 << 20
 """The bytes that a process is taken to have in use where the system does not tell."""
 
+_STEP = 1 << 24
+"""The bytes that a document grows until its size is checked again."""
+
 _limits: list[int] = []
 """The limit of this process, if there is one."""
 
@@ -17,15 +20,42 @@ def set_limit(limit: int | None) -> None:
     _limits[:] = [] if limit is None else [limit]
 
 
+def is_limited() -> bool:
+    """Whether this process has a limit."""
+    return bool(_limits)
+
+
 def refuse_beyond(size: int, what: str) -> None:
     """Refuse what takes more bytes than the limit leaves, before it is read."""
-    if not _limits:
+    if not is_limited():
         return
     used = memory_in_use()
     if used + size > _limits[0]:
         raise ValueError(
             f"{what} takes {megabytes(size)}MB of memory; {megabytes(used)}MB are in use, so the limit "
             f"must be {megabytes(used + size)}MB or more"
+        )
+
+
+class WholeDocument:
+    """A document that is held as a whole while it grows; what the limit has no room for is refused."""
+
+    def __init__(self, name: str, copies: int) -> None:
+        self._name = name
+        self._copies = copies
+        """How many times its bytes are in memory in the end."""
+        self._checked = 0
+
+    def check(self, size: int) -> None:
+        """Refuse to go on after so many bytes, if a few more could exceed the limit."""
+        if not is_limited() or self._checked <= size < self._checked + _STEP:
+            return
+        self._checked = size
+        if size < _STEP:
+            return
+        more = (self._copies - 1) * size + self._copies * _STEP
+        refuse_beyond(
+            more, f"{self._name}: the rest of a document of more than {megabytes(size)}MB that must be whole"
         )
 
 

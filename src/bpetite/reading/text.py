@@ -8,7 +8,8 @@ from bpetite._engine import Buffers, SplitTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
-from bpetite.reading.pieces import cut_of, longest_held
+from bpetite.reading.pieces import COPIES, cut_of, longest_held
+from bpetite.reading.process_memory import WholeDocument
 from bpetite.reading.raw import Raw
 
 
@@ -18,8 +19,10 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers:
     gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
     goes_on, longest = False, longest_held()
+    whole = WholeDocument(raw.name, COPIES)
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)
+        whole.check(found.size)
         if found.size < batches.BLOCK:
             continue
         if len(found):

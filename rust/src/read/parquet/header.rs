@@ -1,15 +1,19 @@
 //! The metadata of Parquet: the places of a column's pages, and the header of each page.
 
+use super::none_is_null;
 use super::thrift::{Fields, Value};
 
 /// The header of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// The size of the header.
+    /// The size of the header, and of the levels before the page.
     pub length: usize,
     /// The size of the page, compressed and uncompressed.
     pub packed: usize,
     pub unpacked: usize,
+    /// Whether the page is compressed, if its column is.
+    pub is_packed: bool,
+    pub levels: Levels,
     pub kind: PageKind,
     /// The number of rows, or of entries of a dictionary.
     pub values: usize,
@@ -24,6 +28,15 @@ pub enum PageKind {
     Numbers,
 }
 
+/// The place of the levels, which say which rows are null.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Levels {
+    /// At the beginning of the page, if its column has nulls.
+    Within,
+    /// Before the page, so many bytes. They say that no row is null.
+    Before(usize),
+}
+
 /// The encoding of strings in a row, each after its length.
 const PLAIN: i64 = 0;
 /// The encoding of numbers in a dictionary, which is also an older name of `PLAIN` within one.
@@ -36,25 +49,77 @@ impl Header {
     /// The header at the beginning of `bytes`; `None` if it is incomplete or that of another kind of page.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields::new(bytes);
-        let mut page = [None; 4];
+        let (mut page, mut is_packed) = ([None; 6], true);
         let [kind, unpacked, packed] = fields.integers(|fields, number, value| match (number, value) {
-            (5 | 7, Value::Structure) => {
-                page = fields.integers(Fields::skip)?;
+            (5 | 7 | 8, Value::Structure) => {
+                page = fields.integers(|fields, number, value| match (number, value) {
+                    (7, Value::Boolean(is)) => {
+                        is_packed = is;
+                        Some(())
+                    }
+                    _ => fields.skip(number, value),
+                })?;
                 Some(())
             }
             _ => fields.skip(number, value),
         })?;
-        let [values, encoding, levels, repetitions] = page;
-        let kind = match (kind?, encoding?) {
+        let size = |value: Option<i64>| usize::try_from(value?).ok();
+        let (kind, unpacked, packed, length) = (kind?, size(unpacked)?, size(packed)?, fields.place());
+        let values = size(page[0])?;
+        if kind == 3 {
+            return Self {
+                length,
+                packed,
+                unpacked,
+                kind: PageKind::Strings,
+                values,
+                is_packed,
+                levels: Levels::Within,
+            }
+            .behind_levels(page, bytes.get(length..)?);
+        }
+        let [_, encoding, levels, repetitions, ..] = page;
+        let kind = match (kind, encoding?) {
             (0, PLAIN) => PageKind::Strings,
             (0, PLAIN_DICTIONARY | RLE_DICTIONARY) => PageKind::Numbers,
             (2, PLAIN | PLAIN_DICTIONARY) => PageKind::Dictionary,
             _ => return None,
         };
         let knows_levels = kind == PageKind::Dictionary || levels == Some(RLE) && repetitions.is_some();
-        let size = |value: Option<i64>| usize::try_from(value?).ok();
-        let (unpacked, packed, values) = (size(unpacked)?, size(packed)?, size(values)?);
-        knows_levels.then_some(Self { length: fields.place(), packed, unpacked, kind, values })
+        knows_levels.then_some(Self {
+            length,
+            packed,
+            unpacked,
+            is_packed: true,
+            levels: Levels::Within,
+            kind,
+            values,
+        })
+    }
+
+    /// The header of a page of version 2: the levels, which are not compressed, become a part of it.
+    fn behind_levels(self, page: [Option<i64>; 6], behind: &[u8]) -> Option<Self> {
+        let [_, nulls, rows, encoding, levels, repetitions] = page;
+        if nulls != Some(0) || repetitions != Some(0) || usize::try_from(rows?) != Ok(self.values) {
+            return None;
+        }
+        let kind = match encoding? {
+            PLAIN => PageKind::Strings,
+            PLAIN_DICTIONARY | RLE_DICTIONARY => PageKind::Numbers,
+            _ => return None,
+        };
+        let size = usize::try_from(levels?).ok()?;
+        if size > 0 && !none_is_null(behind.get(..size)?, self.values)? {
+            return None;
+        }
+        Some(Self {
+            length: self.length + size,
+            packed: self.packed.checked_sub(size)?,
+            unpacked: self.unpacked.checked_sub(size)?,
+            kind,
+            levels: Levels::Before(size),
+            ..self
+        })
     }
 
     pub fn is_dictionary(&self) -> bool {

@@ -16,7 +16,7 @@ mod thrift;
 
 pub use header::{Chunk, Header};
 
-use header::PageKind;
+use header::{Levels, PageKind};
 use strings::{StreamedStrings, StringPart};
 use thrift::unsigned;
 
@@ -117,7 +117,7 @@ impl PageTexts {
             return strings(&self.dictionary.bytes()[..header.unpacked], header.values);
         }
         let page = &self.page.bytes()[..header.unpacked];
-        let start = if self.optional { behind_levels(page, header.values)? } else { 0 };
+        let start = self.start_of_values(header, page)?;
         if header.kind == PageKind::Strings {
             let mut places = strings(&page[start..], header.values)?;
             places.iter_mut().for_each(|place| *place = place.start + start..place.end + start);
@@ -127,6 +127,15 @@ impl PageTexts {
         let known = &self.dictionary.places;
         let place = |number: u32| known.get(number as usize).cloned();
         runs(numbers, width.into(), header.values)?.into_iter().map(place).collect()
+    }
+
+    /// The position in a page behind the levels, which must say that no row is null.
+    fn start_of_values(&self, header: Header, page: &[u8]) -> Option<usize> {
+        match header.levels {
+            Levels::Within if self.optional => behind_levels(page, header.values),
+            Levels::Within => Some(0),
+            Levels::Before(size) => (self.optional == (size > 0)).then_some(0),
+        }
     }
 
     /// Append rows of the last page to the texts, until these have `size` bytes or the next row is longer than `longest`.
@@ -189,7 +198,7 @@ impl PageTexts {
         if header.kind == PageKind::Numbers || header.values > VALUES.min(most) {
             return None;
         }
-        let start = if self.optional && !is_dictionary { behind_levels(block, header.values)? } else { 0 };
+        let start = if is_dictionary { 0 } else { self.start_of_values(header, block)? };
         self.strings = StreamedStrings::new(header.values);
         self.gathered = 0;
         if is_dictionary {
@@ -330,8 +339,12 @@ fn strings(page: &[u8], count: usize) -> Option<Vec<Range<usize>>> {
 fn behind_levels(page: &[u8], count: usize) -> Option<usize> {
     let (length, rest) = page.split_first_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let levels = runs(rest.get(..length)?, 1, count)?;
-    levels.iter().all(|&level| level == 1).then_some(size_of::<u32>() + length)
+    none_is_null(rest.get(..length)?, count)?.then_some(size_of::<u32>() + length)
+}
+
+/// Whether these levels say that no row is null.
+fn none_is_null(levels: &[u8], count: usize) -> Option<bool> {
+    Some(runs(levels, 1, count)?.iter().all(|&level| level == 1))
 }
 
 /// Numbers of `width` bits in runs: one number repeated, or groups of eight packed numbers.
@@ -421,8 +434,15 @@ mod tests {
 
     #[test]
     fn pages_of_numbers_need_the_dictionary_of_their_own_row_group() {
-        let dictionary =
-            Header { length: 0, packed: 10, unpacked: 10, kind: PageKind::Dictionary, values: 2 };
+        let dictionary = Header {
+            length: 0,
+            packed: 10,
+            unpacked: 10,
+            kind: PageKind::Dictionary,
+            values: 2,
+            is_packed: true,
+            levels: Levels::Within,
+        };
         let numbers = Header { kind: PageKind::Numbers, packed: 3, unpacked: 3, values: 8, ..dictionary };
         let mut texts = PageTexts::default();
         texts.begin_group(false);
@@ -448,6 +468,8 @@ mod tests {
             unpacked: page.len(),
             kind: PageKind::Strings,
             values: 3,
+            is_packed: true,
+            levels: Levels::Within,
         };
         for given in [Given::Plain(&page), Given::Kept(Box::new(page))] {
             let mut texts = PageTexts::default();

@@ -14,6 +14,7 @@ pub struct Fields<'a> {
 #[derive(Clone, Copy)]
 pub enum Value {
     Integer(i64),
+    Boolean(bool),
     List(List),
     Structure,
     /// Anything else; it was skipped.
@@ -53,7 +54,7 @@ impl<'a> Fields<'a> {
                     step => number.checked_add(i64::from(step))?,
                 };
                 let value = match byte & 15 {
-                    1 | 2 => Value::Other,
+                    kind @ (1 | 2) => Value::Boolean(kind == 1),
                     kind => fields.value(kind)?,
                 };
                 each(fields, number, value)?;
@@ -107,7 +108,7 @@ impl<'a> Fields<'a> {
     /// Skip a field.
     pub fn skip(&mut self, _: i64, value: Value) -> Option<()> {
         match value {
-            Value::Integer(_) | Value::Other => Some(()),
+            Value::Integer(_) | Value::Boolean(_) | Value::Other => Some(()),
             Value::Structure => self.structure(&mut Self::skip),
             Value::List(list) => self.deeper(|fields| {
                 (0..list.items).try_for_each(|_| {

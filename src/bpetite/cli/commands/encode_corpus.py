@@ -22,6 +22,9 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.manifest import Manifest
+from bpetite.counts import memory_bytes
+from bpetite.reading.memory_limit import threads_within
+from bpetite.reading.process_memory import set_limit
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -32,6 +35,10 @@ bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --
 a shard in Python:
   ids = numpy.load("ids/shard-000000.npy", mmap_mode="r")
 """
+
+_NO_LIMIT = (
+    "--memory-limit is for one process; with --cluster, a task holds the ids of up to 256 MiB of input"
+)
 
 
 def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -68,6 +75,12 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add("--append-special", metavar="TEXT", help="a special token that ends every document")
     add_special(encode)
     add_threads(encode)
+    add(
+        "--memory-limit",
+        metavar="SIZE",
+        help="the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are "
+        "used if it is tight (default: no limit)",
+    )
     add_quiet(encode)
     add_reading(encode)
     add_cluster(encode)
@@ -115,8 +128,13 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _encode_with(options: argparse.Namespace) -> Callable[..., Manifest]:
     """Return the function for encoding: on this machine, or on a cluster."""
+    limit = memory_bytes(options.memory_limit)
     if options.cluster is None:
-        return partial(corpus.encode, num_threads=options.num_threads)
+        threads = threads_within(limit, options.num_threads)
+        set_limit(limit)
+        return partial(corpus.encode, num_threads=threads)
+    if limit is not None:
+        raise ValueError(_NO_LIMIT)
     from bpetite.corpus import cluster
 
     return partial(cluster.encode, address=options.cluster)

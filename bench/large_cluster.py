@@ -1,0 +1,94 @@
+"""A size → a table of what counting and encoding cost on a cluster of this machine, against one process.
+
+    python -m bench.large_cluster 1GB FOLDER
+
+FOLDER holds .txt files, of which a corpus in five formats is made, as by `bench.large`; it is written there
+too, and removed at the end. The commands are run in turn: without a cluster, with `--cluster local`, and with
+`--cluster local` for a file of 100 kB, which shows what Ray and its workers cost to start. The processor time
+is that of all processes, those of Ray among them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import filecmp
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.large import SEPARATOR, cost
+from bench.section import machine, table
+from bpetite._internal.integers import number_with_unit
+
+ROUNDS = 3
+SMALL = 100_000
+_SUBREAPER = 36
+"""The number of Linux's `PR_SET_CHILD_SUBREAPER`: processes whose parent has ended become ours."""
+
+
+def time_of_all(*arguments: object) -> float:
+    """Run a command; return the processor time of it and of all processes that it left behind."""
+    before = os.times()
+    cost(*arguments)
+    while True:
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def row(what: str, made: Path) -> list[str]:
+    """Run the three commands in turn, several times."""
+    small = made / "small.txt"
+    reading = ("--separator", SEPARATOR, "--quiet")
+    told = ("--model", made / "tok.json") if what == "encode-corpus" else ()
+    spent: list[list[float]] = []
+    for number in range(ROUNDS):
+        name = f"{what}-{number}"
+        runs = {"alone": (made / "data", ()), "cluster": (made / "data", ("--cluster", "local"))}
+        runs["start"] = (small, ("--cluster", "local"))
+        spent.append(
+            [
+                time_of_all(
+                    what, *told, "--input", path, "--output", made / f"{name}-{kind}", *reading, *where
+                )
+                for kind, (path, where) in runs.items()
+            ]
+        )
+        alone, cluster = made / f"{name}-alone", made / f"{name}-cluster"
+        same = (
+            filecmp.dircmp(alone, cluster).diff_files
+            if alone.is_dir()
+            else not filecmp.cmp(alone, cluster, False)
+        )
+        if same:
+            raise SystemExit(f"the results of {what} differ")
+    ratios = sorted((cluster - start) / alone for alone, cluster, start in spent)
+    medians = [f"{statistics.median(column):.1f}" for column in zip(*spent, strict=True)]
+    return [what, *medians, f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"]
+
+
+def main(size: int, folder: Path) -> None:
+    """Print the table."""
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
+    with tempfile.TemporaryDirectory(dir=folder) as there:
+        made = Path(there)
+        command = [sys.executable, "-m", "bench.large", str(size), str(folder), there]
+        subprocess.run(command, check=True)
+        text = (made / "data" / "part.txt").read_bytes()
+        (made / "small.txt").write_bytes(text[:SMALL] + SEPARATOR.encode())
+        trained = ("--vocab-size", 32_000, "--output", made / "tok.json", "--quiet")
+        cost("train", "--input", made / "data" / "part.txt", "--separator", SEPARATOR, *trained)
+        print(f"{size / 1e9:g} GB on {machine()}\n")
+        head = ["processor seconds", "without", "on the cluster", "its start", "the rest, times"]
+        print(table(head, [row(what, made) for what in ("count", "encode-corpus")]))
+
+
+if __name__ == "__main__":
+    asked, texts_in = sys.argv[1:]
+    main(number_with_unit("size", asked) or 0, Path(texts_in))
