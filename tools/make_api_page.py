@@ -5,6 +5,7 @@ Run as `make docs`; `tests/test_documents.py` fails if the page is not current.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -47,6 +48,14 @@ PLACES: list[tuple[str, str, Any]] = [
     ("BPE over symbols", "bpetite.symbols", bpetite.symbols),
 ]
 """The headings of the page: the title, the import path, and the module."""
+
+STUB = PAGE.parent.parent / "src" / "bpetite" / "_engine.pyi"
+RETURNED = {
+    node.name: node
+    for node in ast.parse(STUB.read_text("utf-8")).body
+    if isinstance(node, ast.ClassDef) and node.name in ("DecodeStream", "GrowingEncoding")
+}
+"""Classes of the engine that methods return."""
 
 KINDS = (property, staticmethod, classmethod)
 WITHOUT_METHODS = {"Documents"}
@@ -138,7 +147,26 @@ def entry(level: str, shown: str, value: Any) -> str:
     parts += [text, ""]
     if example:
         parts += ["```pycon", example, "```", ""]
+    returned = RETURNED.get(shown.rpartition(" -> ")[2])
+    if returned is not None:
+        parts += [f"The result, a `{returned.name}`, has:", "", *map(line, of_stub(returned)), ""]
     return "\n".join(parts)
+
+
+def of_stub(kind: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    """Yield the public methods and properties of a class in the stub."""
+    for node in kind.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node
+
+
+def line(function: ast.FunctionDef) -> str:
+    """Return a method or property of a class in the stub as an item of a list."""
+    arguments = ast.unparse(function.args).removeprefix("self").removeprefix(", ").replace("=", " = ")
+    called = ":" if function.decorator_list else f"({arguments}) ->"
+    returned = "" if function.returns is None else ast.unparse(function.returns)
+    text = " ".join((ast.get_docstring(function) or "").split())
+    return f"- `{function.name}{called} {returned}`: {text}"
 
 
 if __name__ == "__main__":
