@@ -3,9 +3,9 @@
 The specification is pyarrow. The engine takes the texts from pages that are certainly well-formed; from the
 first other page on, pyarrow reads the rest of the row group.
 
-Whole counts of 64 MB take 67 to 89 % of the processor time that they take with pyarrow alone, and 56 to 73 %
-of the memory (`docs/performance/corpora.md`). Repeated entries of a dictionary take no memory at all, whereas
-pyarrow copies them for each row.
+This takes 53 to 64 % of the processor time of reading with pyarrow alone (Snappy; 84 to 87 % with zstd), and
+56 to 65 % of the memory of counting 64 MB (`docs/performance/corpora.md`). Repeated entries of a dictionary
+take no memory at all, whereas pyarrow copies them for each row.
 """
 
 from __future__ import annotations
