@@ -21,6 +21,7 @@ pub mod merge;
 mod once;
 mod prefetch;
 pub mod pretokenize;
+pub mod printable;
 pub mod read;
 pub mod recover;
 pub mod text_pairs;

@@ -54,6 +54,19 @@ pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Ori
     Ok(found.concat())
 }
 
+/// The merges of tokens as rows of left, right and resulting id, and the ids of tokens that no merge makes.
+pub fn rows_of_ids(origins: &[Origin], ids: &[u32]) -> (Vec<[u32; 3]>, Vec<u32>) {
+    let (mut rows, mut unreachable) = (Vec::with_capacity(ids.len()), Vec::new());
+    for (&origin, &id) in origins.iter().zip(ids) {
+        match origin {
+            Origin::Base => {}
+            Origin::Merge(left, right) => rows.push([ids[left as usize], ids[right as usize], id]),
+            Origin::Unreachable => unreachable.push(id),
+        }
+    }
+    (rows, unreachable)
+}
+
 /// A rule that says which neighbours merge, and into which token.
 pub trait Rule {
     /// The token of a byte; `u32::MAX` if there is none.
@@ -287,6 +300,12 @@ mod tests {
     fn a_token_is_made_of_the_two_tokens_that_lower_ranks_leave() {
         let found = origins(&["a", "b", "c", "bc", "ab", "abc"]);
         assert_eq!(found[3..], [Origin::Merge(1, 2), Origin::Merge(0, 1), Origin::Merge(0, 3)]);
+    }
+
+    #[test]
+    fn origins_become_rows_of_ids() {
+        let found = origins(&["a", "b", "ab", "bbb"]);
+        assert_eq!(rows_of_ids(&found, &[7, 5, 9, 3]), (vec![[7, 5, 9]], vec![3]));
     }
 
     #[test]

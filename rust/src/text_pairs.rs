@@ -4,10 +4,12 @@
 //! the merges that result in a token ever applies: wherever the token appears in a text, the merges inside it are those
 //! of its bytes alone (see [`crate::recover`]), and the last of these results in the token.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::recover::{Keyed, MergeRun, Rule, TOKENS_PER_ITEM};
+use crate::token_bytes::{are_distinct, places_of, spelled_in_order};
 use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
 use crate::workers::each;
@@ -48,6 +50,105 @@ pub fn resolve_pairs(
         rows.push([spellings.find(left), spellings.find(right), made]);
     }
     Ok(Ok(rows))
+}
+
+/// What the merges of a list may do with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Merged(u32),
+    /// No text has it, so that merges with it are left out.
+    OnlyDecoded,
+    /// It is cut out of texts first, so that merges with it do not count, whatever they are.
+    CutOut,
+}
+
+/// The merges of a list of pairs, as rows of left, right and resulting id.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ListedMerges {
+    pub rows: Vec<[u32; 3]>,
+    /// The first line with a part that is no token, or that makes none: which of the three is unknown.
+    pub unknown: Option<(usize, [bool; 3])>,
+    /// The first line that repeats an earlier pair.
+    pub repeated: Option<usize>,
+}
+
+/// Find the merges of lines `left right`. A pair that is listed again has the rank of its last line, or of its first.
+///
+/// The inner error is the number of the first line that does not have two parts. All tokens must be distinct.
+pub fn listed_merges(
+    tokens: &[&[u8]],
+    uses: impl Fn(u32) -> Use,
+    lines: &[u8],
+    keeps_last: bool,
+    watch: &mut dyn Watch,
+) -> Result<std::result::Result<ListedMerges, usize>> {
+    let found = match resolve_pairs(tokens, lines, watch)? {
+        Ok(found) => found,
+        Err(number) => return Ok(Err(number)),
+    };
+    let mut listed = ListedMerges::default();
+    let mut numbers = Vec::new();
+    memory::reserve(&mut listed.rows, found.len())?;
+    memory::reserve(&mut numbers, found.len())?;
+    for (number, row) in found.into_iter().enumerate() {
+        let used = row.map(|token| (token != UNKNOWN).then(|| uses(token)));
+        if used.contains(&Some(Use::CutOut)) {
+            continue;
+        }
+        if used.contains(&None) {
+            listed.unknown = Some((number, used.map(|token| token.is_none())));
+            return Ok(Ok(listed));
+        }
+        if let [Some(Use::Merged(left)), Some(Use::Merged(right)), Some(Use::Merged(made))] = used {
+            listed.rows.push([left, right, made]);
+            numbers.push(number);
+        }
+    }
+    // A pair makes one token, so that pairs of different tokens are distinct.
+    let are_of_others = listed.rows.is_sorted_by(|one, other| one[2] < other[2]);
+    if !are_of_others && !are_distinct(&listed.rows) {
+        listed.repeated = repeated(&listed.rows).map(|place| numbers[place]);
+        keep_one_of_each(&mut listed.rows, keeps_last);
+    }
+    Ok(Ok(listed))
+}
+
+/// The first row whose pair an earlier one has.
+fn repeated(rows: &[[u32; 3]]) -> Option<usize> {
+    let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::random());
+    rows.iter().position(|&[left, right, _]| !seen.insert(pair(left, right)))
+}
+
+/// Leave out the rows whose pair also occurs in a later row, or in an earlier one.
+fn keep_one_of_each(rows: &mut Vec<[u32; 3]>, keeps_last: bool) {
+    let mut seen = HashSet::with_capacity_and_hasher(rows.len(), Keyed::random());
+    let mut is_new = |&[left, right, _]: &[u32; 3]| seen.insert(pair(left, right));
+    if keeps_last {
+        rows.reverse();
+        rows.retain(&mut is_new);
+        rows.reverse();
+    } else {
+        rows.retain(&mut is_new);
+    }
+}
+
+/// Leave out the merges (rows of ids) that never apply; if all parents come before their merges, all are kept. `None`
+/// if a merge names no token, or ids are not in their order.
+pub fn merges_that_happen(
+    ids: &[u32],
+    tokens: &[&[u8]],
+    merges: Vec<[u32; 3]>,
+    watch: &mut dyn Watch,
+) -> Result<Option<Vec<[u32; 3]>>> {
+    if merges.is_empty() {
+        return Ok(Some(merges));
+    }
+    let Some(places) = places_of(ids, &merges) else { return Ok(None) };
+    if spelled_in_order(tokens, &places) == Some(true) {
+        return Ok(Some(merges));
+    }
+    let happen = happening_merges(tokens, &places, watch)?;
+    Ok(Some(merges.into_iter().zip(happen).filter_map(|(merge, happens)| happens.then_some(merge)).collect()))
 }
 
 /// For each merge (left, right and resulting token, in the order of rank): whether it ever applies in any text.
@@ -129,6 +230,50 @@ mod tests {
         for (lines, number) in [(&b"a b\nab"[..], 1), (b"a b c", 0), (b"a b\n", 1)] {
             assert_eq!(resolve_pairs(&TOKENS, lines, &mut Unwatched).unwrap(), Err(number));
         }
+    }
+
+    fn listed(lines: &[u8], keeps_last: bool) -> ListedMerges {
+        let uses = |token| match token {
+            3 => Use::OnlyDecoded,
+            4 => Use::CutOut,
+            other => Use::Merged(other + 10),
+        };
+        let tokens: [&[u8]; 7] = [b"a", b"b", b"aa", b"d", b"c", b"ba", b"ad"];
+        listed_merges(&tokens, uses, lines, keeps_last, &mut Unwatched).unwrap().unwrap()
+    }
+
+    #[test]
+    fn merges_of_what_no_text_has_are_left_out() {
+        let listed = listed(b"a a\na d\nc zz\nb a", true);
+        assert_eq!(
+            listed,
+            ListedMerges { rows: vec![[10, 10, 12], [11, 10, 15]], unknown: None, repeated: None }
+        );
+    }
+
+    #[test]
+    fn of_equal_lines_the_last_or_the_first_is_kept() {
+        let lines = b"c a\na a\nb a\na a";
+        assert_eq!(listed(lines, true).rows, [[11, 10, 15], [10, 10, 12]]);
+        assert_eq!(listed(lines, false).rows, [[10, 10, 12], [11, 10, 15]]);
+        assert_eq!(listed(lines, false).repeated, Some(3));
+    }
+
+    #[test]
+    fn the_first_unknown_part_is_told() {
+        assert_eq!(listed(b"a a\nb zz\nzz b", true).unknown, Some((1, [false, true, true])));
+        assert_eq!(listed(b"a b", true).unknown, Some((0, [false, false, true])));
+    }
+
+    #[test]
+    fn merges_in_order_are_all_kept_and_of_others_those_that_happen() {
+        let ids = [1, 2, 3, 5, 8, 9];
+        let kept =
+            |merges: &[[u32; 3]]| merges_that_happen(&ids, &TOKENS, merges.to_vec(), &mut Unwatched).unwrap();
+        let in_order = [[1, 2, 5], [2, 3, 8], [5, 3, 9], [1, 8, 9]];
+        assert_eq!(kept(&in_order).unwrap(), in_order);
+        assert_eq!(kept(&[[1, 8, 9], [5, 3, 9], [2, 3, 8]]).unwrap(), [[1, 8, 9], [2, 3, 8]]);
+        assert_eq!(kept(&[[1, 4, 9]]), None);
     }
 
     #[test]

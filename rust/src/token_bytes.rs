@@ -84,8 +84,61 @@ pub fn spelled_in_order(tokens: &[&[u8]], merges: &[[u32; 3]]) -> Option<bool> {
     Some(in_order)
 }
 
+/// Up to so many numbers for each id, a table of all numbers is quicker than searching.
+const FEW_GAPS: usize = 4;
+
+/// The places of ids; `None` if they are not in their order, or one is not among them.
+pub fn places_of(ids: &[u32], merges: &[[u32; 3]]) -> Option<Vec<[u32; 3]>> {
+    let (&first, &last) = (ids.first()?, ids.last()?);
+    if !ids.is_sorted_by(|one, other| one < other) {
+        return None;
+    }
+    if last as usize > FEW_GAPS * ids.len() {
+        let place = |id| ids.binary_search(&id).ok().map(|place| place as u32);
+        return merges
+            .iter()
+            .map(|&[left, right, made]| Some([place(left)?, place(right)?, place(made)?]))
+            .collect();
+    }
+    // Without gaps, as in most vocabularies, an id is an index.
+    let has_gaps = (last - first) as usize != ids.len() - 1;
+    let mut table = vec![u32::MAX; if has_gaps { last as usize + 1 } else { 0 }];
+    if has_gaps {
+        (0..).zip(ids).for_each(|(place, &id)| table[id as usize] = place);
+    }
+    let place = |id: u32| {
+        if has_gaps {
+            table.get(id as usize).copied().filter(|&place| place != u32::MAX)
+        } else {
+            id.checked_sub(first).filter(|_| id <= last)
+        }
+    };
+    merges.iter().map(|&[left, right, made]| Some([place(left)?, place(right)?, place(made)?])).collect()
+}
+
+/// What is to know of tokens with ids, and their merges (rows of ids).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether the parents of every merge are bytes or results of earlier merges.
+    pub in_order: bool,
+    /// The id of each single byte.
+    pub bytes: Vec<(u32, u8)>,
+}
+
+/// Check tokens and merges. `None` if ids are not in their order, a merge names no token or does not make its parents'
+/// bytes, or a pair is merged twice.
+pub fn checked(ids: &[u32], tokens: &[&[u8]], merges: &[[u32; 3]]) -> Option<Checked> {
+    if ids.len() != tokens.len() || !are_distinct(merges) {
+        return None;
+    }
+    let in_order = spelled_in_order(tokens, &places_of(ids, merges)?)?;
+    let bytes = ids.iter().zip(tokens);
+    let bytes = bytes.filter_map(|(&id, token)| if let &[byte] = *token { Some((id, byte)) } else { None });
+    Some(Checked { in_order, bytes: bytes.collect() })
+}
+
 /// Whether no pair is merged twice.
-fn are_distinct(merges: &[[u32; 3]]) -> bool {
+pub fn are_distinct(merges: &[[u32; 3]]) -> bool {
     let mut pairs: Vec<u64> =
         merges.iter().map(|&[left, right, _]| u64::from(left) << 32 | u64::from(right)).collect();
     pairs.sort_unstable();
@@ -196,6 +249,32 @@ mod tests {
         for wrong in [[0, 1, 3], [1, 0, 2], [0, 9, 2], [2, 4, 3]] {
             assert_eq!(spelled_in_order(&tokens, &[wrong]), None);
         }
+    }
+
+    #[test]
+    fn ids_have_places_with_gaps_or_without() {
+        for ids in [[3, 4, 5], [3, 4, 6], [3, 4, 1 << 30]] {
+            assert_eq!(places_of(&ids, &[[4, 3, ids[2]]]), Some(vec![[1, 0, 2]]));
+            for wrong in [0, 2, 7, u32::MAX] {
+                assert_eq!(places_of(&ids, &[[4, 3, wrong]]), None);
+            }
+        }
+        assert_eq!(places_of(&[], &[]), None);
+    }
+
+    #[test]
+    fn tokens_and_merges_are_checked_together() {
+        let tokens: [&[u8]; 4] = [b"a", b"ab", b"b", b"aba"];
+        let checked_merges = |merges: &[[u32; 3]]| checked(&[5, 7, 8, 20], &tokens, merges);
+        let bytes = vec![(5, b'a'), (8, b'b')];
+        let in_order = Checked { in_order: true, bytes: bytes.clone() };
+        assert_eq!(checked_merges(&[[5, 8, 7], [7, 5, 20]]), Some(in_order));
+        assert_eq!(checked_merges(&[[7, 5, 20], [5, 8, 7]]), Some(Checked { in_order: false, bytes }));
+        for wrong in [[5, 8, 20], [5, 6, 7]] {
+            assert_eq!(checked_merges(&[wrong]), None);
+        }
+        assert_eq!(checked_merges(&[[5, 8, 7], [5, 8, 7]]), None);
+        assert_eq!(checked(&[5, 5, 8, 20], &tokens, &[]), None);
     }
 
     #[test]

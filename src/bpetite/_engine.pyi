@@ -27,22 +27,24 @@ __all__ = [
     "Unsnappy",
     "Xxh3128",
     "base64_lines",
+    "check_tokens",
     "column_chunks",
     "find_merges",
-    "happening_merges",
+    "listed_merges",
     "merges_json",
+    "merges_that_happen",
     "number_merges",
     "numbers_in",
     "pattern_way",
+    "places_of_length",
     "pretokenize",
     "read_pattern",
+    "read_printed",
     "read_small_files",
     "recover_merges",
-    "resolve_pairs",
     "safe_cut",
     "same_pattern",
     "spell_merges",
-    "spelled_in_order",
     "tokens_json",
     "train_merges",
     "train_symbol_merges",
@@ -430,11 +432,14 @@ def spell_merges(
     of merges have more than `most` bytes, or there are large gaps between ids.
     """
 
-def recover_merges(tokens: bytes, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Find the parents of tokens in the order of rank (joined bytes and their ends): rows of two ranks.
+def recover_merges(ids: bytes, tokens: bytes, ends: bytes) -> tuple[bytes, list[int]]:
+    """Find the parents of tokens in the order of rank (ids, joined bytes and their ends).
 
-    The row of a byte, and of a token that no merge makes, is -1, -1.
+    Returns the merges as rows of left, right and resulting id, and the ids of tokens that no merge makes.
     """
+
+def places_of_length(ends: bytes, length: int) -> list[int]:
+    """Return the places of all tokens of a length in bytes."""
 
 def find_merges(json: bytes) -> tuple[int, int, bytes] | None:
     """Find the first list of merges in a JSON text, each a text `left right` or a list of two texts.
@@ -443,24 +448,37 @@ def find_merges(json: bytes) -> tuple[int, int, bytes] | None:
     list or anything in it is unusual.
     """
 
-def resolve_pairs(
-    tokens: bytes, ends: NDArray[np.uint64], lines: bytes
-) -> tuple[NDArray[np.uint32], int | None]:
-    """Find the parts of each line `left right`, and both joined, among tokens: rows of three places.
+def read_printed(ids: dict[str, int]) -> tuple[bytes, bytes, bytes, bytes, bytes, list[str]]:
+    """Read the ids of tokens in printable form, one character for each byte.
 
-    The place is 2**32 - 1 if there is no such token. Also returns the number of the first line that does not
-    have two parts, if there is one.
+    Returns in the order of ids: the ids, the joined bytes of the tokens and their ends, the same of their
+    printable forms, and the tokens that are empty or have a character that stands for no byte.
     """
 
-def happening_merges(
-    tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]
-) -> NDArray[np.bool_]:
-    """Return which merges (rows of places of left, right and result, by rank) are ever applied to a text."""
+def listed_merges(
+    ids: bytes, tokens: bytes, ends: bytes, lines: bytes, keeps_last: bool, only_decoded: Sequence[int]
+) -> tuple[bytes, int | None, tuple[int, list[bool]] | None, int | None]:
+    """Find the merges of lines `left right` as rows of left, right and resulting id, among distinct tokens.
 
-def spelled_in_order(tokens: bytes, ends: NDArray[np.uint64], merges: NDArray[np.uint32]) -> bool | None:
-    """Return whether all parents of merges (rows of places) are bytes or made by an earlier merge.
+    A pair that is listed again has the rank of its last line, or of its first. Lines with tokens at places
+    that are `only_decoded` are left out; those with one of the last tokens, which lack an id, do not count.
 
-    `None` if the result of some merge is not the bytes of its parents.
+    Also returns the number of the first line that does not have two parts, of the first one with an unknown
+    token (and which of left, right and result are unknown), and of the first one that repeats another.
+    """
+
+def merges_that_happen(ids: bytes, tokens: bytes, ends: bytes, merges: bytes) -> bytes:
+    """Leave out the merges (rows of left, right and resulting id, by rank) that no text needs.
+
+    If the parents of all come before them, all are returned. Ids are in ascending order.
+    """
+
+def check_tokens(
+    ids: bytes, tokens: bytes, ends: bytes, merges: bytes
+) -> tuple[bool, list[tuple[int, int]]] | None:
+    """Return whether all parents of merges are bytes or made by an earlier one, and the ids of single bytes.
+
+    `None` if ids do not ascend, a pair is merged twice, or a merge does not make the bytes of its parents.
     """
 
 # Encoding and decoding: text ↔ ids --------------------------------------------------------------------
@@ -564,12 +582,15 @@ class Encoder:
         special: Special = "parse",
         trim: Literal["no", "yes", "keep first"] = "no",
         put: int = 0,
+        rows: list[tuple[int, int, int]] | None = None,
     ) -> list[tuple[int, int]]:
         """Return the start and end of each token in a text, in characters, as `tokenizers` reports them.
 
         A space that the pattern inserts has the place of the next character. `trim` leaves out the white
         space of tokens, or all of it but a single space before the first token. `put` is the number of
-        characters that were inserted before the text; they have the place of its first character.
+        characters that were inserted before the text; they have the place of its first character. `rows`
+        give the places of the characters of a text that was normalized: how many follow one another, and the
+        start and end of the first of them.
         """
 
     def words(self, text: str, ids: list[int], special: Special = "parse") -> list[int]:

@@ -33,7 +33,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
-from bpetite._engine import merges_json, number_merges, spell_merges, spelled_in_order, tokens_json
+from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record
@@ -125,6 +125,23 @@ class Arrays:
         """
         ends = memoryview(self.packed.ends).cast("Q")
         return self.tokens[ends[place - 1] if place else 0 : ends[place]]
+
+    def id_at(self, place: int) -> int:
+        """Return the id of the token at a place."""
+        return memoryview(self.packed.ids).cast("I")[place]
+
+    def has_id(self, token_id: int) -> bool:
+        """Whether a token has this id."""
+        return token_id in _numbers(self.packed.ids)
+
+    def lengths(self, last: int) -> list[int]:
+        """Return the lengths of the last tokens in bytes.
+
+        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).arrays.lengths(2)
+        [1, 1]
+        """
+        ends = memoryview(self.packed.ends).cast("Q")[-last - 1 :].tolist()
+        return [end - start for start, end in pairwise([0, *ends] if last >= len(self) else ends)]
 
     @property
     def merge_count(self) -> int:
@@ -363,12 +380,12 @@ class Vocabulary(Record):
         >>> Vocabulary(ones, []).with_arrays(whole.arrays) == whole
         True
         """
-        in_order = _in_order(arrays)
-        are_bytes = np.diff(arrays.ends, prepend=np.uint64(0)) == 1
+        packed = arrays.packed
+        checked = check_tokens(packed.ids, arrays.tokens, packed.ends, packed.merges)
         if (
-            in_order is None
-            or self._has_other_tokens(arrays.packed.ids, arrays)
-            or not self._has_bytes(arrays, are_bytes)
+            checked is None
+            or self._has_other_tokens(packed.ids, arrays)
+            or dict(checked[1]) != {token_id: byte for byte, token_id in self.id_of_byte.items()}
         ):
             # Checking token by token finds and reports what is wrong.
             return self._replaced(
@@ -384,7 +401,7 @@ class Vocabulary(Record):
             [*self.special_tokens.values(), *self.decode_only],
             may_be_bytes=self.unknown is not None,
         )
-        irregular = not in_order or len(self.tokens) < BASE_VOCAB_SIZE
+        irregular = not checked[0] or len(self.tokens) < BASE_VOCAB_SIZE
         return self._with_arrays(arrays, irregular=irregular, provisional=frozenset(provisional))
 
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
@@ -409,13 +426,6 @@ class Vocabulary(Record):
                 if not _is_token_too(text, token, self.normalization):
                     return True
         return False
-
-    def _has_bytes(self, arrays: Arrays, are_bytes: NDArray[np.bool_]) -> bool:
-        """Whether the tokens of this vocabulary are exactly the single bytes of the arrays."""
-        places = arrays.ends[are_bytes].astype(np.int64) - 1
-        ones = np.frombuffer(arrays.tokens, np.uint8)[places].tolist()
-        ids = arrays.ids[are_bytes].tolist()
-        return dict(zip(ids, ones, strict=True)) == {token_id: b for b, token_id in self.id_of_byte.items()}
 
     def extended(self, ids: Sequence[int], rows: Iterable[tuple[int, int, int]]) -> Vocabulary:
         """Add merges, as rows of left, right and resulting symbol; `ids` are the ids of the existing symbols.
@@ -633,13 +643,12 @@ def _check_provisional(
     """Refuse provisional tokens that do not exist, are single bytes, or do not have the last ids."""
     if not provisional:
         return
-    own = arrays.ids[-len(provisional) :].tolist()
-    lengths = np.diff(arrays.ends, prepend=np.uint64(0))[-len(provisional) :]
+    own = memoryview(arrays.packed.ids).cast("I")[-len(provisional) :].tolist()
     if sorted(provisional) != own or own[0] < max(other_ids, default=0):
         raise ValueError(
             f"provisional tokens {min(provisional)} to {max(provisional)} do not have the last ids"
         )
-    if int(lengths.min()) < 2 and not may_be_bytes:
+    if min(arrays.lengths(len(provisional))) < 2 and not may_be_bytes:
         raise ValueError("a provisional token must not be a single byte")
 
 
@@ -807,35 +816,6 @@ def _check_spelled(
         in_order = in_order and left in made and right in made
         made.add(token_id)
     return dict(sorted(tokens.items())), not in_order or len(id_of_byte) < BASE_VOCAB_SIZE
-
-
-_FEW_GAPS = 4
-"""Up to so many numbers for each id, a table of all numbers is quicker than searching."""
-
-
-def _in_order(arrays: Arrays) -> bool | None:
-    """Whether parents come before their merges; `None` if anything is wrong."""
-    ids, merges = arrays.ids, arrays.merges
-    if len(ids) == 0 or np.any(ids[1:] <= ids[:-1]):
-        return None
-    # Without gaps, as in most vocabularies, an id is an index.
-    first, last = int(ids[0]), int(ids[-1])
-    if last - first == len(ids) - 1:
-        places = merges - ids[0]
-    elif last > _FEW_GAPS * len(ids):
-        places = np.searchsorted(ids, merges)
-    elif len(merges) and int(merges.max()) > last:
-        return None
-    else:
-        place_of = np.zeros(last + 1, np.uint32)
-        place_of[ids] = np.arange(len(ids), dtype=np.uint32)
-        places = place_of[merges]
-    if np.any(ids[np.minimum(places, len(ids) - 1)] != merges):
-        return None
-    pairs = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])
-    if np.any(pairs[1:] == pairs[:-1]):
-        return None
-    return spelled_in_order(arrays.tokens, arrays.ends, places.astype(np.uint32))
 
 
 def _check_shared(tokens: Mapping[int, bytes], merges: Sequence[Pair], merge_ids: Sequence[int]) -> None:

@@ -36,11 +36,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(text_pairs::find_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(text_pairs::resolve_pairs, module)?)?;
-    module.add_function(wrap_pyfunction!(text_pairs::happening_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(recover::places_of_length, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
+    text_pairs::add_to(module)?;
     token_bytes::add_to(module)?;
     numbers::add_to(module)?;
     pretokenize::add_to(module)?;

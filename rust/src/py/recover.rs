@@ -1,12 +1,12 @@
-//! The Python function `recover_merges`.
+//! The Python functions `recover_merges` and `places_of_length`. Arrays of numbers are passed as bytes.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::PyWatch;
-use crate::memory;
-use crate::recover::{self, Origin};
+use super::numbers::{bytes_of_32, numbers_32, numbers_64};
+use crate::{memory, recover};
 
 /// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged.
 const BYTES_PER_TOKEN: usize = 256;
@@ -16,23 +16,38 @@ const BYTES_PER_BYTE: usize = 64;
 #[pyfunction]
 pub fn recover_merges<'py>(
     py: Python<'py>,
+    ids: &Bound<'py, PyAny>,
     tokens: &[u8],
-    ends: PyReadonlyArray1<'py, u64>,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    ends: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>)> {
+    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = cut(tokens, &ends)?;
-    let origins = py.detach(|| recover::recover_merges(&tokens, &mut PyWatch::default()))?;
-    let rows = origins.len();
-    let flat: Vec<i64> = origins.into_iter().flat_map(row).collect();
-    flat.into_pyarray(py).reshape([rows, 2])
+    if ids.len() != tokens.len() {
+        return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
+    }
+    let (rows, unreachable) = py.detach(|| {
+        let origins = recover::recover_merges(&tokens, &mut PyWatch::default())?;
+        Ok::<_, crate::error::Error>(recover::rows_of_ids(&origins, &ids))
+    })?;
+    Ok((bytes_of_32(py, rows.as_flattened())?, unreachable))
+}
+
+/// The places of all tokens of a length in bytes.
+#[pyfunction]
+pub fn places_of_length(ends: &Bound<'_, PyAny>, length: u64) -> PyResult<Vec<usize>> {
+    let ends = numbers_64("ends", ends)?;
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let lengths = ends.iter().zip(starts).map(|(&end, start)| end.wrapping_sub(start));
+    Ok(lengths.enumerate().filter_map(|(place, own)| (own == length).then_some(place)).collect())
 }
 
 /// Split concatenated tokens; it is also checked that there is memory to merge each of them.
-pub fn cut<'a>(tokens: &'a [u8], ends: &PyReadonlyArray1<'_, u64>) -> PyResult<Vec<&'a [u8]>> {
-    let longest = ends.as_array().windows(2).into_iter().map(|ends| ends[1].saturating_sub(ends[0])).max();
-    memory::ensure(ends.len()? * BYTES_PER_TOKEN + longest.unwrap_or(0) as usize * BYTES_PER_BYTE)?;
-    let mut cut = Vec::with_capacity(ends.as_array().len());
+pub fn cut<'a>(tokens: &'a [u8], ends: &[u64]) -> PyResult<Vec<&'a [u8]>> {
+    let longest = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
+    memory::ensure(ends.len() * BYTES_PER_TOKEN + longest.unwrap_or(0) as usize * BYTES_PER_BYTE)?;
+    let mut cut = Vec::with_capacity(ends.len());
     let mut start = 0;
-    for &end in ends.as_array() {
+    for &end in ends {
         let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
         cut.push(
             token.ok_or_else(|| PyValueError::new_err("ends: they must ascend within the joined tokens"))?,
@@ -40,11 +55,4 @@ pub fn cut<'a>(tokens: &'a [u8], ends: &PyReadonlyArray1<'_, u64>) -> PyResult<V
         start = end as usize;
     }
     Ok(cut)
-}
-
-fn row(origin: Origin) -> [i64; 2] {
-    match origin {
-        Origin::Merge(left, right) => [left.into(), right.into()],
-        Origin::Base | Origin::Unreachable => [-1, -1],
-    }
 }

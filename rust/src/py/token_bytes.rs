@@ -1,14 +1,15 @@
 //! The Python functions that build and check the tokens of merges, and read tokens in base64. Arrays of numbers are
 //! passed as bytes.
 
-use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::numbers::{bytes_of_32, bytes_of_64, merge_rows};
+use super::numbers::{bytes_of_32, bytes_of_64, merge_rows, numbers_32, numbers_64};
 use super::recover::cut;
 use crate::{base64, memory, token_bytes};
 
+/// Whether merges are in order, and the id of each single byte.
+type CheckedTokens = (bool, Vec<(u32, u8)>);
 type SpelledBytes<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// Builds the tokens of merges: all ids, the concatenated bytes of their tokens, and the end of each.
@@ -43,17 +44,21 @@ pub fn number_merges<'py>(
     Ok((bytes_of_32(py, merges.as_flattened())?, end))
 }
 
-/// Whether the parents of every merge are made before it; `None` if a result is not its parents' bytes.
+/// Checks tokens with ids in their order, and merges of them: whether the parents of every merge are made before it, and
+/// the id of each single byte; `None` if anything is wrong.
 #[pyfunction]
-pub fn spelled_in_order(
+pub fn check_tokens(
     py: Python<'_>,
+    ids: &Bound<'_, PyAny>,
     tokens: &[u8],
-    ends: PyReadonlyArray1<'_, u64>,
+    ends: &Bound<'_, PyAny>,
     merges: &Bound<'_, PyAny>,
-) -> PyResult<Option<bool>> {
+) -> PyResult<Option<CheckedTokens>> {
+    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = cut(tokens, &ends)?;
     let merges = merge_rows(merges)?;
-    Ok(py.detach(|| token_bytes::spelled_in_order(&tokens, &merges)))
+    let checked = py.detach(|| token_bytes::checked(&ids, &tokens, &merges));
+    Ok(checked.map(|checked| (checked.in_order, checked.bytes)))
 }
 
 /// What a byte of a file of lines may take in the result.
@@ -76,6 +81,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(base64_lines, module)?)?;
     module.add_function(wrap_pyfunction!(spell_merges, module)?)?;
     module.add_function(wrap_pyfunction!(number_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(spelled_in_order, module)?)?;
+    module.add_function(wrap_pyfunction!(check_tokens, module)?)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from bpetite._internal.json import Json, type_name
 from bpetite._internal.normalizers import Step
+from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, to_oniguruma
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
 from bpetite.patterns import PATTERNS, pattern_steps
 
@@ -138,11 +139,8 @@ def _split(step: Json, place: str) -> str:
 
 def read_expression(written: str, place: str) -> str:
     """Translate a pattern from Oniguruma's syntax; one without an equivalent is refused."""
-    # It imports `regex`, which takes as long as everything else.
-    from bpetite.formats.shared import oniguruma
-
     try:
-        return oniguruma.from_oniguruma(written)
+        return from_oniguruma(written)
     except ValueError as reason:
         raise ValueError(f"{place}: {reason}") from None
 
@@ -170,9 +168,7 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
         raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")
     if not invert:
         raise ValueError(f"{place}: Removed drops what the pattern matches; Isolated would keep it")
-    from bpetite.formats.shared import oniguruma
-
-    if not oniguruma.covers_all_text(expression):
+    if not covers_all_text(expression):
         raise ValueError(
             f"{place}: Removed drops text that the pattern does not match; Isolated would keep it"
         )
@@ -210,8 +206,6 @@ _BEHAVIORS = {
 
 
 def _written_split(expression: str) -> Json:
-    from bpetite.formats.shared.oniguruma import to_oniguruma
-
     behavior = "Isolated"
     for name, form in _BEHAVIORS.items():
         if found := form.fullmatch(expression):
@@ -295,8 +289,6 @@ def _written_normalizer(name: str, *arguments: str) -> Json:
     if name == "Prepend":
         return {"type": "Prepend", "prepend": arguments[0]}
     if name == "Replace":
-        from bpetite.formats.shared.oniguruma import to_oniguruma
-
         return {"type": "Replace", "pattern": {"Regex": to_oniguruma(arguments[0])}, "content": arguments[1]}
     if name.startswith("Strip "):
         return {"type": "Strip", "strip_left": name == "Strip left", "strip_right": name == "Strip right"}

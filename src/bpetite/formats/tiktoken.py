@@ -10,15 +10,13 @@ from __future__ import annotations
 import binascii
 import hashlib
 import io
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bpetite._engine import base64_lines, read_pattern, recover_merges, same_pattern
+from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
@@ -32,7 +30,6 @@ from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_to
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
 
-_NEVER = -1
 _EMPTY = b"="
 """The spelling of an empty token, which Whisper's file has."""
 
@@ -94,7 +91,7 @@ def vocabulary_of_ranks(
 ) -> Vocabulary:
     """Make the vocabulary of tokens in the order of rank; errors name `path`."""
     specials = _special_ids(special_tokens, ranks)
-    empty = ranks.ids[ranks.lengths == 0].tolist()
+    empty = [ranks.id_at(place) for place in places_of_length(ranks.ends, 0)]
     try:
         arrays, unreachable = _recovered(ranks)
     except ValueError:
@@ -117,11 +114,11 @@ def vocabulary_of_ranks(
 
 @dataclass(frozen=True)
 class Ranks:
-    """Tokens in the order of rank, without an object for each."""
+    """Tokens in the order of rank, without an object for each; numbers are the bytes of arrays."""
 
-    ids: NDArray[np.uint32]
+    ids: bytes
     joined: bytes
-    ends: NDArray[np.uint64]
+    ends: bytes
 
     @staticmethod
     def of(tokens: Mapping[int, bytes]) -> Ranks:
@@ -130,29 +127,24 @@ class Ranks:
         >>> Ranks.of({3: b"a", 5: b"bc"}).of_one_byte()
         {3: b'a'}
         """
-        ids = np.fromiter(tokens, np.int64, len(tokens)).astype(np.uint32)
-        lengths = np.fromiter(map(len, tokens.values()), np.uint64, len(tokens))
-        return Ranks(ids, b"".join(tokens.values()), np.cumsum(lengths, dtype=np.uint64))
+        ends = array("Q", accumulate(map(len, tokens.values())))
+        return Ranks(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes())
 
-    @property
-    def lengths(self) -> NDArray[np.uint64]:
-        """Return the length of each token in bytes."""
-        return np.diff(self.ends, prepend=np.uint64(0))
+    def id_at(self, place: int) -> int:
+        """Return the id of the token at a place."""
+        return memoryview(self.ids).cast("I")[place]
 
     def of_one_byte(self) -> dict[int, bytes]:
         """Return the tokens of one byte."""
-        places = np.nonzero(self.lengths == 1)[0]
-        ends = self.ends[places].tolist()
-        return {
-            token_id: self.joined[end - 1 : end]
-            for token_id, end in zip(self.ids[places].tolist(), ends, strict=True)
-        }
+        ends = memoryview(self.ends).cast("Q")
+        places = places_of_length(self.ends, 1)
+        return {self.id_at(place): self.joined[ends[place] - 1 : ends[place]] for place in places}
 
     def to_tokens(self) -> dict[int, bytes]:
         """Return the bytes of every token, by rank."""
-        ends = self.ends.tolist()
+        ends = memoryview(self.ends).cast("Q")
         pieces = (self.joined[start:end] for start, end in pairwise([0, *ends]))
-        return dict(zip(self.ids.tolist(), pieces, strict=True))
+        return dict(zip(memoryview(self.ids).cast("I"), pieces, strict=True))
 
 
 def _ranks(path: Path, content: bytes) -> Ranks:
@@ -161,8 +153,7 @@ def _ranks(path: Path, content: bytes) -> Ranks:
     if found is None:
         ranks = Ranks.of(_tokens_by_line(path, content))
     else:
-        ids, joined, ends = found
-        ranks = Ranks(np.frombuffer(ids, np.uint32), joined, np.frombuffer(ends, np.uint64))
+        ranks = Ranks(*found)
     check_bytes(path, ranks)
     return ranks
 
@@ -235,17 +226,20 @@ def _special_ids(special_tokens: SpecialTokens, ranks: Ranks) -> dict[str, int]:
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     specials = listed_special_tokens(special_tokens)
-    return Dialect.named("tiktoken").special_token_ids(specials, int(ranks.ids[-1]) + 1)
+    return Dialect.named("tiktoken").special_token_ids(specials, ranks.id_at(-1) + 1)
 
 
 def _recovered(ranks: Ranks) -> tuple[Arrays, list[int]]:
     """Return the non-empty tokens with the merges that ranks imply, and the ids that no merge makes."""
-    is_there = ranks.lengths > 0
-    ids, lengths, ends = ranks.ids[is_there], ranks.lengths[is_there], ranks.ends[is_there]
-    parents = recover_merges(ranks.joined, ends)
-    merged = parents[:, 0] != _NEVER
-    merges = np.column_stack([ids[parents[merged]], ids[merged]])
-    return Arrays(ids, ranks.joined, ends, merges), ids[~merged & (lengths > 1)].tolist()
+    ids, ends = ranks.ids, ranks.ends
+    if empty := places_of_length(ends, 0):
+        is_there = [True] * (len(ends) // 8)
+        for place in empty:
+            is_there[place] = False
+        ids = array("I", compress(memoryview(ids).cast("I"), is_there)).tobytes()
+        ends = array("Q", compress(memoryview(ends).cast("Q"), is_there)).tobytes()
+    merges, unreachable = recover_merges(ids, ranks.joined, ends)
+    return Arrays(ids, ranks.joined, ends, merges), unreachable
 
 
 # Writing -----------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ there; `(?s:` does not exist there, and `(?m:` means the same; `\\w` and `\\b` i
 from __future__ import annotations
 
 import functools
+import re
 import sys
 
-import regex
-
 from bpetite._engine import read_pattern, same_pattern
+from bpetite._internal.lazy import regex
 from bpetite.patterns import CL100K, COVERING
 
 _SPELLED = {
@@ -25,7 +25,7 @@ _UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
 
 _ESCAPE = r"\\(?:[pP]\{[A-Za-z_]+\}|[sSdDrntfv]|[^\w\s])"
 _RANGE_FREE = rf"(?:{_ESCAPE}|(?!&&|--|~~)[^\\\[\]])"
-_ATOM = regex.compile(
+_ATOM = re.compile(
     rf"""
       {_ESCAPE}
     | \[\^?{_RANGE_FREE}+\]
@@ -35,9 +35,9 @@ _ATOM = regex.compile(
     | \{{\d+\}}(?![?+])
     | [^\\\[\](){{}}*+?|^$]
     """,
-    regex.VERBOSE,
+    re.VERBOSE,
 )
-_CONTEXT = regex.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]")
+_CONTEXT = re.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]")
 
 
 def to_oniguruma(pattern: str) -> str:

@@ -9,23 +9,21 @@ character is provisional: where it is left over, the tokens of its bytes stand i
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bpetite._engine import happening_merges, recover_merges, resolve_pairs, spelled_in_order
+from bpetite._engine import listed_merges, merges_that_happen, recover_merges
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.formats.shared.pairs import IN_TEXTS, distinct_pairs
+from bpetite.formats.shared.pairs import IN_TEXTS
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import MARK, Arrays, Normalization, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Normalization, Vocabulary
 
-_UNKNOWN = 2**32 - 1
 _BETWEEN, _WITHIN = "\ud801", "\ud800"
 """What stands between texts, and between the two parts of a merge: no text holds half a surrogate pair."""
 
@@ -154,6 +152,8 @@ def vocabulary_of_pieces(
             path,
             f"there is no token <0x{min(lacking):02X}>, so that characters without a token would be lost",
         )
+    if pieces.has_marks and pieces.byte_ids and " " not in pieces.texts and MARK not in pieces.special_tokens:
+        refuse(path, "no token is U+2581, so that a space would be spelled by the bytes of that character")
     table = _Table.of(pieces)
     if merges is None:
         rows = _rows_of_ranks(table, in_order)
@@ -179,7 +179,7 @@ def vocabulary_of_pieces(
             decode_only=table.decode_only,
             drops_space=drops_space,
             unknown=unknown,
-        ).with_arrays(Arrays(table.ids, table.joined, table.ends, table.ids[rows]), sorted(table.provisional))
+        ).with_arrays(Arrays(table.ids, table.joined, table.ends, rows), sorted(table.provisional))
     except ValueError as error:
         refuse(path, str(error))
 
@@ -202,9 +202,10 @@ class _Table:
     provisional: frozenset[int]
     characters: Sequence[tuple[int, int, int]]
     """Merges (left, right and resulting id) that put characters together."""
-    ids: NDArray[np.uint32]
+    ids: bytes
+    """Those of the tokens, as the bytes of an array."""
     joined: bytes
-    ends: NDArray[np.uint64]
+    ends: bytes
 
     @staticmethod
     def of(pieces: Pieces) -> _Table:
@@ -243,27 +244,24 @@ class _Table:
                 next_id += 1
             made[token] = token_id
             rows.append((made[token[:-1]], made[token[-1:]], token_id))
+        if next_id > LARGEST_ID:
+            refuse(pieces.path, "its ids leave no free ones for the parts of characters")
         in_order = dict(sorted(tokens.items()))
-        lengths = np.fromiter(map(len, in_order.values()), np.uint64, len(in_order))
         return _Table(
             pieces,
             in_order,
             decode_only,
             frozenset([*bytes_alone, *(token_id for _, _, token_id in rows)]) - set(texts.values()),
             rows,
-            np.fromiter(in_order, np.uint32, len(in_order)),
+            array("I", in_order).tobytes(),
             b"".join(in_order.values()),
-            np.cumsum(lengths, dtype=np.uint64),
+            _ends(in_order.values()),
         )
 
-    def places(self, ids: object) -> NDArray[np.uint32]:
-        """Where the tokens of ids are in the arrays."""
-        wanted = np.array(ids, np.uint32)
-        if int(self.ids[-1]) > 4 * len(self.ids):
-            return np.searchsorted(self.ids, wanted).astype(np.uint32)
-        place_of = np.zeros(int(self.ids[-1]) + 1, np.uint32)
-        place_of[self.ids] = np.arange(len(self.ids), dtype=np.uint32)
-        return np.asarray(place_of[wanted])
+
+def _ends(tokens: Collection[bytes]) -> bytes:
+    """Where each token ends if they are joined, as the bytes of an array."""
+    return array("Q", accumulate(map(len, tokens))).tobytes()
 
 
 def encoded(texts: Sequence[str]) -> list[bytes]:
@@ -283,23 +281,19 @@ def _parts_of_characters(characters: Collection[bytes]) -> list[bytes]:
     return sorted(beginnings, key=lambda token: (len(token), token))
 
 
-def _rows_of_ranks(table: _Table, in_order: Sequence[str]) -> NDArray[np.uint32]:
+def _rows_of_ranks(table: _Table, in_order: Sequence[str]) -> bytes:
     """The merges where two neighbours merge if they are a token together, the lowest rank first."""
     ids = [token_id for token_id, token in table.tokens.items() if len(token) == 1]
     ids += [token_id for _, _, token_id in table.characters]
     known = set(ids)
     ids += [token_id for spelled in in_order if (token_id := table.pieces.ids[spelled]) not in known]
     tokens = [table.tokens[token_id] for token_id in ids]
-    ends = np.cumsum(np.fromiter(map(len, tokens), np.uint64, len(tokens)), dtype=np.uint64)
-    parents = recover_merges(b"".join(tokens), ends)
-    merged = parents[:, 0] >= 0
-    every = np.array(ids, np.int64)
-    return table.places(np.column_stack([every[parents[merged]], every[merged]]))
+    return recover_merges(array("I", ids).tobytes(), b"".join(tokens), _ends(tokens))[0]
 
 
 def _rows_of_pairs(
     table: _Table, merges: Sequence[object], lines: str | None, place: Callable[[int], str]
-) -> NDArray[np.uint32]:
+) -> bytes:
     """The merges of a list of pairs."""
     path, ids = table.pieces.path, table.pieces.ids
     spelled, space, line = [*ids, *table.pieces.left_out], " ", "\n"
@@ -316,26 +310,21 @@ def _rows_of_pairs(
         pairs = pairs.replace(" ", space).replace("\n", line).replace(_WITHIN, " ").replace(_BETWEEN, "\n")
         written = [text.replace(" ", space).replace("\n", line) for text in spelled]
     tokens = encoded(written)
-    ends = np.cumsum(np.fromiter(map(len, tokens), np.uint64, len(tokens)), dtype=np.uint64)
-    found, wrong = resolve_pairs(b"".join(tokens), ends, pairs.encode("utf-8"))
+    rows, wrong, unknown, _ = listed_merges(
+        array("I", ids.values()).tobytes(),
+        b"".join(tokens),
+        _ends(tokens),
+        pairs.encode("utf-8"),
+        True,
+        [number for number, token_id in enumerate(ids.values()) if token_id not in table.tokens],
+    )
     if wrong is not None:
         refuse(path, f"{place(wrong)} is not a pair of tokens")
-    is_unknown = found == _UNKNOWN
-    counts = ~((found >= len(ids)) & ~is_unknown).any(axis=1)
-    unknown = np.nonzero(is_unknown.any(axis=1) & counts)[0]
-    of_text = np.fromiter(ids.values(), np.int64, len(ids))
-    if len(unknown):
-        parts = pairs.split("\n")[int(unknown[0])].replace(space, " ").replace(line, "\n")
-        refuse(path, f"{place(int(unknown[0]))}, {parts!r:.80}, has a part that is no token, or makes none")
-    found = found[counts]
-    if len(found):
-        kept = np.isin(of_text, table.ids)[found].all(axis=1)  # no text has those that are only decoded
-        found = distinct_pairs(found[kept], keep_last=True)
-    characters = np.array(table.characters, np.int64).reshape(-1, 3)
-    rows = table.places(np.concatenate([characters, of_text[found].reshape(-1, 3)]))
-    if not spelled_in_order(table.joined, table.ends, rows):
-        rows = rows[happening_merges(table.joined, table.ends, rows)]
-    return rows
+    if unknown is not None:
+        parts = pairs.split("\n")[unknown[0]].replace(space, " ").replace(line, "\n")
+        refuse(path, f"{place(unknown[0])}, {parts!r:.80}, has a part that is no token, or makes none")
+    characters = array("I", chain.from_iterable(table.characters)).tobytes()
+    return merges_that_happen(table.ids, table.joined, table.ends, characters + rows)
 
 
 def _as_texts(path: Path, merges: Sequence[object], place: Callable[[int], str]) -> str:

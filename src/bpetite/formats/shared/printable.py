@@ -6,9 +6,6 @@ other 68.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bpetite.dialect import Dialect
 
 _IN_ORDER = Dialect(base_ids="gpt2_printable").base_bytes()
@@ -16,8 +13,6 @@ _STAND_IN = {
     byte: chr(byte) if place < 188 else chr(256 + place - 188) for place, byte in enumerate(_IN_ORDER)
 }
 _BYTE = {stand_in: byte for byte, stand_in in _STAND_IN.items()}
-_BYTES = np.full(max(map(ord, _BYTE)) + 2, -1, np.int16)
-_BYTES[[*map(ord, _BYTE)]] = [*_BYTE.values()]
 
 
 def to_printable(token: bytes) -> str:
@@ -36,12 +31,3 @@ def from_printable(spelled: str) -> bytes:
     b' the'
     """
     return bytes([_BYTE[character] for character in spelled])
-
-
-def bytes_of_codes(codes: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """Return the byte that each character, given by its code point, stands for, or -1.
-
-    >>> bytes_of_codes(np.array([ord("Ġ"), ord("t"), 0x4E00], np.uint32)).tolist()
-    [32, 116, -1]
-    """
-    return np.asarray(_BYTES[np.minimum(codes, len(_BYTES) - 1)])
