@@ -28,7 +28,7 @@ mod stream;
 use cache::Cache;
 pub use growing::Growing;
 use merges::Merges;
-pub use offsets::{CharacterSpan, Trim, Unit, spans};
+pub use offsets::{CharacterSpan, Moved, Trim, Unit, spans};
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
 pub use spaced::{Put, SpacedPart, Spaces};

@@ -44,15 +44,50 @@ pub enum Trim {
 /// The first character of a token, and the one behind its last.
 pub type CharacterSpan = (usize, usize);
 
+/// Where the characters of a text stand in the one that it was made from.
+pub enum Moved {
+    No,
+    /// So many were put before it; they stand where its first character stands.
+    Behind(usize),
+    /// Each has a place.
+    Characters(Vec<CharacterSpan>),
+}
+
+impl Moved {
+    /// Of `rows` of a number of characters, and the place of the first; the others follow it. There must be as many as
+    /// the text has.
+    pub fn of_rows(rows: &[(usize, usize, usize)], text: &str) -> Result<Self> {
+        let count = text.chars().count();
+        if rows.iter().try_fold(0, |sum: usize, row| sum.checked_add(row.0)) != Some(count) {
+            return Err(Error::Value("rows: they are not those of the characters of the text".into()));
+        }
+        let mut characters = Vec::new();
+        memory::reserve(&mut characters, count)?;
+        for &(count, start, end) in rows {
+            characters.extend((0..count).map(|place| (start.wrapping_add(place), end.wrapping_add(place))));
+        }
+        Ok(Self::Characters(characters))
+    }
+
+    fn place(&self, (start, end): CharacterSpan) -> CharacterSpan {
+        match self {
+            Self::No => (start, end),
+            Self::Behind(put) => (start.saturating_sub(*put), end.saturating_sub(*put).max(1)),
+            Self::Characters(characters) => (characters[start].0, characters[end - 1].1),
+        }
+    }
+}
+
 impl Encoder {
     /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
-    /// it stands, and a space that the pattern put in where the character behind it stands.
+    /// it stands, and a space that the pattern put in where the character behind it stands; then as they are `moved`.
     pub fn places(
         &self,
         text: &str,
         ids: &[u32],
         special: Special,
         trim: Trim,
+        moved: &Moved,
     ) -> Result<Vec<CharacterSpan>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
@@ -61,7 +96,7 @@ impl Encoder {
             let Stretch { range, id } = stretch;
             let segment = &text[range.clone()];
             if id.is_some() {
-                let place = (characters.before(range.start), characters.before(range.end));
+                let place = moved.place((characters.before(range.start), characters.before(range.end)));
                 places.push(trimmed(place, spaces_around_text(segment), trim, places.is_empty()));
                 return Ok(());
             }
@@ -81,7 +116,7 @@ impl Encoder {
                     characters.place(range.start + start, range.start + end)
                 };
                 let spaces = spaces_around(self.tokens.get(id).unwrap_or_default());
-                places.push(trimmed(place, spaces, trim, places.is_empty()));
+                places.push(trimmed(moved.place(place), spaces, trim, places.is_empty()));
             };
             if self.has_gaps(prepared.text()) {
                 let spans = self.spans_with_gaps(&prepared, ids)?;

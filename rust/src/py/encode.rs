@@ -16,7 +16,7 @@ use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
 use crate::encode::{
-    self, Count, Definition, Encoded, Id, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
+    self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
     Workspace,
 };
 use crate::memory;
@@ -205,7 +205,8 @@ impl PyEncoder {
         Ok((self.integers.list(text.py(), &ids)?, spans))
     }
 
-    #[pyo3(signature = (text, ids, special="parse", trim="no", put=0))]
+    #[pyo3(signature = (text, ids, special="parse", trim="no", put=0, rows=None))]
+    #[allow(clippy::too_many_arguments)] // Those of Python's method.
     fn places<'py>(
         &self,
         text: &Bound<'py, PyString>,
@@ -213,15 +214,15 @@ impl PyEncoder {
         special: &str,
         trim: &str,
         put: usize,
+        rows: Option<Vec<(usize, usize, usize)>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let ids = ids_in_list(ids)?;
-        let mut places =
-            self.encoder.places(text.to_str()?, &ids, self.special(special)?, named_trim(trim)?)?;
-        if put > 0 {
-            for (start, end) in &mut places {
-                (*start, *end) = (start.saturating_sub(put), end.saturating_sub(put).max(1));
-            }
-        }
+        let (ids, short) = (ids_in_list(ids)?, text.to_str()?);
+        let moved = match rows {
+            Some(rows) => Moved::of_rows(&rows, short)?,
+            None if put > 0 => Moved::Behind(put),
+            None => Moved::No,
+        };
+        let places = self.encoder.places(short, &ids, self.special(special)?, named_trim(trim)?, &moved)?;
         pairs(text.py(), &self.integers, places)
     }
 

@@ -17,7 +17,9 @@ use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::{ids_in_list, pairs};
 use super::texts::HeldTexts;
 use super::{PyWatch, thread_count};
-use crate::encode::{CharacterSpan, Encoded, Put, SpacedPart, Spaces, Special, SpecialTokens, Strips, Trim};
+use crate::encode::{
+    CharacterSpan, Encoded, Moved, Put, SpacedPart, Spaces, Special, SpecialTokens, Strips, Trim,
+};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::{Pulse, Unwatched};
@@ -234,7 +236,7 @@ impl FramedEncoder {
     fn own_places(&self, text: &str, ids: &[u32]) -> Result<Vec<CharacterSpan>> {
         let encoder = &self.encoder.get().encoder;
         match &self.way {
-            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim),
+            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim, &Moved::No),
             Taking::Spaced(spaces) => encoder.spaced_places(text, ids, spaces),
         }
     }

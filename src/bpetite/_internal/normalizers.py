@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, cast
 
 from bpetite._internal.character_map import CharacterMap, character_map
@@ -23,6 +23,33 @@ Places = list[tuple[int, int]]
 """The start and end, in the original text, of each character."""
 
 Aligned = tuple[str, Places]
+
+
+class Runs(Sequence[tuple[int, int]]):
+    """The places of characters, of which most follow one another.
+
+    >>> list(Runs([(2, 0, 1), (1, 4, 6)])), list(Runs([(2, 0, 1)]).moved(3))
+    ([(0, 1), (1, 2), (4, 6)], [(3, 4), (4, 5)])
+    """
+
+    def __init__(self, rows: list[tuple[int, int, int]]) -> None:
+        """Each row is a number of characters, and the start and end of the first; the others follow it."""
+        self.rows = rows
+
+    @cached_property
+    def _places(self) -> Places:
+        return [(start + place, end + place) for count, start, end in self.rows for place in range(count)]
+
+    def __len__(self) -> int:
+        return sum(count for count, _, _ in self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._places[index]
+
+    def moved(self, by: int) -> Runs:
+        """Return the same places, so many characters further on."""
+        return Runs([(count, start + by, end + by) for count, start, end in self.rows]) if by else self
+
 
 _Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 _FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -148,12 +175,15 @@ class Normalizer:
             return True
         return self._keeps_places and (text.isascii() or (len(self._steps) < 2 and normalized == text))
 
-    def aligned(self, text: str) -> Aligned:
+    def aligned(self, text: str) -> tuple[str, Places | Runs]:
         """Normalize a text, and return also the original place of each character.
 
-        >>> Normalizer([("NFC",)]).aligned("ae\u0301") == ("aé", [(0, 1), (1, 2)])
-        True
+        >>> normalized, places = Normalizer([("NFC",)]).aligned("ae\u0301")
+        >>> normalized == "aé", list(places)
+        (True, [(0, 1), (1, 2)])
         """
+        if len(self._steps) == 1 and self._steps[0][0] in _FORMS:
+            return _normalized(text, cast(_Form, self._steps[0][0]))
         places = [(place, place + 1) for place in range(len(text))]
         for _, apply, align in self._steps:
             if apply(text) != text:
@@ -195,7 +225,12 @@ def _aligned(step: Step) -> Callable[[str, Places], Aligned]:
     name, *arguments = step
     if name in _FORMS:
         form = cast(_Form, name)
-        return lambda text, places: _normalized(text, places, form)
+
+        def normalize(text: str, places: Places) -> Aligned:
+            normalized, runs = _normalized(text, form)
+            return normalized, [(places[start][0], places[end - 1][1]) for start, end in runs]
+
+        return normalize
     if name == "Lowercase":
         return lambda text, places: _transformed(
             [(c, int(place > 0)) for character in text for place, c in enumerate(lower(character))], places
@@ -248,25 +283,30 @@ _MAY_CHANGE = re.compile("[\0-\x7f]?[^\0-\x7f\u3400-\u4db5\u4e00-\u9fd5]+")
 """What normal forms may change: ASCII and ideographs only compose with what is behind them."""
 
 
-def _normalized(text: str, places: Places, form: _Form) -> Aligned:
-    """Normalize a text whose characters have places.
+def _normalized(text: str, form: _Form) -> tuple[str, Runs]:
+    """Normalize a text, and return also the place of each character.
 
-    >>> _normalized("ae\u0301x", [(0, 1), (1, 2), (2, 3), (3, 4)], "NFC")
-    ('aéx', [(0, 1), (1, 2), (3, 4)])
+    >>> normalized, runs = _normalized("ae\u0301x", "NFC")
+    >>> normalized == "aéx", runs.rows
+    (True, [(1, 0, 1), (1, 1, 2), (1, 3, 4)])
     """
     parts: list[str] = []
-    moved: Places = []
+    rows: list[tuple[int, int, int]] = []
     done = 0
     for match in _MAY_CHANGE.finditer(text):
         part, (start, end) = match.group(), match.span()
         if _normal_form(part, form) == part:
             continue
-        changed, inner = _transformed(_changes(part, form), places[start:end])
+        own = [(place, place + 1) for place in range(start, end)]
+        changed, inner = _transformed(_changes(part, form), own)
         parts += [text[done:start], changed]
-        moved += places[done:start]
-        moved += inner
+        if done < start:
+            rows.append((start - done, done, done + 1))
+        rows += [(1, first, last) for first, last in inner]
         done = end
-    return "".join([*parts, text[done:]]), moved + places[done:]
+    if done < len(text):
+        rows.append((len(text) - done, done, done + 1))
+    return "".join([*parts, text[done:]]), Runs(rows)
 
 
 def _changes(text: str, form: _Form) -> list[tuple[str, int]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer
+from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer, Runs
 from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.vocabulary import MARK, Vocabulary, normalization_steps
 
@@ -303,7 +303,8 @@ class Preparation:
                 continue
             normalized, places = self._aligned(text[start:end], start)
             for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
-                segment = Segment(normalized[begin:stop], places[begin:stop], token_id)
+                own = places if stop - begin == len(places) else places[begin:stop]
+                segment = Segment(normalized[begin:stop], own, token_id)
                 if self._space_first and not start + begin and token_id is None and segment.text[0] != " ":
                     segment = _behind_space(segment)
                 yield segment
@@ -317,6 +318,8 @@ class Preparation:
         if normalizer.puts_space and normalized == " " + text:
             return normalized, run.behind_space()
         normalized, inner = normalizer.aligned(text)
+        if isinstance(inner, Runs):
+            return normalized, inner.moved(start)
         return normalized, [(start + first, start + last) for first, last in inner]
 
     def with_spaces(self, segment: Segment) -> Segment:

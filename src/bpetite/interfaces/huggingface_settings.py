@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Any, cast
 
 from bpetite._engine import Encoder, FramedEncoder, pretokenize
-from bpetite._internal.normalizers import WHITE_SPACE
+from bpetite._internal.normalizers import WHITE_SPACE, Runs
 from bpetite.encoding.preparation import Preparation, Run, Segment, overlap
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
@@ -84,9 +84,7 @@ class ReadModel:
         self.encoder = Encoder(
             pattern=vocabulary.pattern,
             tokens=arrays.tokens,
-            ends=arrays.ends,
-            ids=arrays.ids,
-            merges=arrays.merges,
+            **arrays.packed._asdict(),
             special_tokens=[],
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),
@@ -95,7 +93,7 @@ class ReadModel:
             drops_unknown=self.drops_unknown,
         )
         self.places_unknown = self.drops_unknown or (
-            is_plain and unknown is not None and unknown[0] not in arrays.ids
+            is_plain and unknown is not None and not arrays.has_id(unknown[0])
         )
         """Whether the engine knows where tokens stand in a text with bytes that no token has."""
 
@@ -189,44 +187,43 @@ class _Prepared:
         self._encoder = settings.model.encoder
 
     def _segments(self, text: str, ids: list[int]) -> Iterable[tuple[Segment, list[int]]]:
+        segments = list(self._settings.preparation.segments(text))
+        if len(segments) == 1:
+            yield segments[0], ids
+            return
         rest = iter(ids)
-        for segment in self._settings.preparation.segments(text):
+        for segment in segments:
             count = 1 if segment.token_id is not None else self._encoder.count(segment.text, "text")
             yield segment, [*islice(rest, count)]
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        whole = self._whole(text, ids)
-        trim = self._settings.trim
-        if trim == "no":
-            return whole
-        tokens = self.tokens(text, ids)
-        keeps = trim == "keep first"
-        return [
-            trimmed(token, span, keeps_first=keeps and (not place or not span[0]))
-            for place, (token, span) in enumerate(zip(tokens, whole, strict=True))
-        ]
+        return self._places(text, ids, self._settings.trim)
 
-    def _whole(self, text: str, ids: list[int]) -> list[Span]:
+    def _places(self, text: str, ids: list[int], trim: Trim) -> list[Span]:
         spans: list[Span] = []
+        behind: Trim = "yes" if trim == "keep first" else trim
         for segment, own in self._segments(text, ids):
-            spans += self._places(segment, own)
+            spans += self._places_in(segment, own, behind if spans else trim)
         return spans
 
-    def _places(self, segment: Segment, ids: list[int]) -> list[Span]:
+    def _places_in(self, segment: Segment, ids: list[int], trim: Trim) -> list[Span]:
         places = segment.places
         if segment.token_id is not None:
-            return [(places[0][0], places[-1][1])]
+            span = places[0][0], places[-1][1]
+            if trim == "no":
+                return [span]
+            return [trimmed(self._settings.spelled_in(segment), span, keeps_first=trim == "keep first")]
         if isinstance(places, Run):
-            spans = self._encoder.places(segment.text, ids, "text", "no", places.put)
+            spans = self._encoder.places(segment.text, ids, "text", trim, places.put)
             start = places.start
             return [(start + first, start + end) for first, end in spans] if start else spans
-        spans = self._encoder.places(segment.text, ids, "text", "no")
-        return [(places[first][0], places[end - 1][1]) for first, end in spans]
+        rows = places.rows if isinstance(places, Runs) else [(1, start, end) for start, end in places]
+        return self._encoder.places(segment.text, ids, "text", trim, 0, rows)
 
     def first_offsets(self, tokens: TextTokens, place: int) -> Span:
         if self._settings.trim != "keep first":
             return tokens.offsets[place]
-        whole = self._whole(tokens.text, tokens.ids)[place]
+        whole = self._places(tokens.text, tokens.ids, "no")[place]
         return trimmed(tokens.tokens[place], whole, keeps_first=True)
 
     def words(self, text: str, ids: list[int]) -> Sequence[int]:
@@ -389,16 +386,18 @@ class Settings:
         if self._unknown is not None and any(self._unknown[0] in ids for ids in rows):
             raise ValueError("a token stands for unknown bytes")
 
-    def tokens_of(self, texts: Sequence[str], num_threads: int | None = None) -> list[TextTokens]:
-        """Encode texts."""
-        made = self._tokens_of(texts, num_threads)
+    def tokens_of(
+        self, texts: Sequence[str], num_threads: int | None = None, *, were_left: bool = False
+    ) -> list[TextTokens]:
+        """Encode texts; `were_left` says that the engine did not take them as they are."""
+        made = self._tokens_of(texts, num_threads, were_left)
         self._check_known(tokens.ids for tokens in made)
         return made
 
-    def _tokens_of(self, texts: Sequence[str], num_threads: int | None) -> list[TextTokens]:
+    def _tokens_of(self, texts: Sequence[str], num_threads: int | None, were_left: bool) -> list[TextTokens]:
         made: list[TextTokens | None] = [None] * len(texts)
         left: Sequence[int] = range(len(texts))
-        if self._texts is not None:
+        if self._texts is not None and not were_left:
             found, left = self._texts.encode_batch(texts, num_threads)
             made = [
                 None if one is None else TextTokens(text, one.ids, self._taken)
