@@ -121,7 +121,8 @@ def chain(length: int) -> list[list[str]]:
 
 def sentencepiece(pieces: list[tuple[str, float, int]]) -> bytes:
     """A `.model` of all bytes and some pieces (texts, scores, kinds) of fewer than 100 bytes each."""
-    every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)), *pieces]
+    every = [("<unk>", 0.0, 2), *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256))]
+    every += [("\u2581", -1000.0, 1), *pieces]
     messages = []
     for text, score, kind in every:
         spelled = text.encode()
@@ -147,6 +148,210 @@ def tekken(special_count: int, **changed: object) -> bytes:
 
 TAKEN = "taken"
 """The entry for a file that does no harm, and must be read."""
+
+
+def js(ranks: str = "", **changed: object) -> bytes:
+    """JS-tiktoken's JSON with all bytes and further lines of ranks."""
+    spelled = " ".join(base64.b64encode(byte).decode() for byte in BYTES)
+    lines = f"! 0 {spelled}\n{ranks}"
+    return json.dumps({"pat_str": "a+", "special_tokens": {}, "bpe_ranks": lines, **changed}).encode()
+
+
+def tekken_vocab(*more: object) -> list[object]:
+    return [*json.loads(tekken(0))["vocab"], *more]
+
+
+def tekken_config(**changed: object) -> dict[str, object]:
+    return {"pattern": "a", "default_vocab_size": 256, "default_num_special_tokens": 0, **changed}
+
+
+def text_value(text: bytes) -> bytes:
+    return struct.pack("<Q", len(text)) + text
+
+
+def array_value(key: bytes, kind: int, count: int, items: bytes) -> bytes:
+    return text_value(key) + struct.pack("<IIQ", 9, kind, count) + items
+
+
+def string_field(key: bytes, text: bytes) -> bytes:
+    return text_value(key) + struct.pack("<I", 8) + text_value(text)
+
+
+def gguf(merges: list[bytes], *more: bytes, tokens: tuple[bytes, ...] = ()) -> bytes:
+    """A GGUF file with all bytes and further tokens."""
+    spelled = [*(to_printable(byte).encode() for byte in BYTES), *tokens]
+    fields = [
+        string_field(b"tokenizer.ggml.model", b"gpt2"),
+        string_field(b"tokenizer.ggml.pre", b"gpt-2"),
+        array_value(b"tokenizer.ggml.tokens", 8, len(spelled), b"".join(map(text_value, spelled))),
+        array_value(b"tokenizer.ggml.merges", 8, len(merges), b"".join(map(text_value, merges))),
+        array_value(b"tokenizer.ggml.token_type", 5, len(spelled), struct.pack("<i", 1) * len(spelled)),
+        *more,
+    ]
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(fields)) + b"".join(fields)
+
+
+def of_characters(vocab: dict[str, int], merges: list[list[object]], **changed: object) -> bytes:
+    """A tokenizer.json whose tokens are made of characters."""
+    ids = {"<unk>": 0, **{f"<0x{byte:02X}>": byte + 1 for byte in range(256)}, "\u2581": 257, **vocab}
+    model = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": ids, "merges": merges}
+    steps = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}]
+    return json.dumps(
+        {
+            "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+            "decoder": {"type": "Sequence", "decoders": [*steps, {"type": "Fuse"}]},
+            "model": model,
+            **changed,
+        }
+    ).encode()
+
+
+def trie_of_many_keys(levels: int) -> bytes:
+    """A map of characters with 2 ** `levels` keys in a few bytes: the children of a node are all the same."""
+    units = [0] * (levels + 2) * 256
+    for level in range(levels):
+        for label in (0x61, 0x62):
+            below = (level + 1) * 256
+            units[level * 256 ^ label] = label | (below ^ level * 256 ^ label) << 10
+    packed = struct.pack(f"<{len(units)}I", *units)
+    compiled = struct.pack("<I", len(packed)) + packed + b"x\0"
+    size = len(compiled)
+    varint = bytes([size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14])
+    kept = b"\x12" + varint + compiled
+    size = len(kept)
+    return b"\x1a" + bytes([size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14]) + kept
+
+
+DEEP = "(?:" * 5000 + "a" + ")" * 5000
+REPEATS = "((a{1000}){1000}){1000}"
+
+SMALL: dict[str, tuple[Callable[[], bytes], str]] = {
+    "JS: a line of one word": (lambda: js("!"), "line 2: '!' does not begin with ! and a rank"),
+    "JS: a rank below zero": (lambda: js("! -1 YWE="), "line 2: '! -1 YWE=' does not begin with"),
+    "JS: a rank of a thousand digits": (lambda: js(f"! {'9' * 1000} YWE="), "does not begin with"),
+    "JS: a rank in digits of another script": (lambda: js("! ٣ YWE="), "does not begin with"),
+    "JS: a rank past 32 bits": (lambda: js("! 4294967295 YWE="), "or is more than 4294967294"),
+    "JS: a rank twice": (lambda: js("! 97 YWE="), "line 2: rank 97 appears twice"),
+    "JS: a token twice": (lambda: js("! 256 YQ=="), "appears twice, at ranks 97 and 256"),
+    "JS: base64 of the web": (lambda: js("! 256 _-8="), "'_-8=' is not the base64"),
+    "JS: base64 with bits left over": (lambda: js("! 256 YWJ="), "'YWJ=' is not the base64"),
+    "JS: two spaces": (lambda: js("! 256  YWE="), "'' is not the base64"),
+    "JS: a byte is missing": (lambda: js(bpe_ranks="! 0 YQ=="), "no line holds the single byte"),
+    "JS: a special token at a rank": (lambda: js(special_tokens={"<x>": 5}), "5"),
+    "JS: a special token past 32 bits": (lambda: js(special_tokens={"<x>": 2**32}), "4294967296"),
+    "JS: a special token below zero": (lambda: js(special_tokens={"<x>": -1}), "-1"),
+    "JS: a special token of a boolean": (lambda: js(special_tokens={"<x>": True}), "an object of ids"),
+    "JS: half a surrogate pair": (lambda: js(special_tokens={"\ud800": 300}), "surrogates not allowed"),
+    "JS: a pattern nested deeply": (lambda: js(pat_str=DEEP), "nested"),
+    "JS: a pattern of great repeats": (lambda: js(pat_str=REPEATS), "not supported"),
+    "JS: half a surrogate pair in the pattern": (lambda: js(pat_str="\ud800"), "surrogates not allowed"),
+    "JS: not UTF-8": (lambda: js().replace(b"a+", b"\xff"), "not valid UTF-8"),
+    "JS: a key twice": (lambda: js().replace(b'"pat_str"', b'"bpe_ranks": "", "pat_str"'), "appears twice"),
+    "tekken: a byte is missing": (
+        lambda: tekken(
+            0,
+            config=tekken_config(default_vocab_size=1),
+            vocab=[{"rank": 0, "token_bytes": "YQ=="}],
+        ),
+        "no line holds the single byte",
+    ),
+    "tekken: a token twice": (
+        lambda: tekken(
+            0,
+            config=tekken_config(default_vocab_size=257),
+            vocab=tekken_vocab({"rank": 256, "token_bytes": "YQ=="}),
+        ),
+        "appears twice",
+    ),
+    "tekken: a rank twice": (
+        lambda: tekken(
+            0,
+            config=tekken_config(default_vocab_size=257),
+            vocab=tekken_vocab({"rank": 255, "token_bytes": "YWE="}),
+        ),
+        "vocab[256] must be an object with rank 256",
+    ),
+    "tekken: more tokens than it lists": (
+        lambda: tekken(0, config=tekken_config(default_vocab_size=10**9)),
+        "but vocab has 256",
+    ),
+    "tekken: a pattern nested deeply": (lambda: tekken(0, config=tekken_config(pattern=DEEP)), "nested"),
+    "tekken: a pattern of great repeats": (
+        lambda: tekken(0, config=tekken_config(pattern=REPEATS)),
+        "not supported",
+    ),
+    "tekken: a special token of half a surrogate pair": (
+        lambda: tekken(2, special_tokens=[{"rank": 0, "token_str": "\ud800"}]),
+        "surrogates not allowed",
+    ),
+    "tekken: a special token without text": (
+        lambda: tekken(2, special_tokens=[{"rank": 0, "token_str": ""}]),
+        "non-empty",
+    ),
+    "tekken: not UTF-8": (lambda: tekken(0).replace(b"YQ==", b"\xff\xfe"), "not valid UTF-8"),
+    "tekken: a key twice": (lambda: tekken(0).replace(b'{"config"', b'{"vocab": [], "config"'), "twice"),
+    "GGUF: nothing": (lambda: b"GGUF", "cut off at byte 4"),
+    "GGUF: of the future": (lambda: b"GGUF" + struct.pack("<IQQ", 9, 0, 0), "version 9"),
+    "GGUF: no fields": (lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "it holds"),
+    "GGUF: fields without end": (lambda: b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63), "there are no"),
+    "GGUF: a string without end": (
+        lambda: gguf([], text_value(b"a") + struct.pack("<IQ", 8, 2**64 - 1)),
+        "a string of 18446744073709551615 bytes",
+    ),
+    "GGUF: arrays in arrays": (
+        lambda: gguf([], array_value(b"a", 9, 1, struct.pack("<IQ", 9, 1) * 1000)),
+        "an array of kind 9 cannot be read",
+    ),
+    "GGUF: a key twice": (lambda: gguf([], string_field(b"tokenizer.ggml.model", b"gpt2")), "appears twice"),
+    "GGUF: a token that is not UTF-8": (lambda: gguf([], tokens=(b"\xff",)), "not valid UTF-8"),
+    "GGUF: a token twice": (lambda: gguf([], tokens=(b"a",)), "a token appears twice"),
+    "GGUF: a merge of an unknown": (lambda: gguf([b"a qq"]), "made of b'qq', which is not a token"),
+    "GGUF: a merge of three": (lambda: gguf([b"a b c"]), "is not a pair of tokens"),
+    "GGUF: a merge with a line break": (lambda: gguf([b"a b\na c"]), "is not a pair of tokens"),
+    "GGUF: a merge that makes no token": (lambda: gguf([b"a b"]), "makes b'ab', which is not a token"),
+    "GGUF: merges in a circle": (
+        lambda: gguf([b"abab ab", b"ab abab"], tokens=(b"ab", b"abab", b"ababab")),
+        TAKEN,
+    ),
+    "characters: an id that leaves none free": (
+        lambda: of_characters({"é": 2**32 - 2}, []),
+        "its ids leave no free ones",
+    ),
+    "characters: an id past 32 bits": (lambda: of_characters({"é": 2**32}, []), "is not an id from 0 to"),
+    "characters: a merge of an unknown": (
+        lambda: of_characters({"a": 300}, [["a", "zz"]]),
+        "has a part that is no token, or makes none",
+    ),
+    "characters: a merge of three": (lambda: of_characters({"a": 300}, [["a", "a", "a"]]), "not a pair"),
+    "characters: a merge of a number": (lambda: of_characters({"a": 300}, [["a", 5]]), "is not a pair"),
+    "characters: merges in a circle": (
+        lambda: of_characters({"a": 300, "aa": 301, "aaa": 302}, [["aa", "a"], ["a", "aa"]]),
+        TAKEN,
+    ),
+    "characters: half a surrogate pair": (
+        lambda: of_characters({"\ud800": 300}, []),
+        "is not text: surrogates not allowed",
+    ),
+    "a map of characters with keys without end": (
+        lambda: sentencepiece([]) + trie_of_many_keys(20),
+        "its map of characters is broken",
+    ),
+}
+"""Small files of the formats that are only read, each with what its refusal says."""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_attack_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    content, says = SMALL[name]
+    (tmp_path / "small").write_bytes(content())
+    refused_by_all("any", tmp_path / "small", "none" if says == TAKEN else "ValueError", says)
+
+
+def test_folders_of_links_in_a_circle_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").symlink_to(tmp_path / "tokenizer.json")
+    (tmp_path / "within").symlink_to(tmp_path)
+    refused_by_all("any", tmp_path, "FileNotFoundError", "is in this folder")
+
 
 HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "unreachable tokens": (
@@ -306,7 +511,8 @@ def size_of(path: Path) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's own peak of memory")
 def test_every_attack_is_refused_in_memory_and_time_by_its_size(tmp_path: Path) -> None:
     attacks = [(name.partition("/")[0], str(ATTACKS / name)) for name, _, _ in REFUSALS]
-    for name, (kind, content, _) in HUGE.items():
+    every = {**HUGE, **{name: ("any", *attack) for name, attack in SMALL.items()}}
+    for name, (kind, content, _) in every.items():
         path = tmp_path / name
         path.write_bytes(content())
         attacks.append((kind, str(path)))

@@ -499,6 +499,20 @@ def made(pieces: list[tuple[str, float, int]], kind: int = 2, normalizer: bytes 
     return message + field(2, field(3, kind) + field(35, 1)) + field(3, kept)
 
 
+def test_a_model_may_begin_with_special_pieces_of_any_names(tmp_path: Path) -> None:
+    named = [(f"<|special {number:03} of a model|>", 0.0, 3) for number in range(200)]
+    words = [("th", -0.25, 1), ("the", -0.375, 1), *((one, -1.0, 1) for one in "\u2581the")]
+    message = made([*named, *words])
+    unknown = field(1, field(1, b"<unk>") + b"\x15" + struct.pack("<f", 0.0) + field(3, 2))
+    first = field(1, field(1, b"<|pad|>") + b"\x15" + struct.pack("<f", 0.0) + field(3, 3))
+    assert message.startswith(unknown)
+    bytes_first = message.removeprefix(unknown)
+    (tmp_path / "a").write_bytes(first + bytes_first.replace(b"<|special", b"<|spec_al") + unknown)
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a"))
+    assert b"<unk>" not in (tmp_path / "a").read_bytes()[:4096]
+    assert Tokenizer.load(tmp_path / "a").encode("the thé") == theirs.encode("the thé")
+
+
 def trie(units: list[int]) -> bytes:
     return struct.pack("<I", 4 * len(units)) + struct.pack(f"<{len(units)}I", *units)
 
@@ -539,6 +553,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "twice": (lambda: made([("a", 0.0, 1), ("a", 0.0, 1)]), "appears twice"),
     "empty": (lambda: made([("", 0.0, 1)]), "is empty"),
     "unused": (lambda: made([("a", 0.0, 5)]), "is marked as unused"),
+    "no space": (lambda: made([("a", 0.0, 1)]), r"no token is U\+2581"),
     "no byte": (lambda: made([("<0xZZ>", 0.0, 6)]), "is not the name of a byte"),
     "not a number": (lambda: made([("ab", float("nan"), 1)]), "is not a number"),
     "not UTF-8": (lambda: made([]) + field(1, field(1, b"\xff")), "not valid UTF-8"),

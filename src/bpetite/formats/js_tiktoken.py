@@ -31,7 +31,8 @@ def parse_document(path: Path, document: Json) -> Imported:
 
 def _add_line(path: Path, tokens: dict[int, bytes], number: int, line: str) -> None:
     place = f"bpe_ranks, line {number + 1}"
-    mark, first, *spelled = line.split(" ")
+    mark, _, rest = line.partition(" ")
+    first, *spelled = rest.split(" ")
     if mark != "!" or not (first.isascii() and first.isdecimal() and len(first) <= 10):
         refuse(path, f"{place}: {line!r:.80} does not begin with ! and a rank")
     for rank, one in enumerate(spelled, int(first)):

@@ -46,7 +46,10 @@ def is_model(content: bytes) -> bool:
     """Whether a file begins with a piece, as such files do."""
     if content[:1] != b"\n" or len(content) < 4:
         return False
-    return b"<unk>" in content[:4096] or MARK.encode("utf-8") in content[:4096]
+    if b"<unk>" in content[:4096] or MARK.encode("utf-8") in content[:4096]:
+        return True
+    end_of_text = 4 + content[3]
+    return content[2] == _TEXT and content[end_of_text : end_of_text + 1] == bytes([_SCORE])
 
 
 def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Imported:

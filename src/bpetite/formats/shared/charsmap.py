@@ -7,14 +7,18 @@ whether a key ends there.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from bpetite._internal.json import refuse
+from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path
 
-_LONGEST_KEY, _MOST_STEPS = 256, 4_000_000
-"""A number of bytes, and of nodes, which several keys may share. SentencePiece's own maps have keys of at
-most 18 bytes and fewer than 200,000 nodes."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LONGEST_KEY, _MOST_STEPS, _MOST_STEPS_PER_UNIT = 256, 4_000_000, 16
+"""A number of bytes, and of nodes on the way to all keys: in all, and for each unit, as keys may share nodes.
+SentencePiece's own maps have keys of at most 18 bytes and fewer than 200,000 nodes."""
 
 
 def replaced_texts(path: Path, compiled: bytes) -> dict[str, str]:
@@ -38,7 +42,7 @@ def replaced_texts(path: Path, compiled: bytes) -> dict[str, str]:
     return replaced
 
 
-def _keys(path: Path, units: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> list[tuple[bytes, int]]:
+def _keys(path: Path, units: NDArray[np.uint32]) -> list[tuple[bytes, int]]:
     """Return the keys of a trie with their values."""
     places = np.arange(len(units))
     labels = units & 0x800000FF
@@ -51,7 +55,7 @@ def _keys(path: Path, units: np.ndarray[tuple[int], np.dtype[np.uint32]]) -> lis
             children.setdefault(place ^ label, []).append((label, place))
     found: list[tuple[bytes, int]] = []
     waiting = [(b"", 0)]
-    for _ in range(_MOST_STEPS):
+    for _ in range(min(_MOST_STEPS, _MOST_STEPS_PER_UNIT * len(units))):
         if not waiting:
             return found
         key, place = waiting.pop()

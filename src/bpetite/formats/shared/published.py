@@ -55,6 +55,34 @@ PUBLISHED: Mapping[str, Published] = {
             "<|eot_id|>": 128009,
         },
     ),
+    # Many more, from 200010 to 202047, are reserved.
+    "d0bdbaf59b0762c8c807617e2d8ea51420eb1b1de266df2495be755c8e0ed6ed": Published(
+        "Llama 4",
+        PATTERNS["o200k"],
+        {
+            "<|begin_of_text|>": 200000,
+            "<|end_of_text|>": 200001,
+            "<|fim_prefix|>": 200002,
+            "<|fim_middle|>": 200003,
+            "<|fim_suffix|>": 200004,
+            "<|header_start|>": 200005,
+            "<|header_end|>": 200006,
+            "<|eom|>": 200007,
+            "<|eot|>": 200008,
+            "<|step|>": 200009,
+            "<|python_start|>": 200016,
+            "<|python_end|>": 200017,
+            "<|finetune_right_pad|>": 200018,
+            "<|image_start|>": 200080,
+            "<|image_end|>": 200081,
+            "<|tile_x_separator|>": 200084,
+            "<|tile_y_separator|>": 200085,
+            "<|image|>": 200090,
+            "<|patch|>": 200092,
+            "<|reasoning_thinking_start|>": 201142,
+            "<|reasoning_thinking_end|>": 201143,
+        },
+    ),
     # Its special tokens are in the tokenizer_config.json of its folder.
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": Published(
         "Kimi K2", PATTERNS["kimi-k2"]
