@@ -412,6 +412,28 @@ def test_convert_checks_the_files_that_it_read(tok: Tokenizer, tmp_path: Path) -
     assert "tokenizer.json is read, not vocab.json" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["ranks.gz", "js.json"])
+def test_convert_checks_packed_ranks_and_those_of_js_tiktoken(
+    tok: Tokenizer, tmp_path: Path, name: str
+) -> None:
+    tok.to_tiktoken(tmp_path / "ranks")
+    (tmp_path / "ranks.gz").write_bytes(gzip.compress((tmp_path / "ranks").read_bytes()))
+    (tmp_path / "js.json").write_text(json.dumps(js_json(tok)))
+    given = ["--pattern", "o200k", "--special-token", f"{END}={tok.special_tokens[END]}"]
+    command = [sys.executable, "-m", "bpetite", "convert", str(tmp_path / name), str(tmp_path / "t.json")]
+    done = subprocess.run([*command, *given, "--check"], capture_output=True, text=True, check=True)
+    summary = json.loads(done.stdout)
+    assert (summary["checked_with"], summary["fingerprint"]) == (["tiktoken"], tok.fingerprint)
+
+
+def test_merges_need_no_line_of_a_version(gpt2_like: Tokenizer, tmp_path: Path) -> None:
+    gpt2_like.to_gpt2(tmp_path / "vocab.json", tmp_path / "merges.txt")
+    lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines(keepends=True)
+    assert lines[0].startswith("#version")
+    (tmp_path / "merges.txt").write_text("".join(lines[1:]), encoding="utf-8")
+    check_same(Tokenizer.load(tmp_path / "merges.txt"), gpt2_like)
+
+
 def test_gpt2s_files_have_other_names_too(gpt2_like: Tokenizer, tmp_path: Path) -> None:
     gpt2_like.to_gpt2(tmp_path / "encoder.json", tmp_path / "vocab.bpe")
     for path in (tmp_path, tmp_path / "encoder.json", tmp_path / "vocab.bpe"):

@@ -234,6 +234,8 @@ def peer_encode(opened: Opened) -> tuple[str, Encodes] | None:
     vocabulary = opened.tokenizer.vocabulary
     if opened.kind == "tiktoken":
         return "tiktoken", peers.tiktoken_encode(opened.files[0], vocabulary)
+    if opened.kind == "js-tiktoken":
+        return "tiktoken", peers.js_tiktoken_encode(opened.files[0], vocabulary)
     if opened.kind == "huggingface":
         return "tokenizers", peers.huggingface_encode(opened.files[0])
     if opened.kind == "gpt2":

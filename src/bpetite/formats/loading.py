@@ -255,7 +255,7 @@ def _of_file(
     if _RANKS.match(content):
         imported = tiktoken.parse_published(path, content, pattern, special_tokens)
         return _kept(imported, "tiktoken", {path: raw})
-    if content.startswith(b"#version"):
+    if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
         return _of_merges(path, pattern, special_tokens)
     if content[:1] != b"{" and sentencepiece.is_model(content):
         return _kept(sentencepiece.parse(path, content, beside), "sentencepiece", {path: content})

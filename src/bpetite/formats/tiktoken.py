@@ -265,6 +265,8 @@ def check_expressible(vocabulary: Vocabulary) -> None:
         raise ValueError(f"tiktoken cuts text by one pattern, not by a sequence; {instead}")
     if vocabulary.unknown is not None:
         raise ValueError(f"tiktoken has no token for unknown bytes; {instead}")
+    if lacking := [byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte]:
+        raise ValueError(f"tiktoken needs a token for each byte, but {lacking[0]:#x} has none; {instead}")
     for text, flags in vocabulary.token_flags.items():
         raise ValueError(
             f"tiktoken has no flags of special tokens ({text!r:.80}: {', '.join(flags)}); {instead}"

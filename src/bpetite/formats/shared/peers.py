@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bpetite._internal.types import Path
 from bpetite.formats.shared.difficult import Encodes
@@ -17,14 +19,27 @@ def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
 
     tiktoken's own reader of files is not used, as it caches them by name.
     """
+    lines = (line.split() for line in _content(path).splitlines() if line.strip())
+    ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+    return _encode_by_ranks(path, vocabulary, ranks)
+
+
+def js_tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
+    """Load the ranks of JS-tiktoken's JSON into tiktoken itself."""
+    ranks: dict[bytes, int] = {}
+    for line in json.loads(_content(path))["bpe_ranks"].split("\n"):
+        _, first, *spelled = line.split(" ") if line else ("!", "0")
+        ranks.update((base64.b64decode(token), rank) for rank, token in enumerate(spelled, int(first)))
+    return _encode_by_ranks(path, vocabulary, ranks)
+
+
+def _encode_by_ranks(path: Path, vocabulary: Vocabulary, ranks: Mapping[bytes, int]) -> Encodes:
     import tiktoken
 
-    with open(path, "rb") as file:
-        lines = [line.split() for line in file if line.strip()]
     encoding = tiktoken.Encoding(
         os.fspath(path),
         pat_str=covering_pattern(vocabulary.pattern),
-        mergeable_ranks={base64.b64decode(token): int(rank) for token, rank in lines},
+        mergeable_ranks=dict(ranks),
         special_tokens=dict(vocabulary.special_tokens),
     )
 
@@ -34,11 +49,18 @@ def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
     return encode
 
 
+def _content(path: Path) -> bytes:
+    """Read a file, which may be packed."""
+    with open(path, "rb") as file:
+        content = file.read()
+    return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+
+
 def huggingface_encode(path: Path) -> Encodes:
     """Load a `tokenizer.json` with tokenizers itself."""
     import tokenizers
 
-    return _encode_with(tokenizers.Tokenizer.from_file(os.fspath(path)))
+    return _encode_with(tokenizers.Tokenizer.from_str(_content(path).decode("utf-8")))
 
 
 def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
