@@ -484,6 +484,11 @@ def test_a_folder_without_a_tokenizer_says_what_was_looked_for(tmp_path: Path) -
 # Live objects ----------------------------------------------------------------------------------------------
 
 
+def test_our_objects_with_the_interfaces_of_other_libraries_are_read(tok: Tokenizer) -> None:
+    assert Tokenizer.load(tok.as_tiktoken("mine")) == tok
+    check_same(Tokenizer.load(tok.as_huggingface()), tok)
+
+
 def test_objects_of_other_libraries_are_read(tok: Tokenizer) -> None:
     encoding = tok.to_tiktoken_encoding()
     check_same(Tokenizer.load(encoding), tok)

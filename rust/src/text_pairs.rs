@@ -54,7 +54,7 @@ pub fn resolve_pairs(
 
 /// What the merges of a list may do with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub enum TokenUse {
     Merged(u32),
     /// No text has it, so that merges with it are left out.
     OnlyDecoded,
@@ -77,7 +77,7 @@ pub struct ListedMerges {
 /// The inner error is the number of the first line that does not have two parts. All tokens must be distinct.
 pub fn listed_merges(
     tokens: &[&[u8]],
-    uses: impl Fn(u32) -> Use,
+    uses: impl Fn(u32) -> TokenUse,
     lines: &[u8],
     keeps_last: bool,
     watch: &mut dyn Watch,
@@ -92,14 +92,16 @@ pub fn listed_merges(
     memory::reserve(&mut numbers, found.len())?;
     for (number, row) in found.into_iter().enumerate() {
         let used = row.map(|token| (token != UNKNOWN).then(|| uses(token)));
-        if used.contains(&Some(Use::CutOut)) {
+        if used.contains(&Some(TokenUse::CutOut)) {
             continue;
         }
         if used.contains(&None) {
             listed.unknown = Some((number, used.map(|token| token.is_none())));
             return Ok(Ok(listed));
         }
-        if let [Some(Use::Merged(left)), Some(Use::Merged(right)), Some(Use::Merged(made))] = used {
+        if let [Some(TokenUse::Merged(left)), Some(TokenUse::Merged(right)), Some(TokenUse::Merged(made))] =
+            used
+        {
             listed.rows.push([left, right, made]);
             numbers.push(number);
         }
@@ -234,9 +236,9 @@ mod tests {
 
     fn listed(lines: &[u8], keeps_last: bool) -> ListedMerges {
         let uses = |token| match token {
-            3 => Use::OnlyDecoded,
-            4 => Use::CutOut,
-            other => Use::Merged(other + 10),
+            3 => TokenUse::OnlyDecoded,
+            4 => TokenUse::CutOut,
+            other => TokenUse::Merged(other + 10),
         };
         let tokens: [&[u8]; 7] = [b"a", b"b", b"aa", b"d", b"c", b"ba", b"ad"];
         listed_merges(&tokens, uses, lines, keeps_last, &mut Unwatched).unwrap().unwrap()

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use super::PyWatch;
 use super::numbers::{bytes_of_32, bytes_of_64, merge_rows, numbers_32, numbers_64};
 use super::recover::cut;
-use crate::text_pairs::Use;
+use crate::text_pairs::TokenUse;
 use crate::{json_merges, memory, printable, text_pairs};
 
 /// The memory of a line in the result, of a merge in the table, and of a token while it is read.
@@ -76,12 +76,13 @@ pub fn listed_merges<'py>(
 ) -> PyResult<Listed<'py>> {
     let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = cut(tokens, &ends)?;
-    let mut uses: Vec<Use> = ids.into_iter().map(Use::Merged).collect();
-    uses.resize(tokens.len().max(uses.len()), Use::CutOut);
+    let mut uses: Vec<TokenUse> = ids.into_iter().map(TokenUse::Merged).collect();
+    uses.resize(tokens.len().max(uses.len()), TokenUse::CutOut);
     for place in only_decoded {
         *uses
             .get_mut(place)
-            .ok_or_else(|| PyValueError::new_err("only_decoded: there is no such token"))? = Use::OnlyDecoded;
+            .ok_or_else(|| PyValueError::new_err("only_decoded: there is no such token"))? =
+            TokenUse::OnlyDecoded;
     }
     let count = py.detach(|| lines.iter().filter(|&&byte| byte == b'\n').count() + 1);
     memory::ensure(count * BYTES_PER_LINE)?;

@@ -1,6 +1,7 @@
 """Tokenizer objects of other libraries in, a vocabulary out.
 
-They are recognised by the module of their class; none of these libraries is imported here.
+They are recognised by the module of their class; none of these libraries is imported here. Our own objects
+with their interfaces are read, too.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from typing import Any
 from bpetite.formats import huggingface
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.tiktoken import Ranks, vocabulary_of_ranks
+from bpetite.vocabulary import Vocabulary
 
 
 def read(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
-    libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
+    if isinstance(own := getattr(getattr(tokenizer, "_tokenizer", None), "vocabulary", None), Vocabulary):
+        return Imported(own)  # what `as_tiktoken` gives
+    # An accelerated tokenizer says that it is of the class of the real one.
+    kinds = (*type(tokenizer).__mro__, *tokenizer.__class__.__mro__)
+    libraries = {kind.__module__.partition(".")[0] for kind in kinds}
     if "tiktoken" in libraries:
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
