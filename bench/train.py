@@ -156,12 +156,13 @@ def standard_library(into: Path) -> Path:
 
 
 def head_of(path: Path, megabytes: int, scratch: Path) -> Path:
-    """Write the first complete documents of a corpus, up to a size, into a file."""
+    """Write the first complete documents of a corpus, or lines of its only one, up to a size, into a file."""
     part = scratch / f"{path.stem}-{megabytes}MB.txt"
     if not part.exists():
         with path.open("rb") as file:
             text = file.read(megabytes * MEGABYTE)
-        part.write_bytes(text[: text.rfind(END_OF_TEXT_TOKEN.encode())])
+        end = max(text.rfind(END_OF_TEXT_TOKEN.encode()), 0) or text.rfind(b"\n") + 1
+        part.write_bytes(text[:end])
     return part
 
 

@@ -7,7 +7,7 @@ A dialect is chosen by name (`Dialect.named("cs336")`) or axis by axis; artifact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.integers import integer
@@ -166,8 +166,9 @@ class Dialect(Record):
         return self._fields()
 
 
-_HINTS = get_type_hints(Dialect)
-_AXES: dict[str, tuple[str, ...]] = {axis: get_args(_HINTS[axis]) for axis in Dialect._names}
+_AXES: dict[str, tuple[str, ...]] = {
+    axis: get_args(globals()[choices]) for axis, choices in Dialect.__annotations__.items()
+}
 
 DIALECTS: dict[str, Dialect] = {
     "bpetite": Dialect(),

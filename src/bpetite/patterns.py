@@ -80,7 +80,7 @@ PATTERNS: dict[str, str] = {
 COVERING = frozenset(PATTERNS.values()) - {DEEPSEEK_V3}
 """The named patterns that match all text; DeepSeek's does not match control characters, for example."""
 
-_PART = re.compile(r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|.")
+_PART = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?then\)|."
 
 
 def pattern_steps(pattern: str) -> list[str]:
@@ -90,7 +90,7 @@ def pattern_steps(pattern: str) -> list[str]:
     ['a', '[(?then)]']
     """
     found = [""]
-    for part in _PART.findall(pattern) if "(?then)" in pattern else [pattern]:
+    for part in re.findall(_PART, pattern) if "(?then)" in pattern else [pattern]:
         if part == "(?then)":
             found.append("")
         else:
@@ -106,7 +106,7 @@ def named_pattern(pattern: str) -> str:
     >>> named_pattern("whitespace")
     '\\\\S+|\\\\s+'
     """
-    if pattern in PATTERNS or not _WORD.fullmatch(pattern):
+    if pattern in PATTERNS or not re.fullmatch(_WORD, pattern):
         return PATTERNS.get(pattern, pattern)
     from difflib import get_close_matches  # slow to import
 
@@ -118,7 +118,7 @@ def named_pattern(pattern: str) -> str:
     )
 
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,}(?:\.[0-9]+)?")
+_WORD = r"[A-Za-z][A-Za-z0-9_-]{2,}(?:\.[0-9]+)?"
 """A string that is meant as a name, not as a regular expression."""
 
 

@@ -6,7 +6,7 @@ import operator
 import re
 from typing import Any
 
-_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
+_NUMBER = r"(?i)([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?"
 
 
 def integer(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
@@ -38,7 +38,7 @@ def number_with_unit(name: str, value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    match = _NUMBER.fullmatch(value.strip())
+    match = re.fullmatch(_NUMBER, value.strip())
     if match is None or (match[3] and not match[2]):
         raise ValueError(f"{name}: {value!r} is not a size such as 4096, 500MB, 2GB or 1.5GiB")
     from fractions import Fraction

@@ -35,8 +35,12 @@ Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
 
 
-class Limits(TypedDict):
-    """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
+if TYPE_CHECKING:
 
-    num_threads: int | None
-    memory_limit: int | None
+    class Limits(TypedDict):
+        """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
+
+        num_threads: int | None
+        memory_limit: int | None
+else:
+    Limits = dict  # a class of its own would take a millisecond at each start

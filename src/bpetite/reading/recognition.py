@@ -32,21 +32,17 @@ _UNREADABLE = {
     ".7z": "7-Zip",
     ".br": "brotli",
 }
-_MAGIC = (
-    ("gzip", re.compile(rb"\x1f\x8b\x08")),
-    ("zstd", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")),
-    ("bzip2", re.compile(rb"BZh[1-9]1AY&SY")),
-    ("xz", re.compile(rb"\xfd7zXZ\x00")),
-    ("zip", re.compile(rb"PK\x03\x04")),
-    ("tar", re.compile(rb"(?s:.{257})ustar[\0 ]")),
-)
 _PARQUET = b"PAR1"
 
 _LARGE = 1 << 18
 """The size from which a file of text is worth a call of the engine."""
 
 
-_MARKED = re.compile(b"|".join([_PARQUET, *(b"(?:%s)" % magic.pattern for _, magic in _MAGIC)]))
+_MARKED = re.compile(
+    rb"(?P<gzip>\x1f\x8b\x08)|(?P<zstd>\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)|(?P<bzip2>BZh[1-9]1AY&SY)"
+    rb"|(?P<xz>\xfd7zXZ\x00)|(?P<zip>PK\x03\x04)|(?P<tar>(?s:.{257})ustar[\0 ])|PAR1"
+)
+"""How formats begin that are not text; all but Parquet hold others."""
 
 
 def named_format(name: str, asked: Format) -> str | None:
@@ -69,7 +65,8 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     named_compression = _COMPRESSED.get(suffix)
     if named_compression is not None:
         suffix = os.path.splitext(stem)[1]
-    held = next((kind for kind, magic in _MAGIC if magic.match(head)), None)
+    marked = _MARKED.match(head)
+    held = None if marked is None else marked.lastgroup
     unreadable = held if held in ("bzip2", "xz", "zip", "tar") else _UNREADABLE.get(suffix)
     if unreadable is not None:
         raise ValueError(

@@ -13,7 +13,6 @@ import stat
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from heapq import merge
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -32,9 +31,8 @@ _SORTED_AT_ONCE = 1 << 16
 _WAITING = 1 << 16
 """How many packed bytes of sorted names may wait in memory: of many files there are many such lists."""
 
-_WEIGHTED = re.compile(r"(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)", re.DOTALL)
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)")
-_GLOB = re.compile(r"[*?[]")
+_WEIGHTED = r"(?s)(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)"
+_URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
 
 
 _ONCE = cast("Fraction", 1)
@@ -78,7 +76,7 @@ class Input(NamedTuple):
     def is_local(self) -> bool:
         """Whether it is a file on this machine."""
         name = self.name
-        return name != STDIN and (("://" not in name and "::" not in name) or not _URL.match(name))
+        return name != STDIN and not _is_url(name)
 
     def open(self) -> BinaryIO:
         """Open it for reading."""
@@ -162,6 +160,14 @@ def find_inputs(arguments: Path | Iterable[Path], *, skip_unreadable: bool | Non
     return found
 
 
+def _is_url(name: str) -> bool:
+    return ("://" in name or "::" in name) and re.match(_URL, name) is not None
+
+
+def _has_wildcards(path: str) -> bool:
+    return "*" in path or "?" in path or "[" in path
+
+
 def weight_of(found: Input) -> tuple[Fraction, str]:
     """Return the weight of an input, and its name for records."""
     return found.weight, "" if found.weight is _ONCE or found.weight == 1 else found.source
@@ -169,11 +175,11 @@ def weight_of(found: Input) -> tuple[Fraction, str]:
 
 def _weighted(argument: str) -> tuple[str, Fraction]:
     """Split a weight off the end of an argument."""
-    match = _WEIGHTED.fullmatch(argument)
+    match = re.fullmatch(_WEIGHTED, argument) if ":" in argument else None
     if match is None or os.path.lexists(argument):
         return argument, _ONCE
     path = match["path"]
-    if _URL.match(path) and path.count("/") < 3:  # scheme://host:port
+    if _is_url(path) and path.count("/") < 3:  # scheme://host:port
         return argument, _ONCE
     from fractions import Fraction
 
@@ -186,11 +192,11 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
 def _names(path: str, unreadable: Unreadable) -> Iterable[Found]:
     if path == STDIN:
         return [(path, None)]
-    if _URL.match(path):
+    if _is_url(path):
         return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
         return _readable(_files_below(path, (), unreadable), unreadable, f"{path}: the folder holds no files")
-    if not os.path.lexists(path) and _GLOB.search(path):
+    if not os.path.lexists(path) and _has_wildcards(path):
         import glob
 
         matches = glob.iglob(path, recursive=True)
@@ -257,7 +263,7 @@ def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterat
 
 def _remote_names(url: str) -> list[str]:
     system, path = _fsspec().core.url_to_fs(url)
-    if _GLOB.search(path):
+    if _has_wildcards(path):
         paths = [match for match in system.glob(path) if not system.isdir(match)]
     elif system.isdir(path):
         paths = [name for name in system.find(path) if "/." not in name[len(path) :]]
@@ -292,6 +298,8 @@ def _in_order(names: Iterable[str]) -> Iterator[str]:
     left, runs = iter(names), []
     while run := _sorted(islice(left, _SORTED_AT_ONCE)):
         runs.append(LongList(str, lambda name: (name,), run, _WAITING))
+    from heapq import merge
+
     return merge(*runs, key=os.fsencode)
 
 
