@@ -16,8 +16,7 @@ from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record
-from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress
+from bpetite._internal.types import Path, Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
@@ -231,7 +230,7 @@ def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: i
         )
 
 
-def check_loading(paths: Iterable[AnyPath], min_count: int, limit: int) -> None:
+def check_loading(paths: Iterable[Path], min_count: int, limit: int) -> None:
     """Refuse files of counts that need more than the limit to be loaded, before they are.
 
     No pretoken may be in two of the files. They are read once for this, some thousand rows at a time.
