@@ -130,8 +130,20 @@ _LOWER: dict[str, str] = {
 }
 """Letters of Unicode 14 to 17, which Python 3.10 lacks."""
 
-_young = re.compile(f"({_YOUNG})").split
-_is_no_mark_yet = re.compile(_NO_MARK_YET).match
+
+@lru_cache(maxsize=1)
+def _cut_at_young() -> Callable[[str], list[str]]:
+    return re.compile(f"({_YOUNG})").split
+
+
+def _young(text: str) -> list[str]:
+    """Cut a text into older characters and, at every second place, a newer one."""
+    return _cut_at_young()(text)
+
+
+@lru_cache(maxsize=1)
+def _is_no_mark_yet() -> Callable[[str], object]:
+    return re.compile(_NO_MARK_YET).match
 
 
 class Normalizer:
@@ -388,7 +400,7 @@ def lower(character: str) -> str:
 def is_mark(character: str) -> bool:
     """Whether a character is a combining mark."""
     if unicodedata.category(character)[0] == "M":
-        return not _is_no_mark_yet(character)
+        return not _is_no_mark_yet()(character)
     return character in _MARKS_THEN
 
 

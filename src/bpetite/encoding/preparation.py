@@ -12,7 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -95,7 +95,11 @@ class _Tokens:
         """`flags` are the flags of the tokens that have any."""
         self._ids = ids
         self._flags = {text: set(flags.get(text, ())) for text in ids}
-        self._pattern = _any_of(ids)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        # Compiling hundreds of tokens takes longer than all the rest, and the engine needs no pattern.
+        return _any_of(self._ids)
 
     @property
     def texts(self) -> list[str]:
@@ -209,7 +213,7 @@ class Preparation:
             {normalized[text]: special_tokens[text] for text in second if normalized[text]},
             {normalized[text]: flags[text] for text in second},
         )
-        self._delicate = _any_of(text for text in special_tokens if set(flags.get(text, ())) - {"normalized"})
+        self._flagged = [text for text in special_tokens if set(flags.get(text, ())) - {"normalized"}]
         self.tells_apart = len(set(normalized.values())) == len(second)
         """Whether no two special tokens are the same once normalized."""
 
@@ -237,6 +241,10 @@ class Preparation:
             space_first=("Space first",) in steps,
             put=_put_by(steps),
         )
+
+    @cached_property
+    def _delicate(self) -> re.Pattern[str] | None:
+        return _any_of(self._flagged)
 
     @property
     def is_simple(self) -> bool:
