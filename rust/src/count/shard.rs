@@ -81,7 +81,7 @@ impl Additions {
 }
 
 /// The prefetch distance, in additions.
-const AHEAD: usize = 8;
+const AHEAD: usize = 16;
 
 /// The minimum growth of the arena in bytes.
 const MIN_ARENA_GROWTH: usize = 1 << 12;
