@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LONGEST_KEY, _MOST_STEPS, _MOST_STEPS_PER_UNIT = 256, 4_000_000, 16
 """A number of bytes, and of nodes on the way to all keys: in all, and for each unit, as keys may share nodes.
-SentencePiece's own maps have keys of at most 18 bytes and fewer than 200,000 nodes."""
+SentencePiece's own maps have keys of at most 18 bytes, and up to six nodes for each unit."""
 
 
 def replaced_texts(path: Path, compiled: bytes) -> dict[str, str]:

@@ -70,6 +70,8 @@ class Pieces:
 
     def others(self) -> dict[int, bytes]:
         """Return the tokens that no text becomes."""
+        if len(self.texts) == len(self.ids):
+            return {}
         in_texts = set(self.texts.values())
         return {
             token_id: spelled.encode("utf-8")
@@ -316,7 +318,9 @@ def _rows_of_pairs(
         _ends(tokens),
         pairs.encode("utf-8"),
         True,
-        [number for number, token_id in enumerate(ids.values()) if token_id not in table.tokens],
+        [number for number, token_id in enumerate(ids.values()) if token_id not in table.tokens]
+        if table.decode_only
+        else (),
     )
     if wrong is not None:
         refuse(path, f"{place(wrong)} is not a pair of tokens")
