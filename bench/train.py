@@ -35,6 +35,8 @@ from bpetite.patterns import PATTERNS
 
 MEGABYTE = 1_000_000
 VOCAB_SIZE = 32_000
+SMALL_VOCAB_SIZE = 8_000
+"""The tokens that a small corpus is trained to, too."""
 PEERS = ("gigatoken", "ffbpe", "rustbpe", "tokenizers", "sentencepiece")
 TAKE_PATTERNS = ("bpetite", "rustbpe", "tokenizers")
 """The contenders that train with any pattern."""
@@ -282,9 +284,11 @@ def growth_table(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
     rows = []
     for path in paths:
         parts = [head_of(path, size, scratch) for size in sizes]
-        costs = medians([partial(measure, "bpetite", part) for part in parts], rounds)
+        few = partial(measure, "bpetite", parts[0], SMALL_VOCAB_SIZE)
+        costs = medians([few, *(partial(measure, "bpetite", part) for part in parts)], rounds)
         rows.append([path.stem, *map(seconds, costs)])
-    return table(["bpetite, seconds for", *(f"{size} MB" for size in sizes)], rows)
+    small = f"{sizes[0]} MB, {SMALL_VOCAB_SIZE:,} tokens"
+    return table(["bpetite, seconds for", small, *(f"{size} MB" for size in sizes)], rows)
 
 
 def vocabulary_table(paths: Sequence[Path], rounds: int) -> str:
