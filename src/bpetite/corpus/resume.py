@@ -31,6 +31,8 @@ _NO_INPUT = Documents((), "")
 _NAMED = 5
 """An error names at most this many missing or new inputs."""
 
+_TOUCHED = "{}: changed since the run read a part of it"
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk and of a used up quota."""
 
@@ -178,10 +180,12 @@ def _check_input(source: Input | Documents, then: list[Any], now: list[Any], rea
         return
     if read is not None:
         _check_unchanged(read, source)
-    elif then[1] != now[1] or (then[2] and then[2][0] != now[2][0]):
+    elif then[1] != now[1]:
+        raise ValueError(f"{_TOUCHED.format(source.name)}: {then[1]} bytes then, {now[1]} now")
+    elif then[2] and then[2][0] != now[2][0]:
         raise ValueError(
-            f"{source.name}: changed since the run read a part of it "
-            f"({then[1]} bytes then, {now[1]} now, or written to again)"
+            f"{_TOUCHED.format(source.name)}: it was written to again; a copy with the same content and the "
+            "same time of change is accepted (cp -p)"
         )
 
 
