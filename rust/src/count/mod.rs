@@ -281,8 +281,15 @@ impl CountTable {
     /// Within a range they are in no particular order. The splitters ascend.
     pub fn ranges(&self, splitters: &[Vec<u8>]) -> Result<Vec<CountRows>> {
         let mut ranges = vec![CountRows::default(); splitters.len() + 1];
+        // Numbers that sort like the first bytes decide nearly always.
+        let heads: Vec<u64> = splitters.iter().map(|first| head(first)).collect();
         self.visit(1, &mut |pretoken, count| {
-            ranges[splitters.partition_point(|first| first.as_slice() <= pretoken)].push(pretoken, count)
+            let head = head(pretoken);
+            let mut place = heads.partition_point(|first| *first < head);
+            while heads.get(place) == Some(&head) && splitters[place].as_slice() <= pretoken {
+                place += 1;
+            }
+            ranges[place].push(pretoken, count)
         })?;
         Ok(ranges)
     }
@@ -308,6 +315,14 @@ impl CountTable {
         }
         self.shards.iter_mut().try_for_each(Shard::spill_all)
     }
+}
+
+/// A number that sorts like the first bytes of a pretoken.
+fn head(pretoken: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = pretoken.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&pretoken[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 /// A visitor of pretokens with a count of at least `min_count`.

@@ -258,8 +258,11 @@ class _Ranges:
         ranges = max(_RANGES, self.cluster.cores)
         sample = self.rules.empty()
         reading = replace(reading, invalid="replace")
-        for found in islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)):
-            for part in divide(found, reading, max(1, size_of([found]) * len(inputs) // _SAMPLED)):
+        chosen = list(islice(inputs, 0, None, max(1, len(inputs) // _SAMPLED)))
+        each = max(1, _SAMPLED // max(1, len(chosen)))
+        for found in chosen:
+            parts = divide(found, reading, max(1, size_of([found]) // each))
+            for part in parts[:: max(1, len(parts) // each)]:
                 with contextlib.suppress(ValueError, OSError):  # A task will report it.
                     for batch in islice(read_batches(part, reading), 1):
                         sample._table.add_documents(_beginning(batch.texts), num_threads=1)
