@@ -129,6 +129,8 @@ def rows(size: int, made: Path) -> Iterator[list[str]]:
     yield _row("train 128,000", size, cost("train", "--counts", made / "all", *trained))
     encoding = ("encode-corpus", "--model", model, "--append-special", SEPARATOR, *reading)
     yield _row("encode-corpus", size, cost(*encoding, "--input", data, "--output", made / "ids"))
+    tight = ("--memory-limit", "350MB", "--input", data, "--output", made / "tight")
+    yield _row("encode-corpus, `--memory-limit 350MB`", size, cost(*encoding, *tight))
     yield _row("verify", size, cost("verify", made / "ids", "--quiet"))
     small = ("--input", made / "small")
     number = sum(len(files) for *_, files in os.walk(made / "small"))

@@ -2,8 +2,9 @@
 
     python -m bench.large_folders 20000 FOLDER
 
-FOLDER holds .txt files, of which small ones are made: the given number, and ten times as many with the same
-texts, so that only the number of files grows. All are removed at the end. The cost of a file is the
+FOLDER holds .txt files, of which small ones are made: the given number, and ten times as many names, each a
+link to one of them, so that only the number of names grows and ten million fit any disk. All are removed at
+the end. The cost of a file is the
 difference between the two commands divided by the difference in files, so the cost of starting does not
 count. The table shows the peaks of both.
 """
@@ -11,6 +12,7 @@ count. The table shows the peaks of both.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,12 +37,19 @@ def make(number: int, folder: Path, made: Path) -> None:
     for form in FORMS:
         made_of = [document[:SIZE] for document in islice(documents(texts, sys.maxsize, 0), number)]
         for place in range(TIMES * number):
-            part = "first" if place < number else "others"
-            path = made / form / part / f"{place // 1000:05d}" / f"{place:08d}.{form}"
+            path = _path(made, form, place, number)
             path.parent.mkdir(parents=True, exist_ok=True)
-            document = made_of[place % number]
+            if place >= number:
+                os.link(_path(made, form, place % number, number), path)
+                continue
+            document = made_of[place]
             content = document if form == "txt" else json.dumps({"text": document}) + "\n"
             path.write_text(content, encoding="utf-8")
+
+
+def _path(made: Path, form: str, place: int, number: int) -> Path:
+    part = "first" if place < number else "others"
+    return made / form / part / f"{place // 1000:05d}" / f"{place:08d}.{form}"
 
 
 def rows(number: int, made: Path) -> Iterator[list[str]]:

@@ -97,7 +97,7 @@ def test_the_large_case_is_made_and_measured_at_any_size(
     large.main(2_000_000, tmp_path)
     steps = [row[0] for row in map(cells, capsys.readouterr().out.splitlines()) if len(row) == 5]
     assert [f"count {form}" for form in large.FORMATS] == steps[2:7]
-    assert len(steps) == 14
+    assert len(steps) == 15
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 

@@ -25,10 +25,10 @@ _BESIDE = 12 << 20
 _LEAST = 4 << 20
 """The smallest table: with less, nearly all counts would be written again and again."""
 
-_OF_ENCODING = 40 << 20
+_OF_ENCODING = 44 << 20
 """The bytes of a thread that reads and of one that encodes: their batches and ids, and those that wait."""
 
-_CACHE = 144 << 20
+_CACHE = 148 << 20
 """The bytes of the encoder's cache when it is full, and of the smaller one that it replaces."""
 
 _SHARDS = 16
