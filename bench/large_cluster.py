@@ -10,13 +10,15 @@ is that of all processes, those of Ray among them.
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import filecmp
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.large import SEPARATOR, cost
@@ -25,21 +27,35 @@ from bpetite._internal.integers import number_with_unit
 
 ROUNDS = 3
 SMALL = 100_000
-_SUBREAPER = 36
-"""The number of Linux's `PR_SET_CHILD_SUBREAPER`: processes whose parent has ended become ours."""
+LOOK = 0.05
+"""The seconds between two looks at the processor times, which nobody can add up at the end."""
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def time_of_all(*arguments: object) -> float:
-    """Run a command; return the processor time of it and of all processes that it left behind."""
-    before = os.times()
-    cost(*arguments)
-    while True:
-        try:
-            os.wait()
-        except ChildProcessError:
-            break
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    """Run a command; return the processor time of it and of all processes that it started."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=subprocess.DEVNULL
+    )
+    times, ours = {}, {process.pid}
+    while process.poll() is None:
+        for number, parent, time_so_far in running():
+            if parent in ours or number in ours:
+                ours.add(number)
+                times[number] = time_so_far
+        time.sleep(LOOK)
+    if process.returncode:
+        raise SystemExit(f"failed: {arguments}")
+    return sum(times.values())
+
+
+def running() -> Iterator[tuple[int, int, float]]:
+    """Yield the number of each process, that of its parent, and its processor time so far."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text("utf-8", "replace").rpartition(")")[2].split()
+            yield int(path.parent.name), int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def row(what: str, made: Path) -> list[str]:
@@ -75,7 +91,6 @@ def row(what: str, made: Path) -> list[str]:
 
 def main(size: int, folder: Path) -> None:
     """Print the table."""
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
     with tempfile.TemporaryDirectory(dir=folder) as there:
         made = Path(there)
         command = [sys.executable, "-m", "bench.large", str(size), str(folder), there]
