@@ -14,7 +14,8 @@ def dialect(rng: Random) -> Dialect:
     """Return a named dialect, or one with a random choice on every axis."""
     if rng.random() < 0.4:
         return rng.choice(list(DIALECTS.values()))
-    return Dialect(**{axis: rng.choice(get_args(hint)) for axis, hint in get_type_hints(Dialect).items()})
+    kinds = get_type_hints(Dialect)
+    return Dialect(**{axis: rng.choice(get_args(kinds[axis])) for axis in Dialect().to_dict()})
 
 
 def specials(rng: Random) -> list[str]:
