@@ -6,17 +6,19 @@ A `Tokenizer` is an immutable `Vocabulary` together with the engine's encoder fo
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
+from weakref import ref
 
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import LazyModule, import_numpy
+from bpetite._internal.lazy import LazyModule, import_numpy, imported_modules
 from bpetite._internal.types import DType, Ids, Path, Progress, Special, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
@@ -72,7 +74,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | preparation.PreparedEncoder
+    _encoder: Encoder | preparation.PreparedEncoder | _LaterEncoder
     _assumptions: tuple[str, ...]
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
@@ -80,8 +82,8 @@ class Tokenizer:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
         object.__setattr__(self, "_vocabulary", vocabulary)
         # What was just trained has a pattern that the engine can run, and is perhaps only saved.
-        if not vocabulary.was_just_trained:
-            object.__setattr__(self, "_encoder", _encoder_of(vocabulary))
+        encoder = _LaterEncoder(self) if vocabulary.was_just_trained else _encoder_of(vocabulary)
+        object.__setattr__(self, "_encoder", encoder)
         object.__setattr__(self, "_assumptions", tuple(assumptions))
         object.__setattr__(self, "_original", None)
 
@@ -374,7 +376,8 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
         array([256, 257], dtype=uint16)
         """
-        import_numpy()
+        if "numpy" not in imported_modules:  # a call of the function would cost as much as 20 characters
+            import_numpy()
         return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
 
     def encode_batch_to_numpy(
@@ -526,11 +529,10 @@ class Tokenizer:
             if is_special:
                 specials.append((places, places + len(segment)))
             places += len(segment)
-        adds_up = isinstance(self._encoder, Encoder)
         return fitting_parts.Fitting(
             text,
             lambda piece: self._encoder.count(piece, special),
-            self.pattern if adds_up else None,
+            None if _is_prepared(self._vocabulary) else self.pattern,
             specials,
         )
 
@@ -995,16 +997,6 @@ class Tokenizer:
 
         check_same_ids(self._vocabulary, self.encode, Tokenizer(again).encode, os.fspath(path))
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Create the encoder of what was just trained, at its first use."""
-            if name != "_encoder":
-                message = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(message, name=name, obj=self)
-            object.__setattr__(self, "_encoder", _encoder_of(self._vocabulary))
-            return self._encoder
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be set")
 
@@ -1092,11 +1084,35 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
         provisional=list(vocabulary.provisional),
         unknown=vocabulary.unknown,
     )
-    if (
-        vocabulary.normalization is None
-        and not vocabulary.drops_space
-        and not vocabulary.token_flags
-        and "(?space)" not in vocabulary.pattern
-    ):
-        return encoder
-    return preparation.PreparedEncoder(encoder, vocabulary)
+    if "numpy" in sys.modules:
+        # What the engine's first array needs of NumPy takes 0.25 ms: no call should have to wait for it.
+        import_numpy()
+        encoder.encode_to_numpy("")
+    return preparation.PreparedEncoder(encoder, vocabulary) if _is_prepared(vocabulary) else encoder
+
+
+def _is_prepared(vocabulary: Vocabulary) -> bool:
+    """Whether texts are changed before they are encoded."""
+    return bool(
+        vocabulary.normalization is not None
+        or vocabulary.drops_space
+        or vocabulary.token_flags
+        or "(?space)" in vocabulary.pattern
+    )
+
+
+class _LaterEncoder:
+    """Makes the encoder of what was just trained, which is perhaps only saved, at its first use.
+
+    A `__getattr__` of the tokenizer could do the same, but every call of every tokenizer would pay for it.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._vocabulary = tokenizer._vocabulary
+        self._tokenizer = ref(tokenizer)
+
+    def __getattr__(self, name: str) -> Any:
+        encoder = _encoder_of(self._vocabulary)
+        if tokenizer := self._tokenizer():
+            object.__setattr__(tokenizer, "_encoder", encoder)
+        return getattr(encoder, name)

@@ -358,7 +358,7 @@ impl PyEncoder {
         self.encoder.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
             self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
-            copied_array::<T>(py, ids)
+            Ok(copied_array::<T>(py, ids))
         })
     }
 

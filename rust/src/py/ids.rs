@@ -182,12 +182,15 @@ pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Pooled<T>) -> PyResult<Bo
 }
 
 /// A new array of a few ids: this is faster than [`array`], which needs another object to own the memory.
-pub fn copied_array<'py, T: Id + Element>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyAny>> {
-    let array = PyArray1::<T>::zeros(py, ids.len(), false);
-    // SAFETY: nobody else has the new array yet.
-    let places = unsafe { array.as_slice_mut() }?;
-    places.iter_mut().zip(ids).for_each(|(place, &id)| *place = T::from_id(id));
-    Ok(array.into_any())
+pub fn copied_array<'py, T: Id + Element>(py: Python<'py>, ids: &[u32]) -> Bound<'py, PyAny> {
+    // SAFETY: every element is written before anybody else has the array.
+    let array = unsafe {
+        let array = PyArray1::<T>::new(py, ids.len(), false);
+        let first = array.data();
+        ids.iter().enumerate().for_each(|(place, &id)| first.add(place).write(T::from_id(id)));
+        array
+    };
+    array.into_any()
 }
 
 /// Ids from a caller: borrowed if they are in memory as the engine needs them, otherwise copied.
