@@ -191,14 +191,32 @@ fn parts(documents: &impl Documents, cutter: Cutter) -> Vec<CountPart> {
 
 /// Counts parts of documents.
 pub struct DocumentWorker<'a, 's, D> {
-    pub feed: &'a Feed<'a, D>,
-    pub counter: Counter<'a, 's>,
+    feed: &'a Feed<'a, D>,
+    counter: Counter<'a, 's>,
+    known: KnownCut,
+}
+
+/// The cut that a worker found last, so that a document without cuts is not searched for one again by each of its chunks.
+#[derive(Default)]
+struct KnownCut {
+    /// The number of the first part of the batch, and the number of the document in it.
+    document: (usize, usize),
+    /// The first cut at or after `after` is at `cut`, which may be the end of the document.
+    after: usize,
+    cut: usize,
+}
+
+impl KnownCut {
+    /// The first cut at or after a place of a document, if it is known.
+    fn next(&self, document: (usize, usize), place: usize) -> Option<usize> {
+        (self.document == document && (self.after..=self.cut).contains(&place)).then_some(self.cut)
+    }
 }
 
 impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
     fn work(&mut self, item: usize) -> Result<Tally> {
         let batch = self.feed.batch(item);
-        let counted = self.count(&batch.documents, &batch.parts[item - batch.first]);
+        let counted = self.count(&batch, &batch.parts[item - batch.first]);
         self.feed.finish(item, batch);
         counted.map(|()| self.counter.take_tally())
     }
@@ -208,8 +226,13 @@ impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
     }
 }
 
-impl<D: Documents> DocumentWorker<'_, '_, D> {
-    fn count(&mut self, documents: &D, part: &CountPart) -> Result<()> {
+impl<'a, 's, D: Documents> DocumentWorker<'a, 's, D> {
+    pub fn new(feed: &'a Feed<'a, D>, counter: Counter<'a, 's>) -> Self {
+        Self { feed, counter, known: KnownCut::default() }
+    }
+
+    fn count(&mut self, batch: &DocumentBatch<D>, part: &CountPart) -> Result<()> {
+        let documents = &batch.documents;
         match part {
             CountPart::Documents(range) => range.clone().try_for_each(|index| {
                 let document = documents.document(index);
@@ -220,10 +243,14 @@ impl<D: Documents> DocumentWorker<'_, '_, D> {
                 let document = documents.document(index);
                 let cutter = self.counter.cutter;
                 let visible = &document[..document.len().min(end + cutter.context())];
-                let from = if start == 0 { Some(0) } else { cutter.next(visible, start) };
-                let Some(from) = from.filter(|from| *from < end) else { return Ok(()) };
+                let known = self.known.next((batch.first, index), start);
+                let from = if start == 0 { Some(0) } else { known.or_else(|| cutter.next(visible, start)) };
+                let last = end.min(document.len());
+                let Some(from) = from.filter(|from| *from < last) else { return Ok(()) };
                 let to = if end >= document.len() { None } else { cutter.next(document, end) };
-                let chunk = &document[from..to.unwrap_or(document.len())];
+                let to = to.unwrap_or(document.len());
+                self.known = KnownCut { document: (batch.first, index), after: end, cut: to };
+                let chunk = &document[from..to];
                 let text = as_text(chunk, documents.offset(index) + from as u64, || documents.name(index))?;
                 self.counter.count(text, from > 0 && cutter.cuts_inside_documents())
             }

@@ -141,7 +141,7 @@ impl CountTable {
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
         self.count(|cutter, queue, counter| {
             let feed = Feed::new(cutter, queue);
-            let worker = || Ok(DocumentWorker { feed: &feed, counter: counter()? });
+            let worker = || Ok(DocumentWorker::new(&feed, counter()?));
             let threads = thread_count(limits.threads, usize::MAX);
             queue.work(&mut pulse, worker, |pulse, workers, start_threads| {
                 feed.lead(threads, pulse, workers, start_threads, next)
