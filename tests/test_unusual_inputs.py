@@ -97,6 +97,54 @@ def test_files_whose_names_are_no_text_are_read(tmp_path: Path, capsys: pytest.C
         Counts.from_files(tmp_path / "in", separator="|")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names there are text")
+def test_models_and_counts_may_have_names_that_are_no_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    os.mkdir(folder)
+    text, model, counts, other = (f"{folder}/{name}" for name in ("a.txt", "tok.json", "1.pq", "2.pq"))
+    Path(text).write_text(TEXT)
+    TOKENIZER.save(model)
+    for output in (counts, other):
+        assert run(["count", "--input", text, "--output", output]) == 0
+    assert run(["merge-counts", "--counts", f"{counts}:2", other, "--output", f"{folder}/sum.pq"]) == 0
+    assert Counts.load(f"{folder}/sum.pq").total == 3 * Counts.load(counts).total
+    for given in ([counts], [counts, other]):
+        arguments = ["--vocab-size", "270", "--output", f"{folder}/new.json", "--force"]
+        assert run(["train", "--counts", *given, *arguments]) == 0
+    assert run(["inspect", model]) == 0
+    assert run(["compare", model, f"{folder}/new.json", "--input", text]) == 0
+    assert run(["report", model, "--input", text, "--output", f"{folder}/report.html"]) == 0
+    assert run(["encode-corpus", "--model", model, "--input", text, "--output", f"{folder}/ids"]) == 0
+    assert run(["verify", f"{folder}/ids", "--inputs"]) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names there are text")
+def test_a_long_list_of_inputs_may_be_in_a_folder_whose_name_is_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpetite.corpus.manifest.MOST_IN_JSON", 1)
+    output = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    corpus.encode(TOKENIZER, files(tmp_path / "in", 3), output)
+    assert len(corpus.verify(output).inputs) == 3
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_refused_input_leaves_nothing_behind_before_the_first_shard(tmp_path: Path, begun: bool) -> None:
+    paths, output = files(tmp_path / "in", 3), tmp_path / "ids"
+    if begun:
+        output.mkdir()
+    paths[2].write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="2.txt"):
+        corpus.encode(TOKENIZER, paths, output)
+    assert (list(output.iterdir()) == []) if begun else not output.exists()
+    with pytest.raises(ValueError, match="2.txt"):
+        corpus.encode(TOKENIZER, paths, output, options=Options(shard_size=1))
+    with pytest.raises(FileExistsError, match="--resume"):
+        corpus.encode(TOKENIZER, paths, output)
+
+
 # What is no file ---------------------------------------------------------------------------------------
 
 

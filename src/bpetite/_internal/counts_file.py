@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.files import write_whole
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.parquet_metadata import chunks_of
+from bpetite._internal.parquet_metadata import chunks_of, opened_parquet
 from bpetite._internal.types import Path
 
 if TYPE_CHECKING:
@@ -217,11 +217,11 @@ def read_counts(path: Path) -> tuple[Rules, Iterator[Rows]]:
 
 
 def _open(path: Path) -> Any:
-    arrow, parquet = _arrow()
+    arrow, _ = _arrow()
     with open(path, "rb"):  # raises the usual errors if the file is missing or not readable
         pass
     try:
-        return parquet.ParquetFile(path, pre_buffer=False)
+        return opened_parquet(path)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         _refuse(path, f"not a complete Parquet file: {error}")
 
@@ -343,8 +343,7 @@ def _bounded(path: Path, file: Any) -> Any:
             dictionary |= bool(encodings) and name == "pretoken"
     if not dictionary:
         return file
-    _, parquet = _arrow()
-    return parquet.ParquetFile(path, pre_buffer=False, read_dictionary=["pretoken"])
+    return opened_parquet(path, read_dictionary=["pretoken"])
 
 
 def _plain(path: Path, pretokens: Any) -> Any:

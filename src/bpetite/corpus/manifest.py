@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.long_list import LongList
+from bpetite._internal.parquet_metadata import opened_parquet
 from bpetite.corpus.shards import Shard, ShardFile, hash_file
 from bpetite.reading.unpacking import needed_pyarrow
 
@@ -96,6 +97,9 @@ class Journal:
         self._path = folder / JOURNAL
         self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
+        if not os.fstat(self._file.fileno()).st_nlink:  # removed by its owner before it could be locked
+            self._file.close()
+            raise ValueError(f"{folder}: another process is writing to it")
 
     def read(self) -> tuple[Json | None, RunState]:
         """Return what is being made and how far the run came; an incomplete last line is removed."""
@@ -346,12 +350,10 @@ def _listed(path: Path, count: int) -> Json:
 def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
     """Read the list of inputs, if the file is the one that the manifest describes."""
     needed_pyarrow("a manifest of many inputs")
-    import pyarrow.parquet
-
     if _listed(path, listed.get("count", 0)) != listed:
         raise ValueError(f"{path}: changed since it was written")
     read = new_read_inputs()
-    for batch in pyarrow.parquet.ParquetFile(path).iter_batches(_ROWS):
+    for batch in opened_parquet(path).iter_batches(_ROWS):
         columns = batch.to_pydict()
         names = map(os.fsdecode, columns.pop("name"))
         read.extend(ReadInput(*row) for row in zip(names, *columns.values(), strict=True))

@@ -108,4 +108,4 @@ def _table(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
 
 
 def _lines(lines: list[str]) -> bytes:
-    return "\n".join([*lines, ""]).encode("utf-8")
+    return "\n".join([*lines, ""]).encode("utf-8", "backslashreplace")

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> bytes:
     else:
         facts = _facts(tokenizer, explainer)
         text = _text(options.model, facts)
-    return json_line(facts) if options.json else text.encode("utf-8")
+    return json_line(facts) if options.json else text.encode("utf-8", "backslashreplace")
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:

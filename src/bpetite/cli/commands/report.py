@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> bytes:
         compared = _compared(models, options, progress) if len(models) > 1 else []
     page = report_html(name, measures, compared)
     with write_whole(options.output, overwrite=options.force) as file:
-        file.write(page.encode("utf-8"))
+        file.write(page.encode("utf-8", "backslashreplace"))
     rows = [*measures.sources, measures.total]
     if options.json:
         numbers = [{**vars(row), "bytes_per_token": row.bytes_per_token} for row in rows]
@@ -80,7 +80,8 @@ def run(options: argparse.Namespace) -> bytes:
         f"{row.name:<{width}}  {row.tokens:>14,} tokens  {row.bytes_per_token:6.3f} bytes per token"
         for row in rows
     ]
-    return "\n".join([*lines, f"{len(measures.unused):,} tokens were not used", ""]).encode("utf-8")
+    lines += [f"{len(measures.unused):,} tokens were not used", ""]
+    return "\n".join(lines).encode("utf-8", "backslashreplace")
 
 
 def _compared(
