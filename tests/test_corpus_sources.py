@@ -81,11 +81,16 @@ def test_documents_of_every_format_and_compression(tmp_path: Path, suffix: str) 
     assert texts_of(text) == ["<|x|>".join(DOCUMENTS)]
 
 
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.binary()])
+VIEWS = [getattr(pyarrow, name)() for name in ("string_view", "binary_view") if hasattr(pyarrow, name)]
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), *VIEWS])
 def test_documents_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
     table = pyarrow.table({"body": pyarrow.array(DOCUMENTS, pyarrow.string()).cast(kind)})
     pyarrow.parquet.write_table(table, tmp_path / "c.parquet", row_group_size=2)
     assert texts_of(tmp_path / "c.parquet", Reading(text_column="body")) == DOCUMENTS
+    pyarrow.parquet.write_table(table, tmp_path / "brotli.parquet", compression="brotli")
+    assert texts_of(tmp_path / "brotli.parquet", Reading(text_column="body")) == DOCUMENTS
     encoded = pyarrow.table({"body": pyarrow.array(DOCUMENTS).dictionary_encode()})
     pyarrow.parquet.write_table(encoded, tmp_path / "d.parquet")
     assert texts_of(tmp_path / "d.parquet", Reading(text_column="body")) == DOCUMENTS

@@ -136,13 +136,22 @@ def test_a_refused_input_leaves_nothing_behind_before_the_first_shard(tmp_path: 
     if begun:
         output.mkdir()
     paths[2].write_bytes(b"\xff")
-    with pytest.raises(ValueError, match="2.txt"):
+    with pytest.raises(ValueError, match="not valid UTF-8"):
         corpus.encode(TOKENIZER, paths, output)
     assert (list(output.iterdir()) == []) if begun else not output.exists()
-    with pytest.raises(ValueError, match="2.txt"):
-        corpus.encode(TOKENIZER, paths, output, options=Options(shard_size=1))
-    with pytest.raises(FileExistsError, match="--resume"):
-        corpus.encode(TOKENIZER, paths, output)
+
+
+def test_a_refused_input_keeps_the_shards_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, output = files(tmp_path / "in", 3), tmp_path / "ids"
+    expected = undisturbed(paths, tmp_path / "expected")
+    stopped(paths, output, monkeypatch, 2, Stop())
+    text = paths[2].read_bytes()
+    paths[2].write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="not valid UTF-8"):
+        resumed(paths, output)
+    assert len(ids_of(output)) >= 2
+    paths[2].write_bytes(text)
+    assert resumed(paths, output) == expected
 
 
 # What is no file ---------------------------------------------------------------------------------------

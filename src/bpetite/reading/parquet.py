@@ -102,7 +102,8 @@ def _check_column(arrow: Any, path: str, schema: Any, name: str) -> None:
     kind = schema.field(name).type
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
-    if kind not in (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary()):
+    plain = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
+    if kind not in plain and str(kind) not in _VIEWS:
         raise ValueError(f"{path}: column {name!r} is not text but {kind}")
 
 
@@ -196,6 +197,9 @@ class _Column:
 _COPIES = 3
 """How many times pyarrow and what follows hold a page uncompressed: as a page, as rows, and as texts."""
 
+_VIEWS = ("string_view", "binary_view")
+"""The types of arrays without a buffer of joined texts, which not every version of pyarrow has."""
+
 _ROWS = 1 << 16
 """The maximum number of rows that pyarrow reads at a time: about a quarter of a batch."""
 
@@ -259,6 +263,8 @@ def _as_binary(arrow: Any, column: Any) -> Any:
     """
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if str(column.type) in _VIEWS:
+        column = column.cast(arrow.large_binary())
     is_wide = column.type in (arrow.large_string(), arrow.large_binary())
     kind = arrow.large_binary() if is_wide else arrow.binary()
     return arrow.Array.from_buffers(kind, len(column), column.buffers(), column.null_count, column.offset)
