@@ -6,7 +6,6 @@ import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from bpetite._internal.counts_file import are_apart
 from bpetite._internal.types import Limits
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
@@ -47,6 +46,8 @@ def load_counts(
     Pretokens rarer than `min_count` may be left out if no other file can contain them. Where this is certain,
     `check` gets the names of the files and the number, before anything is loaded.
     """
+    from bpetite._internal.counts_file import are_apart  # slow to import
+
     inputs = find_inputs(arguments)
     weighted = any(found.weight != 1 for found in inputs)
     known = check is not None or min_count > 1

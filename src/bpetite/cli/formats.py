@@ -9,13 +9,11 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bpetite._internal.files import created
 from bpetite.cli.options import add_special_tokens
-from bpetite.formats.shared import imported
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
@@ -68,8 +66,7 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(NamedTuple):
     """A tokenizer, its format and its files."""
 
     tokenizer: Tokenizer
@@ -221,6 +218,8 @@ def write_tokenizer(
 
 def is_folder(opened: Opened, path: str, kind: str) -> bool:
     """Whether a tokenizer will be written to a folder of files."""
+    from bpetite.formats.shared import imported
+
     original = opened.tokenizer._original
     if original is not None and original.kind == kind:
         return original.is_written_to_folder(path)

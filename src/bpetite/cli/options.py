@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from typing import Any
 
 from bpetite._internal.files import check_target
@@ -37,6 +36,8 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
 
 def check_output(path: str, *, force: bool) -> None:
     """Check that the output can be written, before any work is done."""
+    import tempfile  # slow to import
+
     target = check_target(path, overwrite=True)
     if os.path.lexists(path) and not force:
         raise FileExistsError(f"{path} exists already; --force overwrites it")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from bpetite.reading.batches import decoded
-from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
 
@@ -73,6 +71,9 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:
     """Yield the documents of `--input`."""
+    from bpetite.reading.batches import decoded  # slow to import, as is the next
+    from bpetite.reading.documents import read_batches
+
     reading = reading_of(options)
     for found in find_inputs(options.input, skip_unreadable=reading.skip_unreadable):
         for batch in read_batches(found, reading):

@@ -10,11 +10,17 @@ import contextlib
 import ctypes
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from bpetite._engine import trim_memory
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Limits
-from bpetite.reading.parallel import threads_of
 from bpetite.reading.process_memory import megabytes, memory_in_use
+
+if TYPE_CHECKING:
+    from bpetite.reading import parallel
+else:
+    parallel = LazyModule("bpetite.reading.parallel")
 
 _OF_THREAD = 22 << 20
 """The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""
@@ -49,7 +55,7 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
         return {"memory_limit": None, "num_threads": num_threads}
     _prepare()
     used = _least_in_use() + _BESIDE
-    threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
+    threads = max(1, min(parallel.threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
     table = _table(limit - used, threads)
     if table < _LEAST:
         least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
@@ -76,7 +82,7 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
             f"a memory limit of {limit:,} bytes is too small: before anything is encoded, this process takes "
             f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least)}MB"
         )
-    return min(threads_of(num_threads), room // _OF_ENCODING)
+    return min(parallel.threads_of(num_threads), room // _OF_ENCODING)
 
 
 def _prepare() -> None:

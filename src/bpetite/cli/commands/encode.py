@@ -9,7 +9,6 @@ from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import Commands, add_command, add_no_color, add_special, colours_wanted
 from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
 from bpetite.cli.text import text_of
-from bpetite.show.display import coloured, plain
 
 _EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
@@ -47,6 +46,8 @@ def run(options: argparse.Namespace) -> bytes:
         encoded = (tokenizer.encode(text, special=options.special) for text in texts)
         lines = [json.dumps(ids, separators=(",", ":")) for ids in encoded]
     else:
+        from bpetite.show.display import coloured, plain  # slow to import
+
         paint = coloured if colours_wanted() else plain
         shown = [tokenizer.show(text, special=options.special) for text in texts]
         lines = [f"{paint(one.tokens)}\n{one.summary}" for one in shown]
