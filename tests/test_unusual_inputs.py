@@ -170,6 +170,25 @@ def unreadable(folder: Path) -> None:
 
 
 @posix
+def test_folders_may_be_deeper_than_calls_and_open_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    depth = sys.getrecursionlimit() + 50
+    for _ in range(depth):
+        os.mkdir("d")
+        os.chdir("d")
+    Path("a.txt").write_text(TEXT)
+    os.chdir(tmp_path)
+    deepest = os.path.join(".", *["d"] * depth)
+    try:
+        assert [found.name for found in find_inputs(".")] == [f"{deepest}/a.txt"]
+    finally:  # pytest cannot remove folders as deep as these
+        os.unlink(f"{deepest}/a.txt")
+        os.removedirs(deepest)
+
+
+@posix
 def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     unreadable(folder)

@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -195,7 +195,7 @@ def _names(path: str, unreadable: Unreadable) -> Iterable[Found]:
     if _is_url(path):
         return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
-        return _readable(_files_below(path, (), unreadable), unreadable, f"{path}: the folder holds no files")
+        return _readable(_files_below(path, unreadable), unreadable, f"{path}: the folder holds no files")
     if not os.path.lexists(path) and _has_wildcards(path):
         import glob
 
@@ -217,30 +217,62 @@ def _loops(path: str) -> bool:
 
 def _files_at(path: str, unreadable: Unreadable) -> Iterator[str]:
     if os.path.isdir(path):
-        yield from _files_below(path, (), unreadable)
+        yield from _files_below(path, unreadable)
     else:
         yield path
 
 
-def _files_below(folder: str, above: tuple[tuple[int, int], ...], unreadable: Unreadable) -> Iterator[str]:
+_MOST_OPEN = 64
+"""How many folders within each other are open at a time; deeper ones are listed at once."""
+
+_Opened = tuple[str, tuple[int, int], Generator["os.DirEntry[str]", None, None]]
+"""A folder that is being read: its name, its device and number, and what it holds."""
+
+
+def _files_below(folder: str, unreadable: Unreadable) -> Iterator[str]:
     """Yield the files of a folder; links are followed, except back into a folder that contains them."""
+    opened: list[_Opened] = []
+    try:
+        _enter(folder, opened, unreadable)
+        while opened:
+            name, _, entries = opened[-1]
+            try:
+                entry = next(entries, None)
+            except OSError as error:
+                unreadable.note(name, f"a folder: {error.strerror}")
+                entry = None
+            if entry is None:
+                opened.pop()
+            elif entry.name.startswith("."):
+                continue
+            elif _is_folder(entry):
+                _enter(entry.path, opened, unreadable)
+            else:
+                yield entry.path
+    finally:
+        for _, _, entries in opened:
+            entries.close()
+
+
+def _enter(folder: str, opened: list[_Opened], unreadable: Unreadable) -> None:
+    """Begin to read a folder, unless it is being read already."""
     try:
         status = os.stat(folder)
-        here = (status.st_dev, status.st_ino)
-        if here in above:
-            return
-        entries = os.scandir(folder)
     except OSError as error:
         unreadable.note(folder, f"a folder: {error.strerror}")
         return
-    with entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if _is_folder(entry):
-                yield from _files_below(entry.path, (*above, here), unreadable)
-            else:
-                yield entry.path
+    here = (status.st_dev, status.st_ino)
+    if all(here != place for _, place, _ in opened):
+        opened.append((folder, here, _entries(folder, at_once=len(opened) >= _MOST_OPEN)))
+
+
+def _entries(folder: str, *, at_once: bool) -> Generator[os.DirEntry[str], None, None]:
+    with os.scandir(folder) as entries:
+        if not at_once:
+            yield from entries
+            return
+        listed = list(entries)
+    yield from listed
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
