@@ -3,7 +3,7 @@
 Counts the beginning of each corpus with each pattern, and encodes it with a vocabulary trained with that
 pattern, without the first pass. Everything runs on one thread and is measured in processor time; the patterns
 alternate, so that other work on the machine affects all of them. Each rate is the best one, beside that of
-of GPT-2's pattern.
+GPT-2's pattern.
 
 With `--unseen`, print instead how fast random patterns of the same family are counted, as parts of the rate
 of GPT-2's pattern.

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite._internal.types import Special
 
 CORPUS = (
     """The quick brown fox jumps over the lazy dog. It's the dog's day, isn't it?
@@ -161,6 +162,30 @@ def test_special_tokens_can_be_text_or_an_error(tiny: Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"<\|endoftext\|>"):
         tiny.encode(literal, special="error")
     assert tiny.encode("ab", special="error") == [256]
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+def test_special_tokens_are_treated_alike_by_every_method(tiny: Tokenizer, special: Special) -> None:
+    text = "ab<|endoftext|>"
+    ids = tiny.encode(text, special=special)
+    assert tiny.encode_with_offsets(text, special=special)[0] == ids
+    assert tiny.encode_batch([text], special=special) == [ids]
+    assert tiny.count(text, special=special, num_threads=2) == len(ids)
+    assert tiny.count_batch([text], special=special) == [len(ids)]
+    assert [chunk.ids for chunk in tiny.chunks(text, 99, special=special)] == [ids]
+
+
+def test_special_tokens_are_refused_by_every_method_that_is_asked_to(tiny: Tokenizer) -> None:
+    text = "ab<|endoftext|>"
+    for call in (
+        lambda: tiny.encode_with_offsets(text, special="error"),
+        lambda: tiny.encode_batch([text], special="error"),
+        lambda: tiny.count(text, special="error"),
+        lambda: tiny.count_batch([text], special="error"),
+        lambda: list(tiny.chunks(text, 99, special="error")),
+    ):
+        with pytest.raises(ValueError, match=r"<\|endoftext\|>"):
+            call()
 
 
 def test_a_lone_surrogate_is_an_encode_error_that_names_its_place(tiny: Tokenizer) -> None:

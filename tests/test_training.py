@@ -91,6 +91,17 @@ def test_extend_takes_counts_but_not_those_of_another_pattern() -> None:
         tok.extend([NEW_TEXT], -1)
 
 
+def test_extending_takes_the_options_of_training() -> None:
+    tok = Tokenizer.train("", 256)
+    assert tok.extend(["ab", "ab", "cd"], 9, min_count=2).merges == ((97, 98),)
+    seen: list[tuple[str, int, int]] = []
+    short = tok.extend(
+        ["abcd"] * 2, 9, max_token_length=2, num_threads=1, progress=lambda *event: seen.append(event)
+    )
+    assert short.merges == ((97, 98), (99, 100))
+    assert seen[-1][0] == "merging"
+
+
 @pytest.mark.parametrize("min_count", [1, 2, 3, 100])
 def test_min_count_equals_the_specification_and_is_recorded(min_count: int) -> None:
     tok = Tokenizer.train_from_iterator([CORPUS], 400, min_count=min_count)

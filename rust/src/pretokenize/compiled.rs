@@ -83,10 +83,6 @@ impl Compiled {
         }
     }
 
-    pub fn matches_all_text(&self) -> bool {
-        matches!(self, Self::Automaton { automaton, .. } if automaton.matches_all_text())
-    }
-
     /// Begin to cut a text.
     pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
         let scan = match self {

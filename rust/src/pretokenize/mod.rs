@@ -93,11 +93,6 @@ impl Pattern {
         Ok(Self { source: source.to_owned(), cut, can_cut })
     }
 
-    /// Whether there is never text between two matches.
-    pub fn matches_all_text(&self) -> bool {
-        matches!(&self.cut, Cut::Once(compiled) if compiled.matches_all_text())
-    }
-
     /// The way text is cut; for a sequence, that of its slowest pattern.
     pub fn way(&self) -> Way {
         match &self.cut {

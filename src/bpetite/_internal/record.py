@@ -1,8 +1,11 @@
-"""Immutable values with named fields, as `@dataclass(frozen=True)` makes them, but without that import.
+"""Immutable values with named fields, as `@dataclass(frozen=True)` makes them, but quick to start.
 
-It takes as long as counting 3 MB of text, and each class that it makes as long as another 0.3 MB. For all who
-look at such values from outside (`dataclasses.replace`, `fields`, `asdict`, `inspect.signature`, `help`), a
-class has what an equal dataclass has, which is made when it is asked for.
+For classes that nearly every process needs. Importing `dataclasses` and making five classes with it takes 9
+ms of processor time, half as much as importing `Tokenizer` without it. A `NamedTuple` starts as quickly, but
+cannot check its fields, fill them later, or differ from a tuple of the same values.
+
+For all who look at such values from outside (`dataclasses.replace`, `fields`, `asdict`, `inspect.signature`,
+`help`), a class has what an equal dataclass has, which is made when it is asked for.
 """
 
 from __future__ import annotations

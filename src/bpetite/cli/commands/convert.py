@@ -38,7 +38,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     command = add_command(
         commands,
         "convert",
-        "Convert a tokenizer to another format. It gives the same ids for every text, or is refused.",
+        "Convert a tokenizer to another format. A format that cannot give the same ids is refused.",
         _EXAMPLES,
     )
     add = command.add_argument

@@ -31,7 +31,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         commands,
         "stats",
         "Measure how well a vocabulary fits a corpus. "
-        "Bytes per token, tokens per word and the share of the vocabulary used, by source.",
+        "The result, by source: bytes per token, tokens per word, and the share of the vocabulary used.",
         _EXAMPLES,
     )
     add_model(command)
