@@ -1,5 +1,8 @@
 """A text that grows has the ids of the whole text after every step, whatever the pattern."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +87,72 @@ def test_the_ids_are_those_of_the_whole_text_after_every_step(
         assert growing.settled <= len(ids)
 
 
+FLAGS = [
+    {"<s>": ["lstrip"], "<s><s>x": ["rstrip"]},
+    {"<s>": ["normalized", "rstrip"]},
+    {"<s>": ["single_word"]},
+]
+PREPARED = [
+    "NFC",
+    "NFKC",
+    "Lowercase",
+    "Strip left",
+    "Strip right",
+    [["Prepend", " "], ["NFD"]],
+    [["Prepend first", "a "]],
+    "Space first",
+]
+
+
+def prepared(normalization: Any, flags: Any) -> Tokenizer:
+    trained = TOKENIZERS[PATTERNS["gpt2"]].vocabulary
+    return Tokenizer(replace(trained, normalization=normalization, token_flags=flags))
+
+
+NORMALIZING = {
+    f"{normalization} {flags}": prepared(normalization, flags)
+    for normalization in [None, *PREPARED]
+    for flags in [{}, *FLAGS]
+    if normalization or flags
+}
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+@pytest.mark.parametrize("name", NORMALIZING)
+@given(steps=steps)
+def test_a_growing_text_is_prepared_like_the_whole_text(
+    name: str, special: str, steps: list[str | int | float]
+) -> None:
+    tokenizer = NORMALIZING[name]
+    growing, text = tokenizer.growing(special=special), ""  # type: ignore[arg-type]
+    for step in steps:
+        before, settled = growing.ids, growing.settled
+        if isinstance(step, str):
+            text += step
+            stayed = growing.append(step)
+            assert settled <= stayed
+        elif isinstance(step, float):
+            stayed = growing.truncate(ids=int(step))
+            assert text.startswith(growing.text)
+            assert growing.text == text or int(step) < len(before)
+            text = growing.text
+        else:
+            text = text[:step]
+            stayed = growing.truncate(step)
+        ids = tokenizer.encode(text, special)  # type: ignore[arg-type]
+        assert (growing.text, growing.ids, len(growing)) == (text, ids, len(ids))
+        assert growing.ids_from(stayed) == ids[stayed:]
+        assert before[:stayed] == ids[:stayed]
+        assert growing.settled <= len(ids)
+
+
+def test_what_is_before_a_special_token_is_settled_though_it_was_normalized() -> None:
+    growing = NORMALIZING["NFC {}"].growing("the cafe\u0301 " * 100 + "<s> and the cat, the rats")
+    assert len(growing) - growing.settled < 20
+    growing.truncate(10)
+    assert growing.settled == 0
+
+
 @given(parts=st.lists(pieces, max_size=6))
 def test_a_growing_text_encodes_as_specified(parts: list[str]) -> None:
     tokenizer = TOKENIZERS[PATTERNS["gpt2"]]
@@ -103,8 +172,8 @@ def test_nearly_all_ids_of_a_named_pattern_are_settled(pattern: str) -> None:
         assert growing.settled > len(growing) - 30
 
 
-def test_after_an_error_all_is_as_it_was() -> None:
-    tokenizer = TOKENIZERS[PATTERNS["gpt2"]]
+@pytest.mark.parametrize("tokenizer", [TOKENIZERS[PATTERNS["gpt2"]], NORMALIZING["NFC {}"]])
+def test_after_an_error_all_is_as_it_was(tokenizer: Tokenizer) -> None:
     growing = tokenizer.growing("the c", special="error")
     ids = growing.ids
     with pytest.raises(ValueError, match='"<s>" at character 7'):

@@ -20,6 +20,7 @@ from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer, Runs
 from bpetite._internal.types import DType, Progress, Special, Unit
+from bpetite.encoding.growing import GrowingPrepared
 from bpetite.vocabulary import MARK, Vocabulary, normalization_steps
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ class Preparation:
         normalized = {text: normalizer(text) for text in second}
         self._normalizer = normalizer
         self._normalizer_of_first = first or normalizer
+        self._is_alike = first is None
         self._space_first = space_first
         self._leaves_some = self._normalizer_of_first.is_local
         self._pattern = pattern if _SPACE in pattern else None
@@ -237,7 +239,9 @@ class Preparation:
             vocabulary.token_flags if flags is None else flags,
             Normalizer(anywhere),
             vocabulary.pattern,
-            Normalizer([step for step in at_first if step[0] != "Space first"]),
+            Normalizer([step for step in at_first if step[0] != "Space first"])
+            if at_first != anywhere
+            else None,
             space_first=("Space first",) in steps,
             put=_put_by(steps),
         )
@@ -282,6 +286,14 @@ class Preparation:
         if self._put is None or "single_word" in self._first.flags:
             return None
         return self._put, self._first.with_sides(), self._second.texts
+
+    @property
+    def longest_apart(self) -> int | None:
+        """The length of the longest token in the original text, if what follows one is prepared as a text of
+        its own would be; otherwise None."""
+        if not self._is_alike or self._space_first or "single_word" in self._first.flags:
+            return None
+        return max(map(len, self._first.texts), default=0)
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens in the original text, and of the text between them."""
@@ -593,10 +605,12 @@ class PreparedEncoder:
         return self._encoder.encode_stream(special)
 
     def growing(self, special: Special = "parse") -> Any:
-        """Begin with an empty text that grows, if appended text cannot change earlier text."""
-        if not self._is_streamable:
-            self._refuse("the ids of a text that grows")
-        return self._encoder.growing(special)
+        """Begin with an empty text that grows."""
+        if self._is_streamable:
+            return self._encoder.growing(special)
+        longest = self._preparation.longest_apart if special == "parse" else None
+        cut = None if longest is None else self._preparation.first_cut
+        return GrowingPrepared(self, special, cut, longest or 0)
 
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
