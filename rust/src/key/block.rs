@@ -83,7 +83,7 @@ impl Lookups {
         }
     }
 
-    // Functions of their own, so that the loop has all registers.
+    // Not inlined, so that the loop has all registers.
 
     #[inline(never)]
     fn prepare_portable<const ALL: bool>(

@@ -273,7 +273,7 @@ mod tests {
                 })
             });
             let hashes: HashSet<u32> = keys.map(|key| hasher.hash(key) as u32).collect();
-            // All but the unchanged text, which came once for each place.
+            // The unchanged text occurs once for each place.
             let distinct = LENGTH_TRIED * 254 + 1;
             assert!(hashes.len() + 3 >= distinct, "{instructions:?}: {} of {distinct}", hashes.len());
         }

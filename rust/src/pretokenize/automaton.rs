@@ -460,7 +460,7 @@ impl<'a> Net<'a> {
                     atoms &= self.first_atoms(part)?;
                     let takes = !matches!(part, Expression::Ahead { .. } | Expression::End { .. });
                     if takes {
-                        // The rest must not matter.
+                        // One character decides only if all that follows it is optional.
                         let rest = &parts[1 + parts.iter().position(|other| std::ptr::eq(other, part))?..];
                         let free = |part: &Expression| matches!(part, Expression::Repeat { least: 0, .. });
                         return (!part.can_be_empty() && rest.iter().all(free)).then_some(atoms);
@@ -599,7 +599,7 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
         let mut refined = Vec::with_capacity(moves.len());
         for (state, row) in moves.iter().enumerate() {
             let seen = row.iter().map(|to| Move { next: class[usize::from(to.next)], ..*to }).collect();
-            // The dead state and the start keep their numbers: nothing else is like either.
+            // The dead state and the start keep their numbers: no other state is merged with either.
             let own = if state == usize::from(START) { u16::MAX } else { class[state] };
             let next = numbers.len() as u16;
             refined.push(*numbers.entry((own, seen)).or_insert(next));

@@ -614,7 +614,7 @@ impl ScanInput<'_> {
             if self.automaton.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
                 this.atoms[this.count] = alphabet.final_line_feed;
             }
-            // What stands behind the last character are the atoms of no bytes, up to a whole word.
+            // A word is read whole: after the last character, it has the atom of the end of the text.
             if let Some(behind) = this.atoms[this.count + 1..].first_chunk_mut::<64>() {
                 behind.fill(alphabet.end);
             }

@@ -151,8 +151,8 @@ impl<'py> IntoPyObject<'py> for PairOfNumbers<'_, 'py> {
         let Self { shared, numbers, start, end } = self;
         let new = || {
             let pair = PyTuple::new(py, numbers.of_pair(py, start, end))?;
-            // SAFETY: the tuple is complete, and the garbage collector follows it. It need not, as integers refer to
-            // nothing; it would itself let go of it the first time that it came along.
+            // SAFETY: the tuple is complete, and the garbage collector tracks it. It need not, as integers refer to
+            // nothing; the collector itself stops tracking such a tuple when it first examines it.
             unsafe { ffi::PyObject_GC_UnTrack(pair.as_ptr().cast()) };
             Ok::<_, PyErr>(pair)
         };

@@ -90,7 +90,7 @@ pub fn train_merges<'py>(
             Ok::<_, Error>((planned, table.total(), distinct))
         })?
     };
-    // Counts that another thread looks at meanwhile are kept: their memory is all that would be won.
+    // Counts that another thread is using are kept; emptying them would only save memory.
     let taken = if keep_counts { None } else { counts.try_borrow_mut().ok() };
     let trainer = if let Some(mut counts) = taken {
         check_unchanged(total, &counts.table)?;

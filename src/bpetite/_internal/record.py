@@ -49,7 +49,7 @@ class Record:
         cls._names = tuple(cls.__annotations__)
         cls._defaults = {name: vars(cls)[name] for name in cls._names if name in vars(cls)}
         for name in cls._defaults:
-            delattr(cls, name)  # A record that sets a field later, in `__getattr__`, has none till then.
+            delattr(cls, name)  # It would hide a field that is missing until `__getattr__` makes it.
 
     _names: ClassVar[tuple[str, ...]] = ()
     _defaults: ClassVar[dict[str, Any]] = {}
@@ -115,7 +115,7 @@ def _dataclass(kind: type[Record]) -> Any:
             return name, kind.__annotations__[name], field()
         default = kind._defaults[name]
         if type(default).__hash__ is None or isinstance(default, Record):
-            # What has no hash, a dataclass takes for mutable; a record would be long in a signature.
+            # A dataclass refuses a default without a hash as mutable; a record would make a long signature.
             return name, kind.__annotations__[name], field(default_factory=lambda: default)
         return name, kind.__annotations__[name], field(default=default)
 

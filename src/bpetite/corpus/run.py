@@ -122,7 +122,7 @@ class _Run:
         self._rows: deque[Ids] = deque()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
-        # If this fails no shard is completed; meanwhile documents are read and encoded.
+        # Documents are read and encoded meanwhile; if this fails, no shard is completed.
         self._finishing.append(self._finishers.submit(self._noting_failure, begin))
 
     def __enter__(self) -> _Run:
