@@ -1,5 +1,6 @@
 """The interface of `tokenizers.Tokenizer` against the real one, output by output, and in transformers."""
 
+import asyncio
 import copy
 import json
 import pickle
@@ -234,3 +235,21 @@ def test_a_tokenizer_of_ours_has_that_interface() -> None:
     there = tok.as_huggingface()
     assert there.encode("ab<|x|> abc").ids == tok.encode("ab<|x|> abc")
     assert there.decode(tok.encode("é ab")) == "é ab"
+
+
+def test_calls_that_are_awaited_give_what_others_do() -> None:
+    ours = Tokenizer.train_from_iterator(["the cat sat on the mat"] * 3, 290).as_huggingface()
+    again = HuggingFaceTokenizer.from_buffer(ours.to_str().encode())
+
+    async def answers() -> list[Any]:
+        one = await again.async_encode("the cat", "a mat")
+        many = await again.async_encode_batch(["the cat", ("a", "mat")])
+        fast = await again.async_encode_batch_fast(["the cat"])
+        return [
+            *(found.ids for found in [one, *many, *fast]),
+            await again.async_decode_batch([one.ids, [97]]),
+        ]
+
+    pairs = [("the cat", "a mat"), ("the cat", None), ("a", "mat"), ("the cat", None)]
+    expected = [ours.encode(first, second).ids for first, second in pairs]
+    assert asyncio.run(answers()) == [*expected, ["the cata mat", "a"]]
