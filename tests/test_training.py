@@ -323,7 +323,7 @@ def test_counts_that_training_has_no_room_to_load_are_refused_before(
     with monkeypatch.context() as patched:
         patched.setattr(Counts, "load", None)
         message = said("--counts", str(tmp_path / "all"), "--training-memory", "2MB")
-        assert "is expected to take 2.4 MB, but the limit is 2.0 MB; min_count 2 leaves" in message
+        assert "is expected to take 2.4 MB, but the limit is 2.0 MB; --min-count 2 leaves" in message
         found = re.search(r"leaves ([0-9,]+) of 30,0", message)
         assert found is not None
         assert 15_000 < int(found[1].replace(",", "")) < 25_000

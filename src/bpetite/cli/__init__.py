@@ -87,7 +87,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
             warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_: print(f"{name}: {message}", file=sys.stderr)
+            warnings.showwarning = lambda message, *_: print(
+                f"{name}: {_with_options(str(message))}", file=sys.stderr
+            )
             result: bytes = options.run(options)
         _write(result)
     except BrokenPipeError:
@@ -216,13 +218,18 @@ def _message(error: BaseException) -> str:
     if isinstance(error, KeyError):
         what = error.args[0] if error.args else ""
         return what if isinstance(what, str) else f"unknown id {what}"
-    if isinstance(error, MemoryError) and not str(error):
-        return "not enough memory"
+    if isinstance(error, MemoryError):
+        return _with_options(str(error)) or "not enough memory"
     if isinstance(error, ModuleNotFoundError) and error.name in ("tiktoken", "tokenizers"):
         return f"this needs the package {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)
+
+
+def _with_options(message: str) -> str:
+    """Name the option for `min_count`, which Python's functions propose."""
+    return message.replace(" min_count ", " --min-count ")
 
 
 def _terminated(number: int, frame: object) -> NoReturn:
