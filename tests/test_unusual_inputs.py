@@ -141,6 +141,19 @@ def test_a_refused_input_leaves_nothing_behind_before_the_first_shard(tmp_path: 
     assert (list(output.iterdir()) == []) if begun else not output.exists()
 
 
+@pytest.mark.parametrize("given", ["in", "in/*", "in/**/*"])
+def test_the_output_may_be_within_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = files(Path("in"), 3)
+    expected = undisturbed(paths, tmp_path / "expected")
+    arguments: Any = [given]
+    stopped(arguments, Path("in/ids"), monkeypatch, 2, Stop())
+    assert resumed(arguments, Path("in/ids")) == expected
+    assert resumed(arguments, Path("in/../in/ids")) == expected
+
+
 def test_a_refused_input_keeps_the_shards_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths, output = files(tmp_path / "in", 3), tmp_path / "ids"
     expected = undisturbed(paths, tmp_path / "expected")

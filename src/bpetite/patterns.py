@@ -118,7 +118,7 @@ def named_pattern(pattern: str) -> str:
     )
 
 
-_WORD = r"[A-Za-z][A-Za-z0-9_-]{2,}(?:\.[0-9]+)?"
+_WORD = r"[A-Za-z][A-Za-z0-9_-]{2,60}(?:\.[0-9]+)?"
 """A string that is meant as a name, not as a regular expression."""
 
 

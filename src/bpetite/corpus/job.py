@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
+from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
@@ -113,12 +114,13 @@ class Job:
     """What was left out of the inputs, as the manifest records it."""
 
     @staticmethod
-    def make(tokenizer: Tokenizer, corpus: Any, options: Options) -> Job:
+    def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
         found: Sequence[Input | Documents] = [corpus]
         unreadable: Json = {}
         if not isinstance(corpus, Documents):
-            found = inputs = find_inputs(corpus, skip_unreadable=options.reading.skip_unreadable)
+            skipped = options.reading.skip_unreadable
+            found = inputs = find_inputs(corpus, skip_unreadable=skipped, output=output)
             unreadable = inputs.unreadable.to_dict()
         for source in found:
             if source.weight != 1:

@@ -64,7 +64,7 @@ def encode(
     >>> manifest.documents, manifest.tokens
     (2, 3)
     """
-    job = Job.make(tokenizer, corpus, options or Options())
+    job = Job.make(tokenizer, corpus, options or Options(), output)
     folder = Path(output)
     is_new = not folder.exists()
     done = finished(folder, job, resume)

@@ -143,18 +143,25 @@ def size_of(inputs: Iterable[Any]) -> int:
     return sum(found.about_size() or 0 for found in inputs)
 
 
-def find_inputs(arguments: Path | Iterable[Path], *, skip_unreadable: bool | None = None) -> Inputs:
+def find_inputs(
+    arguments: Path | Iterable[Path],
+    *,
+    skip_unreadable: bool | None = None,
+    output: Path | None = None,
+) -> Inputs:
     """Return the inputs that arguments name; an argument that names nothing is a `FileNotFoundError`.
 
-    What cannot be read is left out or refused; None refuses it, where the caller offers no such choice.
+    What cannot be read is left out or refused; None refuses it, where the caller offers no such choice. What
+    is in the folder `output` is no input of the run that writes there, unless it is named itself.
     """
+    written = None if output is None else os.path.realpath(output)
     given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
     if sum(_weighted(os.fspath(argument))[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
     found = Inputs()
     for argument in given:
         path, weight = _weighted(os.fspath(argument))
-        names = _names(path, found.unreadable)
+        names = _names(path, found.unreadable, written)
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
     found.unreadable.tell(len(found), skip_unreadable)
     return found
@@ -189,18 +196,22 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
     return path, weight
 
 
-def _names(path: str, unreadable: Unreadable) -> Iterable[Found]:
+def _names(path: str, unreadable: Unreadable, written: str | None) -> Iterable[Found]:
     if path == STDIN:
         return [(path, None)]
     if _is_url(path):
         return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
-        return _readable(_files_below(path, unreadable), unreadable, f"{path}: the folder holds no files")
+        return _readable(
+            _files_below(path, unreadable, written), unreadable, f"{path}: the folder holds no files"
+        )
     if not os.path.lexists(path) and _has_wildcards(path):
         import glob
 
         matches = glob.iglob(path, recursive=True)
-        names = (name for match in matches if not _loops(match) for name in _files_at(match, unreadable))
+        names = (
+            name for match in matches if not _loops(match) for name in _files_at(match, unreadable, written)
+        )
         return _readable(names, unreadable, f"{path}: no file matches")
     os.lstat(path)
     return unreadable.without([path], are_named=True)
@@ -215,11 +226,16 @@ def _loops(path: str) -> bool:
     return len(set(folders)) < len(folders)
 
 
-def _files_at(path: str, unreadable: Unreadable) -> Iterator[str]:
+def _files_at(path: str, unreadable: Unreadable, written: str | None) -> Iterator[str]:
     if os.path.isdir(path):
-        yield from _files_below(path, unreadable)
-    else:
+        yield from _files_below(path, unreadable, written)
+    elif not _is_in(os.path.dirname(path), written):
         yield path
+
+
+def _is_in(folder: str, written: str | None) -> bool:
+    """Whether a folder is the one that is written to, or within it."""
+    return written is not None and f"{os.path.realpath(folder)}{os.sep}".startswith(f"{written}{os.sep}")
 
 
 _MOST_OPEN = 64
@@ -229,11 +245,11 @@ _Opened = tuple[str, tuple[int, int], Generator["os.DirEntry[str]", None, None]]
 """A folder that is being read: its name, its device and number, and what it holds."""
 
 
-def _files_below(folder: str, unreadable: Unreadable) -> Iterator[str]:
+def _files_below(folder: str, unreadable: Unreadable, written: str | None) -> Iterator[str]:
     """Yield the files of a folder; links are followed, except back into a folder that contains them."""
     opened: list[_Opened] = []
     try:
-        _enter(folder, opened, unreadable)
+        _enter(folder, opened, unreadable, written)
         while opened:
             name, _, entries = opened[-1]
             try:
@@ -246,7 +262,7 @@ def _files_below(folder: str, unreadable: Unreadable) -> Iterator[str]:
             elif entry.name.startswith("."):
                 continue
             elif _is_folder(entry):
-                _enter(entry.path, opened, unreadable)
+                _enter(entry.path, opened, unreadable, written)
             else:
                 yield entry.path
     finally:
@@ -254,15 +270,15 @@ def _files_below(folder: str, unreadable: Unreadable) -> Iterator[str]:
             entries.close()
 
 
-def _enter(folder: str, opened: list[_Opened], unreadable: Unreadable) -> None:
-    """Begin to read a folder, unless it is being read already."""
+def _enter(folder: str, opened: list[_Opened], unreadable: Unreadable, written: str | None) -> None:
+    """Begin to read a folder, unless it is being read already, or written to."""
     try:
         status = os.stat(folder)
     except OSError as error:
         unreadable.note(folder, f"a folder: {error.strerror}")
         return
     here = (status.st_dev, status.st_ino)
-    if all(here != place for _, place, _ in opened):
+    if all(here != place for _, place, _ in opened) and not _is_in(folder, written):
         opened.append((folder, here, _entries(folder, at_once=len(opened) >= _MOST_OPEN)))
 
 

@@ -56,7 +56,7 @@ def encode(
 
     `resume` continues after the last whole shard of a stopped run, with tasks of the same size.
     """
-    job = Job.make(tokenizer, paths, options or Options())
+    job = Job.make(tokenizer, paths, options or Options(), output)
     folder = Path(output)
     is_new = not folder.exists()
     done = finished(folder, job, resume)
