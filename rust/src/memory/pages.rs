@@ -3,7 +3,6 @@
 //! Half the page faults of merging, or fewer, and 0.9 of its time for many languages, 0.93 to 1.0 for English and code
 //! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see [`SLOW`].
 
-use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
@@ -15,14 +14,11 @@ const SLOW: Duration = Duration::from_micros(700);
 
 /// A mapping that starts at a multiple of `LARGE`.
 pub struct Pages {
-    start: NonNull<UnsafeCell<u64>>,
+    start: NonNull<u64>,
     bytes: usize,
     /// The start of the mapping, which is `LARGE` bytes longer than the part that is used.
     all: NonNull<libc::c_void>,
 }
-
-// SAFETY: the pages belong to this value alone, like the memory of a box.
-unsafe impl Send for Pages {}
 
 impl Pages {
     /// Map new pages, if the system can provide them. With `zeros`, all of them are cleared at once; otherwise each when
@@ -43,8 +39,8 @@ impl Pages {
     }
 
     /// The address of the first page.
-    pub fn start(&self) -> *const UnsafeCell<u64> {
-        self.start.as_ptr()
+    pub fn start(&self) -> NonNull<u64> {
+        self.start
     }
 }
 
@@ -88,8 +84,7 @@ mod tests {
             let pages = Pages::fresh(2 * LARGE + 4096, zeros).unwrap();
             assert_eq!(pages.start().align_offset(LARGE), 0);
             // SAFETY: these words belong to the pages, and nothing writes to them.
-            let words =
-                unsafe { std::slice::from_raw_parts(pages.start().cast::<u64>(), (2 * LARGE + 4096) / 8) };
+            let words = unsafe { std::slice::from_raw_parts(pages.start().as_ptr(), (2 * LARGE + 4096) / 8) };
             assert!(words.iter().all(|&word| word == 0));
         }
     }
