@@ -23,7 +23,7 @@ from bpetite._internal.json import parse_object
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.dialect import DIALECTS
 from bpetite.formats import huggingface
-from bpetite.formats.shared.cut_merges import parse_without_merges
+from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, matches_every_character
 from bpetite.formats.shared.printable import to_printable
@@ -491,6 +491,35 @@ def test_added_tokens_of_which_some_are_normalized_are_looked_for_in_two_goes() 
         ours(json.dumps(document).encode())
 
 
+@pytest.mark.parametrize(
+    "normalizer",
+    [
+        {"type": "Lowercase"},
+        {"type": "NFKC"},
+        {"type": "Prepend", "prepend": " "},
+        {"type": "Replace", "pattern": {"String": "A"}, "content": " a"},
+    ],
+)
+def test_an_added_token_that_is_normalized_is_decoded_as_that(normalizer: Json) -> None:
+    document = json.loads(base_file())
+    document["normalizer"] = normalizer
+    document["added_tokens"] = [
+        {"id": 256, "content": "<A\u2460>", "special": True} | FLAGS | {"normalized": True},
+        {"id": 257, "content": "<B>", "special": True} | FLAGS,
+    ]
+    content = json.dumps(document).encode()
+    tok, real = ours(content), tokenizers.Tokenizer.from_str(content.decode())
+    for ids in ([256], [97, 256, 98], [257, 256, 97, 256]):
+        expected = real.decode(ids, skip_special_tokens=False)
+        assert tok.decode(ids) == tok.decode_bytes(ids).decode() == expected
+        stream = tok.decode_stream()
+        assert "".join(map(stream.push, ids)) + stream.finish() == expected
+    for text in ("<A\u2460>", "x <A\u2460>", "<a1>", " <A\u2460><B>", "A<A\u2460>"):
+        ids = real.encode(text, add_special_tokens=False).ids
+        assert tok.encode(text) == ids
+        assert tok.decode(ids) == real.decode(ids, skip_special_tokens=False)
+
+
 def test_what_a_tokenizer_json_cannot_hold_is_refused(tmp_path: Path) -> None:
     base = {byte: bytes([byte]) for byte in range(256)}
     unfit = [
@@ -804,28 +833,38 @@ def test_merges_that_are_cut_out_are_those_of_the_whole_file(
     texts = [merge if isinstance(merge, str) else " ".join(merge) for merge in document["model"]["merges"]]
     document["model"]["merges"] = [text.split(" ") for text in texts] if is_list else texts
     content = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
-    rest, lines = parse_without_merges(path, content, "a tokenizer.json")
-    assert lines == "\n".join(texts).encode()
+    rest, merges = parse_without_merges(path, content, "a tokenizer.json")
+    assert merges == "\n".join(texts).encode().replace(b" ", b"\xfe").replace(b"\n", b"\xff")
+    assert rest["model"]["vocab"] == document["model"]["vocab"]
     whole = huggingface.parse_document(path, document)
-    assert huggingface.parse_document(path, rest, lines).vocabulary == whole.vocabulary
+    assert huggingface.parse_document(path, rest, merges).vocabulary == whole.vocabulary
     assert huggingface.parse(path, content).vocabulary == whole.vocabulary
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"merges": ["a b"], "model": {"merges": ["a c"]}}',
-        b'{"note": "\\"merges\\": [", "model": {"merges": ["a b c"]}}',
-        b'{"model": {"merges": ["a b"]}, "model": {"merges": []}}',
-        b'{"model": {"merges": ["a b"], "merges": ["a b"]}}',
-        b'{"model": {"merges": ["a b"]}, "more": "\\u0000merges"}',
-        b'{"model": {"merges": ["a b"]}',
-        b'{"model": {"merges": ["a \\n"]}}',
-        b'{"model": {"merges": ["a \xff"]}}',
+        b'{"merges": ["a b"], "model": {"vocab": {}, "merges": ["a c"]}}',
+        b'{"vocab": {}, "model": {"vocab": {"a": 1}, "merges": ["a c"]}}',
+        b'{"note": "\\"merges\\": [", "model": {"vocab": {}, "merges": ["a b c"]}}',
+        b'{"model": {"vocab": {}, "merges": ["a b"]}, "model": {"vocab": {}, "merges": []}}',
+        b'{"model": {"vocab": {}, "merges": ["a b"], "merges": ["a b"]}}',
+        b'{"model": {"vocab": {}, "merges": ["a b"], "vocab": {}}}',
+        b'{"model": {"vocab": {"a": 1, "a": 2}, "merges": []}}',
+        b'{"model": {"vocab": {"a": 1, "\\u0061": 2}, "merges": []}}',
+        b'{"model": {"vocab": {"a": 1.0}, "merges": []}}',
+        b'{"model": {"vocab": {"a": -1}, "merges": []}}',
+        b'{"model": {"vocab": {"\\ud800": 1}, "merges": []}}',
+        b'{"model": {"vocab": {}, "merges": ["a b"]}, "more": "\\u0000merges"}',
+        b'{"model": {"vocab": {}, "merges": ["a b"]}, "more": "\\u0000vocab"}',
+        b'{"model": {"vocab": {}, "merges": ["a b"]}',
+        b'{"model": {"vocab": {}, "merges": ["a b c"]}}',
+        b'{"model": {"vocab": {}, "merges": ["a \xff"]}}',
+        b'{"model": {"vocab": {"\xe2": 0, "\x96\x81": 1}, "merges": []}}',
         b'{"model": "merges"}',
     ],
 )
-def test_what_is_not_simply_a_list_of_merges_is_read_as_a_whole(content: bytes) -> None:
+def test_what_is_not_simply_a_vocabulary_with_merges_is_read_as_a_whole(content: bytes) -> None:
     read = [parse_without_merges, lambda *given: (parse_object(*given), None)]
     assert len({str(outcome_of(one, content)) for one in read}) == 1
 

@@ -17,24 +17,28 @@ use crate::workers::each;
 /// The number that stands for a text that is no token.
 pub const UNKNOWN: u32 = NO_TOKEN;
 
-/// For every line `left right`: find the tokens of the left part, of the right part, and of both together.
+/// What stands between the two texts of a pair, and between pairs: no UTF-8 has these bytes.
+pub const WITHIN: u8 = 0xFE;
+pub const BETWEEN: u8 = 0xFF;
+
+/// For every pair of texts: find the tokens of the left one, of the right one, and of both together.
 ///
-/// The inner error is the number of the first line that does not have two parts. All tokens must be distinct.
+/// The inner error is the number of the first that does not have two parts. All tokens must be distinct.
 pub fn resolve_pairs(
     tokens: &[&[u8]],
-    lines: &[u8],
+    pairs: &[u8],
     watch: &mut dyn Watch,
 ) -> Result<std::result::Result<Vec<[u32; 3]>, usize>> {
     let spellings = Spellings::new(tokens)?;
     let mut pulse = Pulse::of(watch);
     let mut rows = Vec::new();
     let mut both = Vec::new();
-    if lines.is_empty() {
+    if pairs.is_empty() {
         return Ok(Ok(rows));
     }
-    for (number, line) in lines.split(|&byte| byte == b'\n').enumerate() {
-        pulse.beat(line.len())?;
-        let mut parts = line.split(|&byte| byte == b' ');
+    for (number, pair) in pairs.split(|&byte| byte == BETWEEN).enumerate() {
+        pulse.beat(pair.len())?;
+        let mut parts = pair.split(|&byte| byte == WITHIN);
         let (Some(left), Some(right), None) = (parts.next(), parts.next(), parts.next()) else {
             return Ok(Err(number));
         };
@@ -66,23 +70,23 @@ pub enum TokenUse {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ListedMerges {
     pub rows: Vec<[u32; 3]>,
-    /// The first line with a part that is no token, or that makes none: which of the three is unknown.
+    /// The first pair with a part that is no token, or that makes none: which of the three is unknown.
     pub unknown: Option<(usize, [bool; 3])>,
-    /// The first line that repeats an earlier pair.
+    /// The first pair that repeats an earlier one.
     pub repeated: Option<usize>,
 }
 
-/// Find the merges of lines `left right`. A pair that is listed again has the rank of its last line, or of its first.
+/// Find the merges of pairs of texts. A pair that is listed again has the rank of its last place, or of its first.
 ///
-/// The inner error is the number of the first line that does not have two parts. All tokens must be distinct.
+/// The inner error is the number of the first that does not have two parts. All tokens must be distinct.
 pub fn listed_merges(
     tokens: &[&[u8]],
     uses: impl Fn(u32) -> TokenUse,
-    lines: &[u8],
+    pairs: &[u8],
     keeps_last: bool,
     watch: &mut dyn Watch,
 ) -> Result<std::result::Result<ListedMerges, usize>> {
-    let found = match resolve_pairs(tokens, lines, watch)? {
+    let found = match resolve_pairs(tokens, pairs, watch)? {
         Ok(found) => found,
         Err(number) => return Ok(Err(number)),
     };
@@ -219,34 +223,44 @@ mod tests {
 
     const TOKENS: [&[u8]; 6] = [b"a", b"b", b"c", b"ab", b"bc", b"abc"];
 
+    fn packed(lines: &str) -> Vec<u8> {
+        let separated = |byte| match byte {
+            b' ' => WITHIN,
+            b'\n' => BETWEEN,
+            other => other,
+        };
+        lines.bytes().map(separated).collect()
+    }
+
     #[test]
-    fn lines_become_rows_of_tokens() {
-        let rows = resolve_pairs(&TOKENS, b"a b\nb c\nab c\nx c\na c", &mut Unwatched).unwrap().unwrap();
+    fn pairs_of_texts_become_rows_of_tokens() {
+        let pairs = packed("a b\nb c\nab c\nx c\na c");
+        let rows = resolve_pairs(&TOKENS, &pairs, &mut Unwatched).unwrap().unwrap();
         let expected = [[0, 1, 3], [1, 2, 4], [3, 2, 5], [UNKNOWN, 2, UNKNOWN], [0, 2, UNKNOWN]];
         assert_eq!(rows, expected);
         assert_eq!(resolve_pairs(&TOKENS, b"", &mut Unwatched).unwrap(), Ok(vec![]));
     }
 
     #[test]
-    fn a_line_without_two_parts_is_reported() {
-        for (lines, number) in [(&b"a b\nab"[..], 1), (b"a b c", 0), (b"a b\n", 1)] {
-            assert_eq!(resolve_pairs(&TOKENS, lines, &mut Unwatched).unwrap(), Err(number));
+    fn what_does_not_have_two_parts_is_reported() {
+        for (lines, number) in [("a b\nab", 1), ("a b c", 0), ("a b\n", 1)] {
+            assert_eq!(resolve_pairs(&TOKENS, &packed(lines), &mut Unwatched).unwrap(), Err(number));
         }
     }
 
-    fn listed(lines: &[u8], keeps_last: bool) -> ListedMerges {
+    fn listed(lines: &str, keeps_last: bool) -> ListedMerges {
         let uses = |token| match token {
             3 => TokenUse::OnlyDecoded,
             4 => TokenUse::CutOut,
             other => TokenUse::Merged(other + 10),
         };
         let tokens: [&[u8]; 7] = [b"a", b"b", b"aa", b"d", b"c", b"ba", b"ad"];
-        listed_merges(&tokens, uses, lines, keeps_last, &mut Unwatched).unwrap().unwrap()
+        listed_merges(&tokens, uses, &packed(lines), keeps_last, &mut Unwatched).unwrap().unwrap()
     }
 
     #[test]
     fn merges_of_what_no_text_has_are_left_out() {
-        let listed = listed(b"a a\na d\nc zz\nb a", true);
+        let listed = listed("a a\na d\nc zz\nb a", true);
         assert_eq!(
             listed,
             ListedMerges { rows: vec![[10, 10, 12], [11, 10, 15]], unknown: None, repeated: None }
@@ -254,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_lines_the_last_or_the_first_is_kept() {
-        let lines = b"c a\na a\nb a\na a";
+    fn of_equal_pairs_the_last_or_the_first_is_kept() {
+        let lines = "c a\na a\nb a\na a";
         assert_eq!(listed(lines, true).rows, [[11, 10, 15], [10, 10, 12]]);
         assert_eq!(listed(lines, false).rows, [[10, 10, 12], [11, 10, 15]]);
         assert_eq!(listed(lines, false).repeated, Some(3));
@@ -263,8 +277,8 @@ mod tests {
 
     #[test]
     fn the_first_unknown_part_is_told() {
-        assert_eq!(listed(b"a a\nb zz\nzz b", true).unknown, Some((1, [false, true, true])));
-        assert_eq!(listed(b"a b", true).unknown, Some((0, [false, false, true])));
+        assert_eq!(listed("a a\nb zz\nzz b", true).unknown, Some((1, [false, true, true])));
+        assert_eq!(listed("a b", true).unknown, Some((0, [false, false, true])));
     }
 
     #[test]

@@ -23,13 +23,14 @@ __all__ = [
     "Gunzip",
     "JoinedTexts",
     "PageTexts",
+    "PieceTokens",
     "SplitTexts",
     "Unsnappy",
     "Xxh3128",
     "base64_lines",
     "check_tokens",
     "column_chunks",
-    "find_merges",
+    "find_model",
     "listed_merges",
     "merges_json",
     "merges_that_happen",
@@ -39,6 +40,7 @@ __all__ = [
     "places_of_length",
     "pretokenize",
     "read_pattern",
+    "read_pieces",
     "read_printed",
     "read_small_files",
     "recover_merges",
@@ -441,11 +443,12 @@ def recover_merges(ids: bytes, tokens: bytes, ends: bytes) -> tuple[bytes, list[
 def places_of_length(ends: bytes, length: int) -> list[int]:
     """Return the places of all tokens of a length in bytes."""
 
-def find_merges(json: bytes) -> tuple[int, int, bytes] | None:
-    """Find the first list of merges in a JSON text, each a text `left right` or a list of two texts.
+def find_model(json: bytes) -> tuple[tuple[int, int], dict[str, int], tuple[int, int], bytes] | None:
+    """Find the first vocabulary in a JSON text, and the first list of merges: texts `left right`, or lists.
 
-    Returns the start and end of the list, and the merges as lines `left right`; `None` if there is no such
-    list or anything in it is unusual.
+    Returns the start and end of the vocabulary, its ids, the start and end of the merges, and these with the
+    byte FE between the parts of each and FF between them. `None` if one of the two is not there, or anything
+    in it is unusual; ids are distinct.
     """
 
 def read_printed(ids: dict[str, int]) -> tuple[bytes, bytes, bytes, bytes, bytes, list[str]]:
@@ -455,15 +458,71 @@ def read_printed(ids: dict[str, int]) -> tuple[bytes, bytes, bytes, bytes, bytes
     printable forms, and the tokens that are empty or have a character that stands for no byte.
     """
 
+@final
+class PieceTokens:
+    """Tokens of bytes that are read from pieces, in the order of their ids; provisional ones are the last."""
+
+    @property
+    def ids(self) -> bytes: ...
+    @property
+    def tokens(self) -> bytes:
+        """The bytes of all tokens, joined."""
+
+    @property
+    def ends(self) -> bytes: ...
+    @property
+    def characters(self) -> bytes:
+        """The merges that put characters together, as rows of left, right and resulting id."""
+
+    @property
+    def piece_ids(self) -> bytes:
+        """The ids of the pieces, in the given order."""
+
+    @property
+    def piece_texts(self) -> bytes:
+        """The texts of the pieces, joined."""
+
+    @property
+    def piece_ends(self) -> bytes: ...
+    @property
+    def others(self) -> list[int]:
+        """The places of the pieces that no text becomes."""
+
+    @property
+    def spare(self) -> list[tuple[int, int]]:
+        """The ids of bytes in whose place a piece stands, with the bytes."""
+
+    @property
+    def has_inner_spaces(self) -> bool:
+        """Whether a piece has a space behind another character."""
+
+    @property
+    def has_joined_lines(self) -> bool:
+        """Whether a piece has line breaks beside other characters."""
+
+def read_pieces(
+    ids: dict[str, int],
+    byte_ids: Sequence[tuple[int, int]],
+    needed: Sequence[int],
+    first_free: int,
+    has_marks: bool,
+) -> PieceTokens:
+    """Read the ids of tokens that are made of characters, in which a mark U+2581 may stand for a space.
+
+    `byte_ids` are bytes with the ids of their tokens; bytes that are `needed` get provisional tokens if they
+    have no others, as do the parts of characters, from `first_free` on.
+    """
+
 def listed_merges(
-    ids: bytes, tokens: bytes, ends: bytes, lines: bytes, keeps_last: bool, only_decoded: Sequence[int]
+    ids: bytes, tokens: bytes, ends: bytes, pairs: bytes, keeps_last: bool, only_decoded: Sequence[int]
 ) -> tuple[bytes, int | None, tuple[int, list[bool]] | None, int | None]:
-    """Find the merges of lines `left right` as rows of left, right and resulting id, among distinct tokens.
+    """Find the merges of pairs of texts as rows of left, right and resulting id, among distinct tokens.
 
-    A pair that is listed again has the rank of its last line, or of its first. Lines with tokens at places
-    that are `only_decoded` are left out; those with one of the last tokens, which lack an id, do not count.
+    The byte FE stands between the parts of each pair, and FF between pairs. One that is listed again has the
+    rank of its last place, or of its first. Pairs with tokens at places that are `only_decoded` are left out;
+    those with one of the last tokens, which lack an id, do not count.
 
-    Also returns the number of the first line that does not have two parts, of the first one with an unknown
+    Also returns the number of the first pair that does not have two parts, of the first one with an unknown
     token (and which of left, right and result are unknown), and of the first one that repeats another.
     """
 
@@ -510,7 +569,8 @@ class Encoder:
 
         A row of `merges` is left id, right id, result id; a parent may be the result of a later merge. With
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
-        further tokens that encoding never gives. `provisional` are the ids, behind all others, of tokens that
+        further tokens that encoding never gives; a special token that is one of them is decoded as it stands
+        there. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
         byte that is no token is refused, unless `unknown` says the id that stands for such bytes, and
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.

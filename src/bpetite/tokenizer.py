@@ -1080,7 +1080,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
         **arrays.packed._asdict(),
         special_tokens=list(vocabulary.special_tokens_apart.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
-        decode_only=list(vocabulary.decode_only.items()),
+        decode_only=[*vocabulary.decode_only.items(), *preparation.decoded_as_normalized(vocabulary)],
         provisional=list(vocabulary.provisional),
         unknown=vocabulary.unknown,
     )

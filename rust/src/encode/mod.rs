@@ -1,7 +1,7 @@
 //! Encoding: special tokens are found, the text between them is cut into pretokens, and each pretoken is merged.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -212,7 +212,9 @@ impl Encoder {
     /// Check the definition and build the tables.
     pub fn new(definition: &Definition) -> Result<Self> {
         ensure(definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE)?;
-        let specials = definition.special_tokens.iter().map(|(text, id)| (*id, text.as_bytes()));
+        let decode_only: HashSet<u32> = definition.decode_only.iter().map(|&(id, _)| id).collect();
+        let specials = definition.special_tokens.iter().filter(|(_, id)| !decode_only.contains(id));
+        let specials = specials.map(|(text, id)| (*id, text.as_bytes()));
         let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
         let tokens = TokenBytes::new(definition.tokens.iter().copied().chain(others.clone()))?;
         let base = base_ids(definition.tokens)?;

@@ -1,5 +1,5 @@
-//! The Python functions `find_merges`, `read_printed`, `listed_merges` and `merges_that_happen`. Arrays of numbers are
-//! passed as bytes.
+//! The Python functions `find_model`, `read_printed`, `read_pieces`, `listed_merges` and `merges_that_happen`. Arrays of
+//! numbers are passed as bytes.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,23 +8,34 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use super::PyWatch;
 use super::numbers::{bytes_of_32, bytes_of_64, merge_rows, numbers_32, numbers_64};
 use super::recover::cut;
+use crate::pieces::PieceRules;
 use crate::text_pairs::TokenUse;
-use crate::{json_merges, memory, printable, text_pairs};
+use crate::{json_model, memory, pieces, printable, text_pairs};
 
-/// The memory of a line in the result, of a merge in the table, and of a token while it is read.
-const BYTES_PER_LINE: usize = 64;
+/// The memory of a pair in the result, of a merge in the table, and of a token while it is read.
+const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
 const BYTES_PER_PRINTED: usize = 128;
 
-/// The start, the end and the merges of the first list of merges in a JSON text; see [`json_merges`].
+type Model<'py> = ((usize, usize), Bound<'py, PyDict>, (usize, usize), Bound<'py, PyBytes>);
+
+/// The places of the first vocabulary and the first list of merges in a JSON text, each with what it holds; see
+/// [`json_model`].
 #[pyfunction]
-pub fn find_merges<'py>(
-    py: Python<'py>,
-    json: &[u8],
-) -> PyResult<Option<(usize, usize, Bound<'py, PyBytes>)>> {
-    memory::ensure(json.len())?;
-    let found = py.detach(|| json_merges::find_merges(json));
-    Ok(found.map(|(place, lines)| (place.start, place.end, PyBytes::new(py, &lines))))
+pub fn find_model<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Option<Model<'py>>> {
+    memory::ensure(2 * json.len())?;
+    let Some(model) = py.detach(|| json_model::find_model(json)) else { return Ok(None) };
+    let ids = PyDict::new(py);
+    let mut start = 0;
+    for (&end, &id) in model.ends.iter().zip(&model.ids) {
+        ids.set_item(PyString::from_bytes(py, &model.texts[start..end])?, id)?;
+        start = end;
+    }
+    if ids.len() < model.ids.len() {
+        return Ok(None); // A text is there twice.
+    }
+    let pairs = PyBytes::new(py, &model.pairs);
+    Ok(Some(((model.vocab.start, model.vocab.end), ids, (model.merges.start, model.merges.end), pairs)))
 }
 
 type Printed<'py> = (
@@ -39,11 +50,7 @@ type Printed<'py> = (
 /// Reads tokens in printable form; see [`printable`].
 #[pyfunction]
 pub fn read_printed<'py>(py: Python<'py>, ids: &Bound<'py, PyDict>) -> PyResult<Printed<'py>> {
-    memory::ensure(ids.len() * BYTES_PER_PRINTED)?;
-    let mut texts = Vec::with_capacity(ids.len());
-    for (text, id) in ids.iter() {
-        texts.push((id.extract::<u32>()?, text.cast_into::<PyString>()?));
-    }
+    let texts = texts_of(ids)?;
     let mut tokens = Vec::with_capacity(texts.len());
     for (id, text) in &texts {
         tokens.push((*id, text.to_str()?));
@@ -59,10 +66,70 @@ pub fn read_printed<'py>(py: Python<'py>, ids: &Bound<'py, PyDict>) -> PyResult<
     ))
 }
 
+/// Tokens of bytes that are read from pieces; see [`pieces`].
+#[pyclass(frozen, get_all, module = "bpetite._engine")]
+pub struct PieceTokens {
+    ids: Py<PyBytes>,
+    tokens: Py<PyBytes>,
+    ends: Py<PyBytes>,
+    characters: Py<PyBytes>,
+    /// The ids of the pieces in the given order, and their joined texts with the end of each.
+    piece_ids: Py<PyBytes>,
+    piece_texts: Py<PyBytes>,
+    piece_ends: Py<PyBytes>,
+    others: Vec<usize>,
+    spare: Vec<(u32, u8)>,
+    has_inner_spaces: bool,
+    has_joined_lines: bool,
+}
+
+/// Reads tokens that are made of characters; see [`pieces`].
+#[pyfunction]
+pub fn read_pieces(
+    py: Python<'_>,
+    ids: &Bound<'_, PyDict>,
+    byte_ids: Vec<(u8, u32)>,
+    needed: Vec<u8>,
+    first_free: u32,
+    has_marks: bool,
+) -> PyResult<PieceTokens> {
+    let texts = texts_of(ids)?;
+    let mut given = Vec::with_capacity(texts.len());
+    let (mut piece_texts, mut piece_ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+    for (id, text) in &texts {
+        let text = text.to_str()?;
+        given.push((*id, text));
+        piece_texts.extend_from_slice(text.as_bytes());
+        piece_ends.push(piece_texts.len() as u64);
+    }
+    let rules = PieceRules { has_marks, byte_ids: &byte_ids, needed: &needed, first_free };
+    let read = pieces::read_pieces(&given, rules)?;
+    let piece_ids: Vec<u32> = given.iter().map(|&(id, _)| id).collect();
+    Ok(PieceTokens {
+        ids: bytes_of_32(py, &read.ids)?.unbind(),
+        tokens: PyBytes::new(py, &read.joined).unbind(),
+        ends: bytes_of_64(py, &read.ends)?.unbind(),
+        characters: bytes_of_32(py, read.characters.as_flattened())?.unbind(),
+        piece_ids: bytes_of_32(py, &piece_ids)?.unbind(),
+        piece_texts: PyBytes::new(py, &piece_texts).unbind(),
+        piece_ends: bytes_of_64(py, &piece_ends)?.unbind(),
+        others: read.others,
+        spare: read.spare,
+        has_inner_spaces: read.has_inner_spaces,
+        has_joined_lines: read.has_joined_lines,
+    })
+}
+
+/// The texts of tokens, each with its id.
+fn texts_of<'py>(ids: &Bound<'py, PyDict>) -> PyResult<Vec<(u32, Bound<'py, PyString>)>> {
+    memory::ensure(ids.len() * BYTES_PER_PRINTED)?;
+    ids.iter().map(|(text, id)| Ok((id.extract()?, text.cast_into()?))).collect()
+}
+
 type Listed<'py> = (Bound<'py, PyBytes>, Option<usize>, Option<(usize, [bool; 3])>, Option<usize>);
 
-/// Finds the merges of lines `left right` among tokens with ids: the rows of ids, the first line without two parts, the
-/// first with an unknown part and which it is, and the first that repeats another. Tokens in `only_decoded` are in no
+/// Finds the merges of pairs of texts among tokens with ids: the rows of ids, the first without two parts, the first with an
+/// unknown part and which it is, and the first that repeats another. Tokens in `only_decoded` are in no
 /// text; those without an id, which are the last, are cut out of texts.
 #[pyfunction]
 pub fn listed_merges<'py>(
@@ -70,7 +137,7 @@ pub fn listed_merges<'py>(
     ids: &Bound<'py, PyAny>,
     tokens: &[u8],
     ends: &Bound<'py, PyAny>,
-    lines: &[u8],
+    pairs: &[u8],
     keeps_last: bool,
     only_decoded: Vec<usize>,
 ) -> PyResult<Listed<'py>> {
@@ -84,11 +151,11 @@ pub fn listed_merges<'py>(
             .ok_or_else(|| PyValueError::new_err("only_decoded: there is no such token"))? =
             TokenUse::OnlyDecoded;
     }
-    let count = py.detach(|| lines.iter().filter(|&&byte| byte == b'\n').count() + 1);
-    memory::ensure(count * BYTES_PER_LINE)?;
+    let count = py.detach(|| pairs.iter().filter(|&&byte| byte == text_pairs::BETWEEN).count() + 1);
+    memory::ensure(count * BYTES_PER_PAIR)?;
     let listed = py.detach(|| {
         let watch = &mut PyWatch::default();
-        text_pairs::listed_merges(&tokens, |token| uses[token as usize], lines, keeps_last, watch)
+        text_pairs::listed_merges(&tokens, |token| uses[token as usize], pairs, keeps_last, watch)
     })?;
     match listed {
         Ok(listed) => {
@@ -119,8 +186,10 @@ pub fn merges_that_happen<'py>(
 }
 
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(find_merges, module)?)?;
+    module.add_function(wrap_pyfunction!(find_model, module)?)?;
     module.add_function(wrap_pyfunction!(read_printed, module)?)?;
+    module.add_function(wrap_pyfunction!(read_pieces, module)?)?;
+    module.add_class::<PieceTokens>()?;
     module.add_function(wrap_pyfunction!(listed_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merges_that_happen, module)?)?;
     Ok(())

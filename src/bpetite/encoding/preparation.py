@@ -11,10 +11,9 @@ import re
 import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from bpetite._engine import DecodeStream, Encoder, pretokenize
 from bpetite._internal.lazy import numpy as np
@@ -60,8 +59,7 @@ class Run(Sequence[tuple[int, int]]):
         return Run(self.start, self.stop, self.put + 1)
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A normalized part of a text without special tokens, or a special token."""
 
     text: str
@@ -385,6 +383,27 @@ def _behind_space(segment: Segment) -> Segment:
 
 def _whole(text: str) -> list[tuple[int, int, int | None]]:
     return [(0, len(text), None)] if text else []
+
+
+def decoded_as_normalized(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
+    """Return the special tokens that are searched in normalized text and normalized themselves for it, with
+    what they are decoded as: `tokenizers` knows them by their normalized texts.
+
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+    >>> flags = {"<A>": ["normalized"]}
+    >>> decoded_as_normalized(
+    ...     Vocabulary(tokens, [], {"<A>": 256}, normalization="Lowercase", token_flags=flags)
+    ... )
+    [(256, b'<a>')]
+    """
+    found = [text for text, names in vocabulary.token_flags.items() if "normalized" in names]
+    steps = [step for step in normalization_steps(vocabulary.normalization) if step[0] not in ONLY_FIRST]
+    if not found or not steps:
+        return []
+    normalizer = Normalizer(steps)
+    decoded = ((text, normalizer(text)) for text in found)
+    specials = vocabulary.special_tokens
+    return [(specials[text], new.encode("utf-8")) for text, new in decoded if new != text]
 
 
 def overlap(first: Collection[str], second: Collection[str]) -> bool:

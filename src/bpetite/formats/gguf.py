@@ -9,7 +9,6 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from bpetite._internal.json import refuse
@@ -17,7 +16,8 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats import sentencepiece
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
-from bpetite.formats.shared.pairs import lacking_bytes, merge_lines, vocabulary_of_pairs
+from bpetite.formats.shared.merges import packed_merges
+from bpetite.formats.shared.pairs import lacking_bytes, vocabulary_of_pairs
 from bpetite.patterns import PATTERNS, named_pattern
 
 MAGIC = b"GGUF"
@@ -129,7 +129,7 @@ def read(path: Path, pattern: str | None = None) -> Imported:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
     imported = read_model(path, fields, pattern)
-    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", kept)
+    return imported._replaced(extras=tuple(_extras(fields))).read_from("gguf", kept)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imp
     vocabulary = vocabulary_of_pairs(
         path,
         ids,
-        merge_lines(path, merges, "tokenizer.ggml.merges"),
+        packed_merges(path, merges, "tokenizer.ggml.merges"),
         special_tokens=specials,
         pattern=used,
         dialect=Dialect.named("huggingface").replace(special_ids="last"),

@@ -17,6 +17,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.merges import packed_lines
 from bpetite.formats.shared.pairs import IN_TEXTS, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
@@ -71,11 +72,11 @@ def parse(
             refuse(
                 vocab_path, f"{text!r:.80} has id {specials[text]}, but the files beside it say {token_id}"
             )
-    lines, numbers = _merge_lines(merges_path, merges)
+    packed, numbers = _packed_merges(merges_path, merges)
     vocabulary = vocabulary_of_pairs(
         merges_path,
         {spelled: token_id for spelled, token_id in ids.items() if spelled not in keys},
-        lines,
+        packed,
         special_tokens=specials,
         pattern=_pattern(pattern, puts_space=beside.puts_space),
         dialect=Dialect.named("huggingface").replace(special_ids="last"),
@@ -247,8 +248,8 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
     return ids
 
 
-def _merge_lines(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
-    """Return the lines of a `merges.txt` that are merges, and a function from their ranks to line numbers."""
+def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
+    """Return the merges of a `merges.txt`, packed, and a function from their ranks to line numbers."""
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -261,7 +262,7 @@ def _merge_lines(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int
         numbered = enumerate(lines.split(b"\n"), 1 + has_version)
         return [number for number, line in numbered if line][rank]
 
-    return re.sub(b"\n\n+", b"\n", lines).strip(b"\n"), number_of
+    return packed_lines(re.sub(b"\n\n+", b"\n", lines).strip(b"\n")), number_of
 
 
 def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:

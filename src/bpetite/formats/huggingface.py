@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -30,9 +29,10 @@ from bpetite.formats.huggingface_steps import (
     steps_of,
     types_of,
 )
-from bpetite.formats.shared.cut_merges import CutMerges, parse_without_merges
+from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, merge_lines, vocabulary_of_pairs
+from bpetite.formats.shared.merges import has_part, packed_merges
+from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import (
     BYTE_NAMES,
     Pieces,
@@ -44,8 +44,6 @@ from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
 
 T = TypeVar("T")
-
-_MOST_SEARCHED = 32
 
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
@@ -67,11 +65,11 @@ def parse(path: Path, content: bytes) -> Imported:
     return parse_document(path, *parse_without_merges(path, content, "a tokenizer.json"))
 
 
-def parse_document(path: Path, document: Json, lines: bytes | None = None) -> Imported:
-    """Read the object of a `tokenizer.json`; `lines` are its merges, if they were cut out."""
+def parse_document(path: Path, document: Json, merges: bytes | None = None) -> Imported:
+    """Read the object of a `tokenizer.json`; `merges` are those that were cut out, packed."""
     try:
         extras = tuple(_BESIDE_IDS[key] for key in left_out(document))
-        return replace(_Reader(path, document, lines).imported(), extras=extras)
+        return _Reader(path, document, merges).imported()._replaced(extras=extras)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 
@@ -79,10 +77,10 @@ def parse_document(path: Path, document: Json, lines: bytes | None = None) -> Im
 class _Reader:
     """Reads one file; each method reads one part of it."""
 
-    def __init__(self, path: Path, document: Json, lines: bytes | None) -> None:
+    def __init__(self, path: Path, document: Json, merges: bytes | None) -> None:
         self._path = path
         self._document = document
-        self._lines = lines
+        self._cut_merges = merges
         self._assumptions: list[str] = []
 
     def imported(self) -> Imported:
@@ -96,20 +94,14 @@ class _Reader:
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
         self._check_rest()
-        listed, lines = self._merges(model)
+        merges = self._merges(model)
         # Text with a byte that is a special token is refused: its id would not be that of other bytes.
         bytes_apart = not specials.keys().isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
         never_met = self._never_met(ids, specials, token_flags, normalization) - {model.get("unk_token")}
-        kept = _merges_without(listed, lines.decode("utf-8", "surrogatepass"), never_met) if never_met else ()
-        if never_met and len(kept) < len(listed):
-            listed = [listed[place] for place in kept]
-            lines = merge_lines(self._path, listed, "model.merges")
-        else:
-            kept = range(len(listed))
         vocabulary = vocabulary_of_pairs(
             self._path,
             _without(ids, specials),
-            lines,
+            merges,
             special_tokens=specials,
             pattern=pattern,
             dialect=Dialect.named("huggingface"),
@@ -117,8 +109,9 @@ class _Reader:
             normalization=normalization,
             token_flags=token_flags,
             added_tokens=added_tokens,
-            unknown=None if self._has_bytes(ids) or bytes_apart else self._unknown(model, ids, listed),
-            place=lambda rank: _place(kept[rank]),
+            unknown=None if self._has_bytes(ids) or bytes_apart else self._unknown(model, ids, merges),
+            place=_place,
+            cut_out=never_met,
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
         return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
@@ -153,15 +146,10 @@ class _Reader:
             specials,
             frozenset(never_met),
         )
-        merges: Sequence[Any]
-        if self._lines is None:
-            lines, merges = None, self._list(model.get("merges"), "model.merges")
-        else:
-            lines, merges = self._lines.decode("utf-8"), CutMerges(self._lines)
+        merges = self._merges(model)
         vocabulary = vocabulary_of_pieces(
             pieces,
             merges,
-            lines=lines,
             pattern=before.pattern,
             puts_space=before.puts_space,
             normalization=before.normalization,
@@ -224,12 +212,11 @@ class _Reader:
 
     # The model -----------------------------------------------------------------------------------------
 
-    def _merges(self, model: Json) -> tuple[Sequence[Any], bytes]:
-        """Return the merges, and the same as lines."""
-        if self._lines is not None:
-            return CutMerges(self._lines), self._lines
-        listed = self._list(model.get("merges"), "model.merges")
-        return listed, merge_lines(self._path, listed, "model.merges")
+    def _merges(self, model: Json) -> bytes:
+        """Return the merges, packed."""
+        if self._cut_merges is not None:
+            return self._cut_merges
+        return packed_merges(self._path, self._list(model.get("merges"), "model.merges"), "model.merges")
 
     def _model(self) -> Json:
         model = self._object(self._document.get("model"), "model")
@@ -248,7 +235,7 @@ class _Reader:
     def _ids(self, model: Json) -> dict[str, int]:
         """Return the ids of the model's tokens by spelling."""
         ids = self._object(model.get("vocab"), "model.vocab")
-        if _are_distinct_ids(ids.values()):
+        if self._cut_merges is not None or _are_distinct_ids(ids.values()):  # The engine has checked them.
             return cast(dict[str, int], ids)
         owner: dict[int, str] = {}
         for spelled, value in ids.items():
@@ -286,13 +273,12 @@ class _Reader:
         spells = any(isinstance(step, dict) and step.get("type") == "ByteLevel" for step in steps)
         return spells and all(to_printable(bytes([byte])) in ids for byte in IN_TEXTS)
 
-    def _unknown(self, model: Json, ids: Mapping[str, int], merges: Sequence[Any]) -> tuple[int, bool] | None:
+    def _unknown(self, model: Json, ids: Mapping[str, int], merges: bytes) -> tuple[int, bool] | None:
         """Return the id of what has no token, and whether it stands once for successive ones."""
         text: str | None = model.get("unk_token")
         if text is None or text not in ids:
             return None
-        parts = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
-        if any(isinstance(pair, list) and text in pair for pair in parts):
+        if has_part(merges, text):
             self._refuse(f"model.unk_token is {text!r:.80}, which is a part of merges: it would be merged")
         return ids[text], self._flag(model, "model.fuse_unk", False)
 
@@ -400,28 +386,6 @@ def _are_distinct_ids(values: Collection[object]) -> bool:
 def _place(rank: int) -> str:
     """Where a merge stands in a file."""
     return f"model.merges[{rank}]"
-
-
-def _merges_without(merges: Sequence[Any], lines: str, left_out: set[str]) -> Sequence[int]:
-    """Return the places of all merges but those of some tokens, and those that make them."""
-    if not left_out or not _may_have(lines, left_out):
-        return range(len(merges))
-
-    def is_of_them(merge: Any) -> bool:
-        parts = merge.split(" ") if isinstance(merge, str) else merge
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            return False  # Reading the merges refuses it.
-        return not left_out.isdisjoint([*parts, "".join(parts)])
-
-    return [place for place, merge in enumerate(merges) if not is_of_them(merge)]
-
-
-def _may_have(lines: str, tokens: set[str]) -> bool:
-    """Whether tokens may be parts or results of merges."""
-    parts, results = (f"\n{lines.replace(' ', between)}\n" for between in ("\n", ""))
-    if len(tokens) > _MOST_SEARCHED:
-        return not (tokens.isdisjoint(parts.split("\n")) and tokens.isdisjoint(results.split("\n")))
-    return any(f"\n{token}\n" in searched for token in tokens for searched in (parts, results))
 
 
 def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:

@@ -198,9 +198,9 @@ def pre_tokenizer_of(pattern: str) -> Json:
 
 
 _BEHAVIORS = {
-    "Contiguous": re.compile(r"(?s)\(\?:\(\?>(?P<once>.+)\)\)\+\+"),
-    "MergedWithNext": re.compile(r"(?s)\(\?>(?P<once>.+)\)\(\?:\(\?!(?P=once)\)\[\\s\\S\]\)\*\+"),
-    "MergedWithPrevious": re.compile(r"(?s)\(\?:\(\?!(?P<once>.+)\)\[\\s\\S\]\)\*\+\(\?>(?P=once)\)"),
+    "Contiguous": r"(?s)\(\?:\(\?>(?P<once>.+)\)\)\+\+",
+    "MergedWithNext": r"(?s)\(\?>(?P<once>.+)\)\(\?:\(\?!(?P=once)\)\[\\s\\S\]\)\*\+",
+    "MergedWithPrevious": r"(?s)\(\?:\(\?!(?P<once>.+)\)\[\\s\\S\]\)\*\+\(\?>(?P=once)\)",
 }
 """The patterns that `_cutting` returns, by which behaviours are recognised."""
 
@@ -208,7 +208,7 @@ _BEHAVIORS = {
 def _written_split(expression: str) -> Json:
     behavior = "Isolated"
     for name, form in _BEHAVIORS.items():
-        if found := form.fullmatch(expression):
+        if found := re.fullmatch(form, expression):
             behavior, expression = name, found["once"]
             break
     pattern = {"Regex": to_oniguruma(expression)}

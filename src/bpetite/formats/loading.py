@@ -6,23 +6,19 @@ read, and the assumptions say which. Other known formats are refused by name.
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse
 from bpetite._internal.lazy import LazyModule
+from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
-from bpetite.formats.shared.cut_merges import parse_without_merges
+from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import Imported, Original
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
@@ -60,7 +56,7 @@ FOLDER_FILES = (
 """The files that are searched in a folder, the most specific first."""
 
 _MORE_TEMPLATES = "additional_chat_templates"
-_OF_TOKENIZERS = re.compile(
+_OF_TOKENIZERS = (
     r"tokenizer.*\.(?:json|model|txt)|tokenization_.*\.py|tekken\.json|[^/]*\.tiktoken|tiktoken\.model"
     r"|(?:vocab|encoder|added_tokens|special_tokens_map|normalizer)\.json|(?:merges|vocab)\.txt|vocab\.bpe"
     rf"|(?:spiece|sentencepiece.*)\.model|chat_template.*|{_MORE_TEMPLATES}/.*"
@@ -76,8 +72,7 @@ _RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
 _WORDPIECE = re.compile(rb"\[(?:PAD|UNK|unused0)\]\r?\n")
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Record):
     """The tokenizer of a path or an object."""
 
     imported: Imported
@@ -167,12 +162,12 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
         found = _of_file(paths[0], pattern, special_tokens, beside)
         others_said += _not_looked_for(found.imported.vocabulary, beside)
     if found.imported.original is not None and found.imported.original.files:
-        found = replace(found, imported=_with_folder(found.imported, folder, names))
+        found = found._replaced(imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = replace(found.imported, assumptions=[said, *others_said, *found.imported.assumptions])
-    return replace(found, imported=imported)
+    imported = found.imported._replaced(assumptions=[said, *others_said, *found.imported.assumptions])
+    return found._replaced(imported=imported)
 
 
 def _is_file_or_folder(path: str) -> bool:
@@ -203,12 +198,12 @@ def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Impo
         others += [f"{_MORE_TEMPLATES}/{name}" for name in inner]
     others = [name for name in others if os.path.isfile(os.path.join(folder, name))]
     small = [name for name in others if os.path.getsize(os.path.join(folder, name)) <= configuration.LARGEST]
-    for name in filter(_OF_TOKENIZERS.fullmatch, small):
+    for name in [name for name in small if re.fullmatch(_OF_TOKENIZERS, name)]:
         with open(os.path.join(folder, name), "rb") as file:
             files[name] = file.read()
     left_behind = tuple(name for name in others if name not in files)
-    kept = replace(original, files=files, is_folder=True, left_behind=left_behind)
-    return replace(imported, original=kept)
+    kept = original._replaced(files=files, is_folder=True, left_behind=left_behind)
+    return imported._replaced(original=kept)
 
 
 def _of_two_files(
@@ -225,14 +220,12 @@ def _of_two_files(
             "give the pattern, or the model's tokenizer.json",
         )
     texts = None if special_tokens is None else list(special_tokens)
-    imported = gpt2.read(
-        FilePath(vocab), FilePath(merges), special_tokens=texts, pattern=pattern, configuration=beside
-    )
+    imported = gpt2.read(vocab, merges, special_tokens=texts, pattern=pattern, configuration=beside)
     if beside.is_of_model and imported.original is not None:
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
         with open(os.path.join(folder, name), "rb") as file:
             files = {**imported.original.files, name: file.read()}
-        imported = replace(imported, original=replace(imported.original, files=files))
+        imported = imported._replaced(original=imported.original._replaced(files=files))
     return Found(imported, "gpt2", (vocab, merges))
 
 
@@ -272,13 +265,13 @@ def _kept(imported: Imported, kind: str, files: Mapping[Path, bytes]) -> Found:
 def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: SpecialTokens | None) -> Found:
     if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
         return Found(Imported(vocabulary), "bpetite", (path,))
-    document, lines = parse_without_merges(path, content, "an artifact")
+    document, merges = parse_without_merges(path, content, "an artifact")
     if len(document) >= 100 and set(map(type, document.values())) == {int}:
         return _of_vocab(path, pattern, special_tokens)
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
     if isinstance(document.get("model"), dict) or "pre_tokenizer" in document:
-        return _kept(huggingface.parse_document(path, document, lines), "huggingface", {path: content})
+        return _kept(huggingface.parse_document(path, document, merges), "huggingface", {path: content})
     if {"config", "vocab"} <= document.keys():
         return _kept(tekken.parse_document(path, document), "tekken", {path: content})
     if not {"bpe_ranks", "pat_str"} <= document.keys():
@@ -306,6 +299,10 @@ def _of_merges(path: str, pattern: str | None, special_tokens: SpecialTokens | N
 
 def _unpacked(path: str, content: bytes) -> bytes:
     """Unpack gzip."""
+    import gzip  # Imported here, because few files are packed.
+    import io
+    import zlib
+
     most = _MOST_UNPACKED + _MOST_UNPACKED_PER_BYTE * len(content)
     try:
         with gzip.open(io.BytesIO(content)) as file:

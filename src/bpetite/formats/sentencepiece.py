@@ -10,13 +10,13 @@ import math
 import re
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import add, eq, itemgetter
 from typing import cast
 
 from bpetite._internal.json import refuse
 from bpetite._internal.normalizers import Normalizer, Step
+from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
@@ -75,15 +75,13 @@ def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Im
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(path, pieces, puts_space=puts_space, normalization=normalization, beside=beside)
     said += imported.assumptions
-    return replace(
-        imported,
+    return imported._replaced(
         assumptions=said,
         extras=("the scores of pieces, but not their order", "the settings of training"),
     )
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Record):
     """The pieces of a file in the order of their ids."""
 
     texts: list[str]

@@ -12,12 +12,12 @@ import hashlib
 import io
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate, compress, pairwise
 from typing import TYPE_CHECKING
 
 from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
 from bpetite._internal.json import refuse
+from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
@@ -62,7 +62,7 @@ def parse_published(
     if published is None:
         return imported
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
-    return replace(imported, assumptions=[said, *imported.assumptions])
+    return imported._replaced(assumptions=[said, *imported.assumptions])
 
 
 def parse(
@@ -112,8 +112,7 @@ def vocabulary_of_ranks(
         refuse(path, str(error))
 
 
-@dataclass(frozen=True)
-class Ranks:
+class Ranks(Record):
     """Tokens in the order of rank, without an object for each; numbers are the bytes of arrays."""
 
     ids: bytes

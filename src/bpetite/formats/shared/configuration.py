@@ -10,9 +10,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from bpetite._internal.json import Json, parse_object, refuse, type_name
+from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.vocabulary import LARGEST_ID
 
@@ -79,8 +80,7 @@ _SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XG
 """Kinds that number the pieces of a SentencePiece model anew."""
 
 
-@dataclass(frozen=True)
-class NamedToken:
+class NamedToken(Record):
     """What a configuration says of a token."""
 
     token_id: int | None = None
@@ -88,14 +88,13 @@ class NamedToken:
     is_special: bool = True
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Record):
     """What the files beside a tokenizer say."""
 
     kind: str | None = None
     """The class of transformers, without `Tokenizer` and `Fast`."""
 
-    tokens: Mapping[str, NamedToken] = field(default_factory=dict)
+    tokens: Mapping[str, NamedToken] = MappingProxyType({})
     """The tokens, in the order in which those without an id get theirs."""
 
     puts_space: bool = False

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from bpetite._constants import UNICODE_VERSION
+from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class Original:
+class Original(Record):
     """The unchanged files that a tokenizer was read from, so that they can be written again."""
 
     kind: str
@@ -73,8 +72,7 @@ def _ending(path: Path) -> str:
     return os.path.splitext(path)[1]
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(Record):
     """A vocabulary that came out of another library's file."""
 
     vocabulary: Vocabulary
@@ -91,7 +89,7 @@ class Imported:
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
         """Return a copy with the files that it was read from."""
         named = {os.path.basename(path): content for path, content in files.items()}
-        return replace(self, original=Original(kind, named, self.extras))
+        return self._replaced(original=Original(kind, named, self.extras))
 
 
 def assumed_pattern(pattern: str, source: str) -> str:

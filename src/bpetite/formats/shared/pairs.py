@@ -6,13 +6,16 @@ The engine computes everything: some files list every way to cut each token in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, NoReturn, cast
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Literal, NoReturn
 
 from bpetite._engine import listed_merges, merges_that_happen, places_of_length, read_printed
 from bpetite._internal.json import refuse
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
+from bpetite.formats.shared.merges import parts_of
 from bpetite.formats.shared.printable import from_printable
 from bpetite.vocabulary import Arrays, Normalization, Vocabulary
 
@@ -38,11 +41,13 @@ def vocabulary_of_pairs(
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
     repeated: Repeated = "last",
+    cut_out: Collection[str] = (),
 ) -> Vocabulary:
     """Make the vocabulary; errors name `path` and the `place` of the merge of a rank.
 
-    `ids` are those of all tokens but the special ones; `merges` has a line `left right` for each, in UTF-8.
+    `ids` are those of all tokens but the special ones; `merges` are packed (`shared/merges.py`).
     Tokens with characters that stand for no byte are only decoded, as their own library decodes them.
+    Merges with tokens that are `cut_out` of texts before do not count.
 
     A pair that is listed again has the rank of its last place, or of its first, as it has for the library
     that the file is for, or is refused. Where merges stand before those of their parents, those that never
@@ -53,13 +58,21 @@ def vocabulary_of_pairs(
     except UnicodeEncodeError as lone:
         refuse(path, f"token {lone.object!r:.80} is not text: {lone.reason}")
     keeps_last = repeated != "first"
-    rows, wrong, lacking, again = listed_merges(own_ids, printed, printed_ends, merges, keeps_last, ())
+    others_printed = [text.encode("utf-8") for text in cut_out]
+    rows, wrong, lacking, again = listed_merges(
+        own_ids,
+        printed + b"".join(others_printed),
+        printed_ends + ends_of(others_printed, len(printed)),
+        merges,
+        keeps_last,
+        (),
+    )
     if wrong is not None:
-        refuse(path, f"{place(wrong)} is not a merge: {' '.join(_parts(merges, wrong))!r:.80}")
+        refuse(path, f"{place(wrong)} is not a merge: {' '.join(parts_of(merges, wrong))!r:.80}")
     if lacking is not None:
-        _refuse_unknown(path, _parts(merges, lacking[0]), lacking[1], place(lacking[0]))
+        _refuse_unknown(path, parts_of(merges, lacking[0]), lacking[1], place(lacking[0]))
     if again is not None and repeated == "refused":
-        left, right = map(_shown, _parts(merges, again))
+        left, right = map(_shown, parts_of(merges, again))
         refuse(path, f"{place(again)}, {left} and {right}, appears twice")
     arrays = Arrays(own_ids, tokens, ends, merges_that_happen(own_ids, tokens, ends, rows))
     base = {arrays.id_at(number): arrays.token_at(number) for number in places_of_length(ends, 1)}
@@ -95,6 +108,15 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     return [f"text with a byte without a token cannot be encoded {which}"]
 
 
+def ends_of(tokens: Iterable[bytes], start: int = 0) -> bytes:
+    """Return where each token ends if they are joined, as the bytes of an array.
+
+    >>> array("Q", ends_of([b"a", b"bcd"], 5)).tolist()
+    [6, 9]
+    """
+    return array("Q", accumulate(map(len, tokens), initial=start)).tobytes()[8:]
+
+
 def _refuse_unknown(path: Path, parts: Sequence[str], unknown: Sequence[bool], place: str) -> NoReturn:
     """Refuse a merge, of whose left part, right part and result some are no token."""
     for part, is_unknown in zip(parts, unknown, strict=False):
@@ -103,42 +125,8 @@ def _refuse_unknown(path: Path, parts: Sequence[str], unknown: Sequence[bool], p
     refuse(path, f"{place} makes {_shown(''.join(parts))}, which is not a token")
 
 
-def _parts(merges: bytes, rank: int) -> list[str]:
-    return merges.split(b"\n")[rank].decode("utf-8", "replace").split(" ")
-
-
 def _shown(spelled: str) -> str:
     try:
         return f"{from_printable(spelled)!r:.80}"
     except KeyError:
         return f"{spelled!r:.80} (not byte-level)"
-
-
-def merge_lines(path: Path, merges: Sequence[object], field: str) -> bytes:
-    """Return merges, each a text `left right` or a list of two texts, as lines; `field` is for the messages.
-
-    >>> merge_lines("a.json", ["a b", ["Ġ", "t"]], "merges")
-    b'a b\\n\\xc4\\xa0 t'
-    """
-    if set(map(type, merges)) <= {str}:
-        lines = cast("Sequence[str]", merges)
-    elif set(map(type, merges)) == {list} and set(map(len, cast("Sequence[list[object]]", merges))) == {2}:
-        try:
-            lines = list(map(" ".join, cast("Sequence[list[str]]", merges)))
-        except TypeError:
-            lines = [_merge_line(path, merge, f"{field}[{rank}]") for rank, merge in enumerate(merges)]
-    else:
-        lines = [_merge_line(path, merge, f"{field}[{rank}]") for rank, merge in enumerate(merges)]
-    joined = "\n".join(lines)
-    if joined.count("\n") != max(len(lines) - 1, 0) or joined.count(" ") != len(lines):
-        rank = next(rank for rank, line in enumerate(lines) if line.count(" ") != 1 or "\n" in line)
-        refuse(path, f"{field}[{rank}]: {lines[rank]!r:.80} is not a pair of tokens")
-    return joined.encode("utf-8", "surrogatepass")
-
-
-def _merge_line(path: Path, merge: object, place: str) -> str:
-    if isinstance(merge, list) and list(map(type, merge)) == [str, str]:
-        return " ".join(merge)
-    if not isinstance(merge, str):
-        refuse(path, f"{place}: {merge!r:.80} is not a pair of tokens")
-    return merge

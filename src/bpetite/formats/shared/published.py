@@ -6,20 +6,20 @@ The hashes of OpenAI's files are those that tiktoken itself expects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
+from bpetite._internal.record import Record
 from bpetite.patterns import PATTERNS
 
 _END = "<|endoftext|>"
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Record):
     """The known properties of a published file."""
 
     name: str
     pattern: str
-    special_tokens: Mapping[str, int] = field(default_factory=dict)
+    special_tokens: Mapping[str, int] = MappingProxyType({})
 
 
 PUBLISHED: Mapping[str, Published] = {
