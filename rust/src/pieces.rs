@@ -32,6 +32,8 @@ pub struct ReadPieces {
     /// The bytes of all tokens, and the end of each.
     pub joined: Vec<u8>,
     pub ends: Vec<u64>,
+    /// The tokens of a single byte.
+    pub single_bytes: Vec<(u32, u8)>,
     /// The merges that put characters together, as rows of ids.
     pub characters: Vec<[u32; 3]>,
     /// The places of pieces that no text becomes.
@@ -75,6 +77,9 @@ pub fn read_pieces(pieces: &[(u32, &str)], rules: PieceRules) -> Result<ReadPiec
         for two in read.joined[start..].windows(2) {
             read.has_inner_spaces |= two[0] != b' ' && two[1] == b' ';
             read.has_joined_lines |= (two[0] == b'\n') != (two[1] == b'\n');
+        }
+        if let &[byte] = &read.joined[start..] {
+            read.single_bytes.push((id, byte));
         }
         read.ids.push(id);
         read.ends.push(read.joined.len() as u64);
@@ -253,6 +258,7 @@ mod tests {
         ];
         assert_eq!(tokens(&read), expected);
         assert_eq!(read.characters, [[3, 4, 11], [6, 7, 20], [20, 8, 21]]);
+        assert_eq!(read.single_bytes, [(3, 0xC3), (4, 0xA9), (6, 0xE4), (7, 0xBD), (8, 0xA0), (9, b'a')]);
         assert_eq!(read.spare, [(5, b'a')]);
     }
 

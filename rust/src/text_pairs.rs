@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use memchr::memchr;
+
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::recover::{Keyed, MergeRun, Rule, TOKENS_PER_ITEM};
@@ -38,19 +40,19 @@ pub fn resolve_pairs(
     }
     for (number, pair) in pairs.split(|&byte| byte == BETWEEN).enumerate() {
         pulse.beat(pair.len())?;
-        let mut parts = pair.split(|&byte| byte == WITHIN);
-        let (Some(left), Some(right), None) = (parts.next(), parts.next(), parts.next()) else {
+        let Some(place) = memchr(WITHIN, pair) else { return Ok(Err(number)) };
+        let (left, right) = (&pair[..place], &pair[place + 1..]);
+        if right.contains(&WITHIN) {
             return Ok(Err(number));
-        };
+        }
         both.clear();
         both.extend_from_slice(left);
         both.extend_from_slice(right);
-        // In most files, merges are in the order of their results.
-        let following = rows.last().map_or(0, |row: &[u32; 3]| row[2].wrapping_add(1));
-        let made = match tokens.get(following as usize) {
-            Some(&token) if token == both => following,
-            _ => spellings.find(&both),
-        };
+        // In most files, merges are in the order of their results; some list all that have the same one.
+        let last = rows.last().map_or(UNKNOWN, |row: &[u32; 3]| row[2]);
+        let is_likely = |number: &u32| tokens.get(*number as usize).is_some_and(|&token| token == both);
+        let likely = [last.wrapping_add(1), last].into_iter().find(is_likely);
+        let made = likely.unwrap_or_else(|| spellings.find(&both));
         rows.push([spellings.find(left), spellings.find(right), made]);
     }
     Ok(Ok(rows))

@@ -485,6 +485,10 @@ class PieceTokens:
     @property
     def piece_ends(self) -> bytes: ...
     @property
+    def single_bytes(self) -> list[tuple[int, int]]:
+        """The ids of the tokens of a single byte, with the bytes."""
+
+    @property
     def others(self) -> list[int]:
         """The places of the pieces that no text becomes."""
 

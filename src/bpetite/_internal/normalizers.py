@@ -291,7 +291,7 @@ def _normal_form(text: str, form: _Form) -> str:
     )
 
 
-_MAY_CHANGE = re.compile("[\0-\x7f]?[^\0-\x7f\u3400-\u4db5\u4e00-\u9fd5]+")
+_MAY_CHANGE = "[\0-\x7f]?[^\0-\x7f\u3400-\u4db5\u4e00-\u9fd5]+"
 """What normal forms may change: ASCII and ideographs only compose with what is behind them."""
 
 
@@ -305,7 +305,7 @@ def _normalized(text: str, form: _Form) -> tuple[str, Runs]:
     parts: list[str] = []
     rows: list[tuple[int, int, int]] = []
     done = 0
-    for match in _MAY_CHANGE.finditer(text):
+    for match in re.finditer(_MAY_CHANGE, text):
         part, (start, end) = match.group(), match.span()
         if _normal_form(part, form) == part:
             continue

@@ -27,10 +27,9 @@ def parse_without_merges(path: Path, content: bytes, what: str) -> tuple[Json, b
     found = find_model(content) if not (_CUT_VOCAB in content or _CUT_MERGES in content) else None
     if found is not None:
         vocab, ids, merges, pairs = found
-        cuts = sorted([(*vocab, _CUT_VOCAB), (*merges, _CUT_MERGES)], reverse=True)
-        rest = content
-        for start, end, mark in cuts:
-            rest = rest[:start] + mark + rest[end:]
+        first, second = sorted([(*vocab, _CUT_VOCAB), (*merges, _CUT_MERGES)])
+        between = content[first[1] : second[0]]
+        rest = content[: first[0]] + first[2] + between + second[2] + content[second[1] :]
         with suppress(ValueError):  # The error of the whole file names the right place.
             document = parse_object(path, rest, what)
             model = document.get("model")

@@ -25,8 +25,7 @@ _UNSPELLED = {spelled: pattern for pattern, spelled in _SPELLED.items()}
 
 _ESCAPE = r"\\(?:[pP]\{[A-Za-z_]+\}|[sSdDrntfv]|[^\w\s])"
 _RANGE_FREE = rf"(?:{_ESCAPE}|(?!&&|--|~~)[^\\\[\]])"
-_ATOM = re.compile(
-    rf"""
+_ATOM = rf"""(?x)
       {_ESCAPE}
     | \[\^?{_RANGE_FREE}+\]
     | \((?:\?(?:i?:|=|!|<=|<!|>)|(?!\?))
@@ -34,10 +33,8 @@ _ATOM = re.compile(
     | (?:[*+?]|\{{\d+,\d*\}}(?!\+))[?+]?
     | \{{\d+\}}(?![?+])
     | [^\\\[\](){{}}*+?|^$]
-    """,
-    re.VERBOSE,
-)
-_CONTEXT = re.compile(r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]")
+    """
+_CONTEXT = r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]"
 
 
 def to_oniguruma(pattern: str) -> str:
@@ -81,7 +78,7 @@ def matches_every_character(pattern: str) -> bool:
 
     Then the pattern leaves no character of any text unmatched.
     """
-    alternatives = [part for part in _alternatives(pattern) if not _CONTEXT.search(part)]
+    alternatives = [part for part in _alternatives(pattern) if not re.search(_CONTEXT, part)]
     if not alternatives:
         return False
     match = regex.compile("|".join(f"(?:{part})" for part in alternatives), regex.VERSION0).fullmatch
@@ -92,7 +89,8 @@ def matches_every_character(pattern: str) -> bool:
 def _alternatives(pattern: str) -> list[str]:
     """Split a pattern at the bars outside of groups and classes."""
     parts, depth, start, place = [], 0, 0, 0
-    while atom := _ATOM.match(pattern, place):
+    find_atom = re.compile(_ATOM).match  # Compiled here, because few patterns are read by it.
+    while atom := find_atom(pattern, place):
         depth += {"(": 1, ")": -1}.get(atom.group()[0], 0)
         if atom.group() == "|" and depth == 0:
             parts.append(pattern[start:place])

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal
 
 from bpetite._engine import (
     PieceTokens,
     listed_merges,
     merges_that_happen,
-    places_of_length,
     read_pieces,
     recover_merges,
 )
@@ -79,7 +79,7 @@ def vocabulary_of_pieces(
     normalization: Normalization | None = None,
     token_flags: Mapping[str, Collection[str]] | None = None,
     added_tokens: Collection[str] = (),
-    drops_space: bool = False,
+    drops_space: bool | Literal["all"] = False,
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
@@ -113,14 +113,11 @@ def vocabulary_of_pieces(
         cut = PATTERNS["none"]  # Unknown characters are joined across all that might be cut.
     elif cut is None:
         cut = _pattern_of_pieces(tokens, only_at_spaces=unknown is not None)
-    spelled = list(pieces.ids.items())
-    others = {spelled[number][1]: spelled[number][0].encode("utf-8") for number in tokens.others}
+    spelled = list(pieces.ids) if tokens.others else []
+    others = {pieces.ids[spelled[place]]: spelled[place].encode("utf-8") for place in tokens.others}
     try:
         return Vocabulary(
-            {
-                arrays.id_at(number): arrays.token_at(number)
-                for number in places_of_length(arrays.packed.ends, 1)
-            },
+            {token_id: bytes([byte]) for token_id, byte in tokens.single_bytes},
             (),
             pieces.special_tokens,
             f"(?space)(?then){cut}" if puts_space else cut,
@@ -169,7 +166,7 @@ def _first_free(pieces: Pieces) -> int:
 def _rows_of_ranks(pieces: Pieces, tokens: PieceTokens, in_order: Sequence[str]) -> bytes:
     """The merges where two neighbours merge if they are a token together, the lowest rank first."""
     arrays = Arrays(tokens.ids, tokens.tokens, tokens.ends, b"")
-    ids = [arrays.id_at(number) for number in places_of_length(tokens.ends, 1)]
+    ids = [token_id for token_id, _ in tokens.single_bytes]
     ids += memoryview(tokens.characters).cast("I").tolist()[2::3]
     known = set(ids)
     ids += [token_id for spelled in in_order if (token_id := pieces.ids[spelled]) not in known]
