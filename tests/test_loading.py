@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, _engine
 from bpetite.formats import gguf, huggingface
 from bpetite.formats import tiktoken as ranks_files
+from bpetite.formats.shared import peers
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.printable import to_printable
 from bpetite.formats.shared.published import PUBLISHED, Published
@@ -106,6 +107,17 @@ def test_published_ranks_bring_their_pattern_and_special_tokens(tok: Tokenizer, 
             loaded = Tokenizer.load(tmp_path / name)
         check_same(loaded, tok)
         assert "the file is that of ours" in loaded.assumptions[0]
+    (tmp_path / "lines").write_bytes(content.replace(b"\n", b"\r\n"))
+    ours = Published("ours", PATTERNS["o200k"], tok.special_tokens, "NFC")
+    with mock.patch.object(ranks_files, "PUBLISHED", dict.fromkeys(known, ours)):
+        loaded = Tokenizer.load(tmp_path / "lines")
+    assert "texts are normalized (NFC), as its own tokenizer does" in loaded.assumptions[0]
+    assert loaded.encode("e\u0301 cat") == tok.encode("\u00e9 cat") != tok.encode("e\u0301 cat")
+    assert loaded.encode("the cat") == tok.encode("the cat")
+    peer = peers.tiktoken_encode(tmp_path / "lines", loaded.vocabulary)
+    assert [peer(text) for text in DIFFICULT_TEXTS] == [loaded.encode(text) for text in DIFFICULT_TEXTS]
+    loaded.save_original(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "lines").read_bytes()
 
 
 def test_hashes_are_those_that_tiktoken_expects() -> None:

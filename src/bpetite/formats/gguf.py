@@ -60,6 +60,17 @@ _SEED = (
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
+_EXAONE_MOE = (
+    _CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+
+_JAIS2 = (
+    PATTERNS["llama3"].removesuffix(r"|\s+(?!\S)|\s+")
+    + "".join(rf"|\s{{{count}}}(?!\S)" for count in ("512", "256", "128", "64", "32", "16", "8", "4", "1,2"))
+    + r"|\s"
+)
+
 _NAMES: tuple[tuple[str, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
@@ -94,6 +105,9 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (_STEPS([_NO_STOPS, r"\p{N}"]), "viking"),
     (_BAILING, "bailingmoe bailingmoe2 llada-moe"),
     (_SEED, "seed-coder"),
+    (_EXAONE_MOE, "exaone-moe"),
+    (_JAIS2, "jais-2"),
+    (_STEPS([r"\p{N}{1,3}", _QWEN2.replace(r"|\p{N}|", r"|\p{N}+|")]), "minicpm5"),
 )
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
 """The patterns by the names that GGUF files have for them, as llama.cpp publishes them."""
@@ -101,7 +115,7 @@ _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split(
 _WHOLE_FIRST = frozenset(
     [
         *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
-        *("jina-v5-nano", "tekken", "gpt-4o", "llama4"),
+        *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5"),
     ]
 )
 """The names whose pretokens are looked up as whole tokens before any merge."""

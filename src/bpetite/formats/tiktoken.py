@@ -52,16 +52,19 @@ def parse_published(
     path: Path, content: bytes, pattern: str | None = None, special_tokens: SpecialTokens | None = None
 ) -> Imported:
     """Read a file's content; for a known published file, the pattern and special tokens need not be given."""
-    published = PUBLISHED.get(hashlib.sha256(content).hexdigest())
+    published = PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
     if pattern is None and published is None:
         refuse(path, "a file of ranks does not hold its pattern; give it (pattern=, or --pattern)")
     if special_tokens is None:
         special_tokens = published.special_tokens if published else ()
     given = pattern or (published.pattern if published else "")
-    imported = parse(path, content, given, special_tokens)
+    normalization = published.normalization if published else None
+    imported = parse(path, content, given, special_tokens, normalization=normalization)
     if published is None:
         return imported
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
+    if normalization:
+        said += f"; texts are normalized ({normalization}), as its own tokenizer does"
     return imported._replaced(assumptions=[said, *imported.assumptions])
 
 
@@ -71,13 +74,14 @@ def parse(
     pattern: str,
     special_tokens: SpecialTokens = (),
     whole_pretoken_first: bool = True,
+    normalization: str | None = None,
 ) -> Imported:
     """Read a file's content; errors name `path`."""
     try:
         _check_means_the_same(named_pattern(pattern))
     except ValueError as error:
         refuse(path, str(error))
-    vocabulary = vocabulary_of_ranks(path, _ranks(path, content), pattern, special_tokens)
+    vocabulary = vocabulary_of_ranks(path, _ranks(path, content), pattern, special_tokens, normalization)
     if vocabulary.whole_pretoken_first and not whole_pretoken_first:
         refuse(path, "there are tokens that no merge makes; tiktoken gives them to whole pretokens")
     assumptions = [assumed_pattern(vocabulary.pattern, "given: the file names none"), UNICODE_ASSUMPTION]
@@ -87,7 +91,11 @@ def parse(
 
 
 def vocabulary_of_ranks(
-    path: Path, ranks: Ranks, pattern: str, special_tokens: SpecialTokens = ()
+    path: Path,
+    ranks: Ranks,
+    pattern: str,
+    special_tokens: SpecialTokens = (),
+    normalization: str | None = None,
 ) -> Vocabulary:
     """Make the vocabulary of tokens in the order of rank; errors name `path`."""
     specials = _special_ids(special_tokens, ranks)
@@ -105,6 +113,9 @@ def vocabulary_of_ranks(
             as_tiktoken_reads(pattern),
             Dialect.named("tiktoken"),
             whole_pretoken_first=bool(unreachable),
+            normalization=normalization,
+            # The whole text is normalized before special tokens are looked for.
+            token_flags=dict.fromkeys(specials, ("normalized",)) if normalization else {},
             irregular=True,
             decode_only=dict.fromkeys(empty, b""),
         ).with_arrays(arrays)

@@ -8,10 +8,11 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 
+from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Path
 from bpetite.formats.shared.difficult import Encodes
 from bpetite.formats.tiktoken import covering_pattern
-from bpetite.vocabulary import Vocabulary
+from bpetite.vocabulary import Vocabulary, normalization_steps
 
 
 def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
@@ -43,8 +44,10 @@ def _encode_by_ranks(path: Path, vocabulary: Vocabulary, ranks: Mapping[bytes, i
         special_tokens=dict(vocabulary.special_tokens),
     )
 
+    normalizer = Normalizer(normalization_steps(vocabulary.normalization))
+
     def encode(text: str, /) -> Sequence[int]:
-        return encoding.encode(text, allowed_special="all")
+        return encoding.encode(normalizer(text), allowed_special="all")
 
     return encode
 

@@ -20,6 +20,8 @@ class Published(Record):
     name: str
     pattern: str
     special_tokens: Mapping[str, int] = MappingProxyType({})
+    normalization: str | None = None
+    """What the model's own tokenizer does with a text before it uses the ranks."""
 
 
 PUBLISHED: Mapping[str, Published] = {
@@ -82,6 +84,17 @@ PUBLISHED: Mapping[str, Published] = {
             "<|reasoning_thinking_start|>": 201142,
             "<|reasoning_thinking_end|>": 201143,
         },
+    ),
+    "b2b1b8dfb5cc5f024bafc373121c6aba3f66f9a5a0269e243470a1de16a33186": Published(
+        "Qwen",
+        PATTERNS["qwen2"],
+        {
+            _END: 151643,
+            "<|im_start|>": 151644,
+            "<|im_end|>": 151645,
+            **{f"<|extra_{number}|>": 151646 + number for number in range(205)},
+        },
+        "NFC",
     ),
     # Its special tokens are in the tokenizer_config.json of its folder.
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": Published(
