@@ -693,6 +693,15 @@ def test_characters_without_a_token_become_the_unknown_token(
         assert (found.ids, found.offsets, found.tokens) == (expected.ids, expected.offsets, expected.tokens)
         assert fast.decode(expected.ids) == theirs.decode(expected.ids)
     assert [found.ids for found in fast.encode_batch(texts)] == tok.encode_batch(texts)
+    if before is not None:
+        # The decoder leaves out all spaces of the first token.
+        for ids in ([place, place, 5] for place in range(1, theirs.get_vocab_size())):
+            text = theirs.decode(ids, skip_special_tokens=False)
+            stream = tok.decode_stream()
+            assert tok.decode(ids) == tok.decode_batch([ids])[0] == text
+            assert stream.push(ids[0]) + stream.push(ids[1:]) + stream.finish() == text
+        assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+        assert tok.decode([]) == ""
     tok.to_huggingface(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
 

@@ -427,8 +427,8 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
         if key not in (*keys, *optional):
             refuse(path, f"{key!r:.80} is not a key of schema {schema}")
     _check_keys(path, document, (*keys, *(key for key in optional if key in document)))
-    if document.get("drops_space", True) is not True:
-        refuse(path, "drops_space must be true, or be left out")
+    if document.get("drops_space", True) is not True and document["drops_space"] != "all":
+        refuse(path, 'drops_space must be true or "all", or be left out')
     if document["unicode_version"] != UNICODE_VERSION:
         refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
     if not isinstance(document["pattern"], str):
@@ -474,7 +474,7 @@ def _unmerged_vocabulary(
         trained_with=document["trained_with"],
         irregular=irregular,
         decode_only=decode_only or {},
-        drops_space="drops_space" in document,
+        drops_space=document.get("drops_space", False),
         unknown=_unknown(path, document["unknown"]) if "unknown" in document else None,
     )
 
@@ -524,7 +524,7 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
     return {
         **_rules(vocabulary),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
-        **({"drops_space": True} if vocabulary.drops_space else {}),
+        **({"drops_space": vocabulary.drops_space} if vocabulary.drops_space else {}),
         **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
         "schema_version": 3,
         "tokens": vocabulary.arrays.tokens_json("hexadecimal"),

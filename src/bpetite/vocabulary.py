@@ -246,8 +246,9 @@ class Vocabulary(Record):
     with characters, need them for the first bytes of characters. With `unknown` they may also be single
     bytes, and a character of which any is left is unknown."""
 
-    drops_space: bool = False
-    """Whether decoding removes a space at the beginning of the text, because encoding put one there."""
+    drops_space: bool | Literal["all"] = False
+    """Whether decoding removes a space at the beginning of the text, because encoding put one there; `all`
+    removes the spaces of the first token, as the decoder `Metaspace` does."""
 
     unknown: tuple[int, bool] | None = None
     """The id that stands for bytes without a token (with `provisional`, for characters without one), and
@@ -534,7 +535,7 @@ class Vocabulary(Record):
         if self.provisional:
             content["provisional"] = sorted(self.provisional)
         if self.drops_space:
-            content["drops_space"] = True
+            content["drops_space"] = self.drops_space
         if self.unknown is not None:
             content["unknown"] = list(self.unknown)
         # Ascending ids of merges follow from the bytes of their tokens.

@@ -489,16 +489,23 @@ class PreparedEncoder:
 
     def decode(self, ids: Any, errors: str = "strict") -> str:
         """Decode ids."""
+        if self._drops_space == "all":
+            return self.decode_bytes(ids).decode("utf-8", errors)
         text = self._encoder.decode(ids, errors)
         return text.removeprefix(" ") if self._drops_space else text
 
     def decode_bytes(self, ids: Any) -> bytes:
         """Decode ids to bytes."""
         joined = self._encoder.decode_bytes(ids)
+        if self._drops_space == "all":
+            first = self._encoder.decode_bytes(ids[:1])
+            return first.replace(b" ", b"") + joined[len(first) :]
         return joined.removeprefix(b" ") if self._drops_space else joined
 
     def decode_batch(self, batch: Iterable[Any], errors: str = "strict") -> list[str]:
         """Decode several rows of ids."""
+        if self._drops_space == "all":
+            return [self.decode(ids, errors) for ids in batch]
         texts = self._encoder.decode_batch(batch, errors)
         return [text.removeprefix(" ") for text in texts] if self._drops_space else texts
 
@@ -649,7 +656,7 @@ class PreparedEncoder:
     def decode_stream(self, errors: str = "strict") -> Any:
         """Begin a text whose ids arrive one by one."""
         stream = self._encoder.decode_stream(errors)
-        return _WithoutSpace(stream) if self._drops_space else stream
+        return _WithoutSpace(stream, drops_all=self._drops_space == "all") if self._drops_space else stream
 
     def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
         """Cut a text into ids of special tokens and parts for the engine."""
@@ -667,13 +674,20 @@ class PreparedEncoder:
 class _WithoutSpace:
     """A stream of ids whose text omits a space at its beginning."""
 
-    def __init__(self, stream: DecodeStream) -> None:
+    def __init__(self, stream: DecodeStream, *, drops_all: bool) -> None:
+        """`drops_all` spaces of the first token, or one at the beginning."""
         self._stream = stream
+        self._drops_all = drops_all
         self._is_first = True
 
     def push(self, ids: Any) -> str:
         """Take one id, or several, and return the text that is now complete."""
-        return self._after_space(self._stream.push(ids))
+        if not (self._drops_all and self._is_first):
+            return self._after_space(self._stream.push(ids))
+        listed = [ids] if isinstance(ids, int) else ids
+        first = self._stream.push(listed[:1]).replace(" ", "")
+        self._is_first = len(listed) == 0
+        return first + self._stream.push(listed[1:])
 
     def finish(self) -> str:
         """Return the rest. A new text may then begin."""

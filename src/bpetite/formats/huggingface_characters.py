@@ -7,7 +7,7 @@ Such files replace spaces by U+2581, in a normalizer or in `Metaspace`; here, th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from bpetite._internal.json import Json
 from bpetite._internal.normalizers import Step
@@ -29,7 +29,7 @@ class Before(Record):
     pattern: str | None
     """The pattern, if the file has one."""
     puts_space: bool
-    drops_space: bool
+    drops_space: bool | Literal["all"]
 
 
 def is_of_characters(document: Any) -> bool:
@@ -144,12 +144,13 @@ def _is_prepend(step: Any) -> bool:
     return isinstance(step, dict) and (step.get("type"), step.get("prepend")) == ("Prepend", MARK)
 
 
-def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool:
-    """Refuse a decoder that does not restore the text; return whether it removes a space at the beginning."""
+def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool) -> bool | Literal["all"]:
+    """Refuse a decoder that does not restore the text; return which spaces at the beginning it removes."""
     if not decoder:
         return False
     left: list[str] = []
-    drops_space = writes_spaces = False
+    writes_spaces = False
+    drops_space: bool | Literal["all"] = False
     for step in decoder:
         kind = step.get("type") if isinstance(step, dict) else None
         if kind == "Replace" and (step.get("pattern"), step.get("content")) == ({"String": MARK}, " "):
@@ -157,7 +158,8 @@ def _check_decoder(decoder: Sequence[Json], *, has_marks: bool, falls_back: bool
         elif kind == "Metaspace":
             writes_spaces = True
             scheme = step.get("prepend_scheme")
-            drops_space = scheme != "never" if scheme is not None else step.get("add_prefix_space", True)
+            drops = scheme != "never" if scheme is not None else step.get("add_prefix_space", True)
+            drops_space = "all" if drops else False
         elif kind == "Strip" and (step.get("content"), step.get("start"), step.get("stop")) == (" ", 1, 0):
             drops_space = True
         elif kind in ("ByteFallback", "Fuse"):
