@@ -21,8 +21,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bpetite import Tokenizer
+from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
+from bpetite.vocabulary import normalization_steps
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
 
@@ -62,7 +64,8 @@ FAMILIES = (
         "DeepSeek-R1-Distill-Llama",
         "llama3/tokenizer.json",
     ),
-    Family("Llama 4", BYTES, "Llama 4 Scout, Llama 4 Maverick"),
+    Family("Llama 4", BYTES, "Llama 4 Scout, Llama 4 Maverick", "llama4/tokenizer.model"),
+    Family("Qwen 1", BYTES, "Qwen, Qwen-VL, Qwen-Audio", "qwen/qwen.tiktoken"),
     Family(
         "Qwen 2 and 3",
         BYTES,
@@ -72,7 +75,12 @@ FAMILIES = (
         "Qwen2.5",
     ),
     Family("Qwen 3.5", BYTES, "Qwen3.5"),
-    Family("DeepSeek V3", BYTES, "DeepSeek-V3, DeepSeek-R1, DeepSeek-V3.1, DeepSeek-V3.2"),
+    Family(
+        "DeepSeek V3",
+        BYTES,
+        "DeepSeek-V3, DeepSeek-R1, DeepSeek-V3.1, DeepSeek-V3.2",
+        "deepseek-v3/tokenizer.json",
+    ),
     Family("DeepSeek Coder", BYTES, "DeepSeek-Coder, DeepSeek-LLM, DeepSeek-V2", "gguf/deepseek-coder.gguf"),
     Family(
         "Tekken",
@@ -97,6 +105,7 @@ FAMILIES = (
     ),
     Family("Cohere", BYTES, "Command, Command-R, Command-R+, Aya, Aya Expanse", "cohere/tokenizer.json"),
     Family("Falcon", BYTES, "Falcon, Falcon 3"),
+    Family("Claude", BYTES, "Claude, Claude Instant, Claude 2", "claude/tokenizer.json"),
     Family("BLOOM", BYTES, "BLOOM, BLOOMZ"),
     Family("GLM-4", BYTES, "GLM-4, GLM-4.5, GLM-4.6"),
     Family("SmolLM3, MiniMax, Hunyuan", BYTES, "SmolLM3, MiniMax-M2, Hunyuan-A13B, EXAONE 3.5, Seed-OSS"),
@@ -114,7 +123,8 @@ FAMILIES = (
         "Mistral 7B v0.3",
     ),
     Family("Gemma", CHARACTERS, "Gemma, Gemma 2, Gemma 3, CodeGemma, PaliGemma, MedGemma"),
-    Family("Yi, InternLM 2", CHARACTERS, "Yi, Yi 1.5, InternLM2, MiniCPM, Baichuan 2"),
+    Family("Yi, InternLM 2", CHARACTERS, "Yi, Yi 1.5, InternLM2, MiniCPM, Baichuan 2", "yi/tokenizer.model"),
+    Family("Jamba", CHARACTERS, "Jamba", "jamba/tokenizer.model"),
     Family("BERT", "WordPiece", "BERT, DistilBERT, MiniLM, E5, BGE, GTE, ELECTRA", refused="WordPiece"),
     Family("T5", "Unigram", "T5, FLAN-T5, mT5, UMT5", refused="Unigram"),
     Family("XLM-R", "Unigram", "XLM-RoBERTa, multilingual-e5, BGE-M3, jina-embeddings-v3", refused="Unigram"),
@@ -205,10 +215,20 @@ def _check(family: Family, folder: Path, path: Path, tok: Tokenizer) -> None:
         return
     theirs = _theirs(path, tok)
     code = [source.read_text("utf-8") for source in standard_library_files()[::60]]
-    encode = tok.encode if path.name == "tokenizer.json" else tok.encode_ordinary
-    for text in [*DIFFICULT_TEXTS, *code]:
+    texts = [*DIFFICULT_TEXTS, *code]
+    if _is_sentencepiece(path):
+        # It finds the pieces that a user defined, but no control pieces.
+        controls = set(tok.special_tokens) - set(tok.vocabulary.added_tokens)
+        texts = [text for text in texts if not any(control in text for control in controls)]
+    encode = tok.encode if path.name == "tokenizer.json" or _is_sentencepiece(path) else tok.encode_ordinary
+    for text in texts:
         if encode(text) != list(theirs(text)):
             raise SystemExit(f"{family.file}: other ids than its own library gives for {text[:60]!r}")
+
+
+def _is_sentencepiece(path: Path) -> bool:
+    """Whether a file is a model of SentencePiece; tiktoken's files of ranks may have the same name."""
+    return path.name == "tokenizer.model" and path.read_bytes().startswith(b"\n")
 
 
 def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
@@ -223,7 +243,7 @@ def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
 
         read = tokenizers.ByteLevelBPETokenizer.from_file(str(path), str(path.with_name("merges.txt")))
         return lambda text: list(read.encode(text).ids)
-    if path.name == "tokenizer.model":
+    if _is_sentencepiece(path):
         import sentencepiece
 
         return sentencepiece.SentencePieceProcessor(model_file=str(path)).encode  # type: ignore[no-any-return]
@@ -238,9 +258,9 @@ def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
     else:
         lines = (line.split() for line in path.read_bytes().splitlines())
         ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
-    return tiktoken.Encoding(
-        path.name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={}
-    ).encode_ordinary
+    encoding = tiktoken.Encoding(path.name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={})
+    normalizer = Normalizer(normalization_steps(tok.vocabulary.normalization))
+    return lambda text: encoding.encode_ordinary(normalizer(text))
 
 
 if __name__ == "__main__":
