@@ -26,7 +26,7 @@ from bpetite.dialect import Dialect
 from bpetite.formats.shared.merges import parts_of
 from bpetite.formats.shared.pairs import IN_TEXTS, ends_of
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import MARK, Arrays, Normalization, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Normalization, Vocabulary
 
 BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The names of the tokens of single bytes."""
@@ -143,6 +143,8 @@ def unknown_characters(vocabulary: Vocabulary) -> list[str]:
 
 def _tokens_of(pieces: Pieces) -> PieceTokens:
     """Return all tokens, those of bytes and provisional ones included."""
+    if _first_free(pieces) > LARGEST_ID:
+        refuse(pieces.path, "its ids leave no free ones for the parts of characters")
     try:
         return read_pieces(
             dict(pieces.ids),
