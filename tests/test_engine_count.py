@@ -21,8 +21,10 @@ from interrupts import interrupts, seconds_after_interrupt
 GPT2 = PATTERNS["gpt2"]
 
 
-def counted(table: _engine.CountTable, min_count: int = 1) -> dict[bytes, int]:
-    pretokens, ends, counts = table.sorted(min_count)
+def counted(
+    table: _engine.CountTable, min_count: int = 1, num_threads: int | None = None
+) -> dict[bytes, int]:
+    pretokens, ends, counts = table.sorted(min_count, num_threads=num_threads)
     starts = [0, *ends.tolist()][:-1]
     listed = [pretokens[start:end] for start, end in zip(starts, ends.tolist(), strict=True)]
     assert listed == sorted(set(listed))
@@ -244,6 +246,22 @@ def test_any_number_of_threads_gives_the_same_counts() -> None:
         table = _engine.CountTable(GPT2)
         table.add_documents(documents, num_threads=num_threads)
         assert counted(table) == expected(documents)
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_any_number_of_threads_sorts_the_same(min_count: int) -> None:
+    number = 250_000
+    texts = [b"%x" % i for i in range(number)]
+    texts += [b"the same beginning %d" % i for i in range(0, number, 5)]
+    texts += [b"\0" * length for length in range(1, 30)] + [b"3\0", b"3" + b"\0" * 20]
+    texts = sorted(set(texts), key=lambda text: text[::-1])
+    counts = [1 + i % 2 for i in range(len(texts))]
+    table = _engine.CountTable(GPT2)
+    ends = np.cumsum([len(text) for text in texts], dtype=np.uint64)
+    table.add_counts(b"".join(texts), ends, np.array(counts, np.uint64))
+    wanted = {text: count for text, count in zip(texts, counts, strict=True) if count >= min_count}
+    for num_threads in (1, 2, 3, 7, 10**30):
+        assert counted(table, min_count, num_threads) == wanted
 
 
 def test_an_empty_boundary_is_an_error() -> None:

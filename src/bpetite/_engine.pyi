@@ -322,7 +322,9 @@ class CountTable:
     def spill(self, most: int) -> None:
         """Move all counts to temporary files if there is a limit and they take more than `most` bytes."""
 
-    def sorted(self, min_count: int = 1) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
+    def sorted(
+        self, min_count: int = 1, *, num_threads: int | None = None
+    ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
 
     def ranges(
@@ -334,9 +336,12 @@ class CountTable:
         """Return how many pretokens have at least each of these (ascending) counts, and their total size."""
 
     def visit_sorted(
-        self, visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object]
+        self,
+        visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object],
+        *,
+        num_threads: int | None = None,
     ) -> None:
-        """Call `visitor` with what `sorted` returns, some pretokens at a time."""
+        """Call `visitor` with what `sorted` returns, some pretokens at a time. The threads sort."""
 
     def __len__(self) -> int: ...
     @property

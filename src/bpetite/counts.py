@@ -272,8 +272,10 @@ class Counts:
             if ours != theirs and (rule != "boundaries" or set(ours) != set(theirs)):
                 raise ValueError(f"counts with a different {rule} cannot be added: {ours!r} and {theirs!r}")
 
-    def save(self, path: Path, overwrite: bool = False) -> None:
+    def save(self, path: Path, overwrite: bool = False, *, num_threads: int | None = None) -> None:
         """Save as a Parquet file with the columns `pretoken` and `count`; no partial file is ever left.
+
+        The file is the same for any number of threads (default: one for each core).
 
         >>> import tempfile
         >>> counts = Counts.from_iterator(["ab ab"])
@@ -286,7 +288,7 @@ class Counts:
         if limit is not None:  # Sorting takes as much again, and pyarrow its own share.
             self._leave_memory(max(0, limit - counts_file.ROOM_FOR_ARROW) // 2)
         with counts_file.write_counts(path, self._file_rules(self._read(), self.total), overwrite) as writer:
-            self._table.visit_sorted(writer.add)
+            self._table.visit_sorted(writer.add, num_threads=num_threads)
 
     def _file_rules(self, read: Tally, total: int) -> counts_file.Rules:
         """Return what a file says of its counts, with so much read and so many pretokens in all."""

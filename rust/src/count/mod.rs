@@ -19,6 +19,7 @@ mod source;
 mod spill;
 mod table;
 
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -33,12 +34,12 @@ use spill::Merged;
 
 pub use feed::Documents;
 pub use sorted::CountRows;
+use sorted::head;
 
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::lock;
+use crate::workers::{each, lock};
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -250,30 +251,32 @@ impl CountTable {
     pub fn visit_sorted(
         &self,
         min_count: u64,
+        threads: Option<usize>,
+        pulse: &mut Pulse<'_>,
         visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>,
     ) -> Result<()> {
-        let mut frequent =
-            |pretoken: &[u8], count| if count >= min_count { visitor(pretoken, count) } else { Ok(()) };
         if self.shards.iter().any(Shard::is_spilled) {
             let runs: Vec<_> = self.shards.iter().map(Shard::runs).collect::<Result<_>>()?;
-            return Merged::of(&runs.concat())?.visit(&mut frequent);
+            return Merged::of(&runs.concat())?.visit(&mut frequent(min_count, visitor));
         }
-        let (mut short, mut long) = (Vec::new(), Vec::new());
-        for shard in self.shards.iter() {
-            let (shorter, mut longer) = shard.tables();
-            let mut frequent = shorter.filter(|slot| slot.count >= min_count);
-            frequent.try_for_each(|slot| memory::push(&mut short, *slot))?;
-            longer.try_for_each(|entry| {
-                if entry.1 >= min_count { memory::push(&mut long, entry) } else { Ok(()) }
-            })?;
+        let splitters = sorted::splitters(&self.shards[0], min_count)?;
+        let threads = thread_count(threads, splitters.len() + 1);
+        let divide = |shards, _: &mut Pulse<'_>| Entries::in_ranges(shards, &splitters, min_count);
+        let mut parts = each(self.shards.chunks(SHARDS.div_ceil(threads)), pulse, divide)?;
+        for first in (0..=splitters.len()).step_by(threads) {
+            let ranges = (first..=splitters.len()).take(threads);
+            let of_range = |range| parts.iter_mut().map(|part| take(&mut part[range])).collect::<Vec<_>>();
+            let sort = |parts, _: &mut Pulse<'_>| Entries::sorted_together(parts);
+            let sorted = each(ranges.map(of_range), pulse, sort)?;
+            sorted.iter().try_for_each(|entries| entries.visit(visitor))?;
         }
-        Entries::new(short, long).visit(&mut frequent)
+        Ok(())
     }
 
     /// The pretokens with a count of at least `min_count`, sorted.
-    pub fn sorted(&self, min_count: u64) -> Result<CountRows> {
+    pub fn sorted(&self, min_count: u64, threads: Option<usize>, pulse: &mut Pulse<'_>) -> Result<CountRows> {
         let mut sorted = CountRows::default();
-        self.visit_sorted(min_count, &mut |pretoken, count| sorted.push(pretoken, count))?;
+        self.visit_sorted(min_count, threads, pulse, &mut |pretoken, count| sorted.push(pretoken, count))?;
         Ok(sorted)
     }
 
@@ -315,14 +318,6 @@ impl CountTable {
         }
         self.shards.iter_mut().try_for_each(Shard::spill_all)
     }
-}
-
-/// A number that sorts like the first bytes of a pretoken.
-fn head(pretoken: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = pretoken.len().min(bytes.len());
-    bytes[..length].copy_from_slice(&pretoken[..length]);
-    u64::from_be_bytes(bytes)
 }
 
 /// A visitor of pretokens with a count of at least `min_count`.

@@ -212,7 +212,7 @@ impl Shard {
         memory::ensure(self.long.len() * size_of::<(&[u8], u64)>())?;
         let (short, long) = (std::mem::take(&mut self.short), std::mem::take(&mut self.long));
         let arena = std::mem::take(&mut self.arena);
-        let entries = Entries::new(short.into_slots(), long_entries(&long, &arena).collect());
+        let entries = Entries::sorted(short.into_slots(), long_entries(&long, &arena).collect());
         let mut run = self.spill.write()?;
         entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
         run.finish()
@@ -246,7 +246,7 @@ impl Shard {
         if self.len() > 0 {
             let mut short = Vec::new();
             self.short.iter().try_for_each(|slot| memory::push(&mut short, *slot))?;
-            let entries = Entries::new(short, memory::gathered(long_entries(&self.long, &self.arena))?);
+            let entries = Entries::sorted(short, memory::gathered(long_entries(&self.long, &self.arena))?);
             let mut rest = Spill::default();
             let mut run = rest.write()?;
             entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;

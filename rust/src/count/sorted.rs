@@ -1,11 +1,16 @@
 //! Counts sorted by the bytes of their pretokens.
 //!
-//! Short and long pretokens are sorted separately, the short ones as numbers, and merged when they are visited.
+//! Pretokens are divided into ranges, which several threads sort. In a range, short and long pretokens are sorted
+//! separately, the short ones as numbers, and merged when they are visited.
 
+use super::shard::{SHARDS, Shard};
 use super::short::Short;
 use crate::error::Result;
 use crate::key::Key;
 use crate::memory;
+
+/// The usual number of pretokens in a range: they are sorted in the second-level cache.
+const RANGE: usize = 1 << 16;
 
 /// Pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +28,8 @@ impl CountRows {
     }
 }
 
-/// The sorted entries of tables.
+/// Entries of tables.
+#[derive(Default)]
 pub struct Entries<'a> {
     short: Vec<Short>,
     long: Vec<(&'a [u8], u64)>,
@@ -31,11 +37,38 @@ pub struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// Sort entries; free slots are left out.
-    pub fn new(mut short: Vec<Short>, mut long: Vec<(&'a [u8], u64)>) -> Self {
+    pub fn sorted(mut short: Vec<Short>, mut long: Vec<(&'a [u8], u64)>) -> Self {
         short.retain(|slot| !slot.key.is_none());
         short.sort_unstable_by_key(|slot| order(slot.key));
         long.sort_unstable();
         Self { short, long }
+    }
+
+    /// Sort the entries of all parts together.
+    pub fn sorted_together(mut parts: Vec<Self>) -> Result<Self> {
+        let Self { mut short, mut long } = parts.pop().unwrap_or_default();
+        for part in parts {
+            memory::extend(&mut short, &part.short)?;
+            memory::extend(&mut long, &part.long)?;
+        }
+        Ok(Self::sorted(short, long))
+    }
+
+    /// The entries of shards with a count of at least `min_count`, unsorted, in ranges that begin at the splitters.
+    pub fn in_ranges(shards: &'a [Shard], splitters: &[u64], min_count: u64) -> Result<Vec<Self>> {
+        let range_of = |head| splitters.partition_point(|first| *first <= head);
+        let mut ranges = Vec::new();
+        ranges.resize_with(splitters.len() + 1, Self::default);
+        for shard in shards {
+            let (short, long) = shard.tables();
+            for slot in short.filter(|slot| slot.count >= min_count) {
+                memory::push(&mut ranges[range_of(order(slot.key).0)].short, *slot)?;
+            }
+            for entry in long.filter(|(_, count)| *count >= min_count) {
+                memory::push(&mut ranges[range_of(head(entry.0))].long, entry)?;
+            }
+        }
+        Ok(ranges)
     }
 
     /// Visit every pretoken and its count, in order.
@@ -51,6 +84,23 @@ impl<'a> Entries<'a> {
         }
         long.try_for_each(|(pretoken, count)| visitor(pretoken, *count))
     }
+}
+
+/// The first bytes, as numbers, at which ranges of about [`RANGE`] pretokens begin (the first range has no number).
+/// A hash has chosen the pretokens of a shard, so those of one are a fair sample of all.
+pub fn splitters(shard: &Shard, min_count: u64) -> Result<Vec<u64>> {
+    let short = shard.tables().0.filter(|slot| slot.count >= min_count);
+    let mut sample = memory::gathered(short.map(|slot| order(slot.key).0))?;
+    sample.sort_unstable();
+    Ok(sample.into_iter().step_by(RANGE / SHARDS).skip(1).collect())
+}
+
+/// A number that sorts like the first bytes of a pretoken.
+pub fn head(pretoken: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = pretoken.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&pretoken[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 /// A number that sorts like the pretoken's bytes: the bytes in big-endian order, padded with zeros, then the length.
@@ -77,7 +127,7 @@ mod tests {
             .map(|text| Short { key: Key::new(text.as_bytes(), 0, text.len()), count: text.len() as u64 });
         let long = all.iter().filter(|text| !is_short(text)).map(|text| (text.as_bytes(), text.len() as u64));
         let mut seen = vec![];
-        let entries = Entries::new(short.chain([Short::default()]).collect(), long.collect());
+        let entries = Entries::sorted(short.chain([Short::default()]).collect(), long.collect());
         let mut see = |pretoken: &[u8], count| {
             seen.push((pretoken.to_vec(), count));
             Ok(())

@@ -27,7 +27,7 @@ fn counted(table: &CountTable) -> Counts {
         Ok(())
     };
     table.visit(1, &mut insert).unwrap();
-    let sorted = table.sorted(1).unwrap();
+    let sorted = table.sorted(1, None, &mut Pulse::of(&mut Unwatched)).unwrap();
     let mut entries = counts.iter();
     let mut start = 0;
     for (&end, count) in sorted.ends.iter().zip(&sorted.counts) {

@@ -13,6 +13,7 @@ use super::{PyWatch, raised, thread_count};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
+use crate::watch::Pulse;
 
 /// The size in bytes of a batch of documents from Python.
 const BATCH_BYTES: usize = 4 << 20;
@@ -130,9 +131,16 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.spill(most))?)
     }
 
-    #[pyo3(signature = (min_count=1))]
-    fn sorted(&self, py: Python<'_>, min_count: u64) -> PyResult<(Py<PyBytes>, Array, Array)> {
-        let sorted = py.detach(|| self.table.sorted(min_count))?;
+    #[pyo3(signature = (min_count=1, *, num_threads=None))]
+    fn sorted(
+        &self,
+        py: Python<'_>,
+        min_count: u64,
+        num_threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Py<PyBytes>, Array, Array)> {
+        let threads = thread_count(num_threads)?;
+        let mut watch = PyWatch::default();
+        let sorted = py.detach(|| self.table.sorted(min_count, threads, &mut Pulse::of(&mut watch)))?;
         memory::ensure(sorted.pretokens.len())?;
         let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
@@ -152,11 +160,19 @@ impl PyCountTable {
     }
 
     /// Call `visitor(pretokens, ends, counts)` with the rows of `sorted`, in batches.
-    fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>) -> PyResult<()> {
+    #[pyo3(signature = (visitor, *, num_threads=None))]
+    fn visit_sorted(
+        &self,
+        py: Python<'_>,
+        visitor: &Bound<'_, PyAny>,
+        num_threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let threads = thread_count(num_threads)?;
+        let mut watch = PyWatch::default();
         let visitor = visitor.clone().unbind();
         let mut rows = CountRows::default();
         py.detach(|| {
-            self.table.visit_sorted(1, &mut |pretoken, count| {
+            self.table.visit_sorted(1, threads, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
                 rows.push(pretoken, count)?;
                 if rows.ends.len() < ROWS && rows.pretokens.len() < BATCH_BYTES {
                     return Ok(());

@@ -25,6 +25,8 @@ from bpetite._internal.parquet_metadata import chunks_of, opened_parquet
 from bpetite._internal.types import Path
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
     from numpy.typing import NDArray
 
 Rows: TypeAlias = "tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]"
@@ -86,6 +88,8 @@ class Rules:
 @contextlib.contextmanager
 def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[CountsWriter]:
     """Open a file for sorted rows, which gets its name when the block ends without an error."""
+    from concurrent.futures import ThreadPoolExecutor
+
     arrow, parquet = _arrow()
     metadata = {METADATA_KEY: _dumped(rules)}
     schema = arrow.schema(
@@ -105,8 +109,9 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
             use_dictionary=False,
             sorting_columns=[parquet.SortingColumn(0)],
         ) as parquet_writer,
+        ThreadPoolExecutor(max_workers=1) as thread,
     ):
-        writer = CountsWriter(arrow, parquet_writer, schema)
+        writer = CountsWriter(arrow, parquet_writer, schema, thread)
         yield writer
         writer.finish()
 
@@ -131,12 +136,17 @@ def _memory_errors() -> Iterator[None]:
 
 
 class CountsWriter:
-    """Writes sorted rows, in row groups that do not depend on how the rows arrive."""
+    """Writes sorted rows, in row groups that do not depend on how the rows arrive.
 
-    def __init__(self, arrow: Any, writer: Any, schema: Any) -> None:
+    A thread compresses and writes one row group while the next one is made.
+    """
+
+    def __init__(self, arrow: Any, writer: Any, schema: Any, thread: Executor) -> None:
         self._arrow = arrow
         self._writer = writer
         self._schema = schema
+        self._thread = thread
+        self._writing: Future[None] | None = None
         self._joined = b""
         self._ends = np.zeros(0, np.uint64)
         self._counts = np.zeros(0, np.uint64)
@@ -158,6 +168,12 @@ class CountsWriter:
         """Write the rows that are left."""
         if len(self._ends):
             self._write(0, len(self._ends))
+        self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the row group that is being written; an error of the thread is raised here."""
+        if self._writing is not None:
+            self._writing.result()
 
     def _write(self, first: int, after: int) -> None:
         start, stop = _start(self._ends, first), _start(self._ends, after)
@@ -172,7 +188,8 @@ class CountsWriter:
         )
         # Where pandas is installed, pyarrow would import it for other ways to make these: 50 MB and 0.3 s.
         rows = self._arrow.Table.from_arrays([pretokens, counts], schema=self._schema)
-        self._writer.write_table(rows, after - first)
+        self._wait()
+        self._writing = self._thread.submit(self._writer.write_table, rows, after - first)
 
 
 def _start(ends: NDArray[np.uint64], row: int) -> int:

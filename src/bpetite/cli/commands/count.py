@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> bytes:
                 **reading_of(options).to_dict(),
                 **_rules(options),
             )
-        counts.save(options.output, overwrite=options.force)
+        counts.save(options.output, overwrite=options.force, num_threads=options.num_threads)
         progress.complete(f"{counts.documents:,} documents", counts.bytes)
     return summary_of(counts)
 

@@ -266,7 +266,7 @@ class _Ranges:
                 with contextlib.suppress(ValueError, OSError):  # A task will report it.
                     for batch in islice(read_batches(part, reading), 1):
                         sample._table.add_documents(_beginning(batch.texts), num_threads=1)
-        joined, ends, _ = sample._table.sorted()
+        joined, ends, _ = sample._table.sorted(num_threads=1)
         places = [len(ends) * number // ranges for number in range(1, ranges)]
         return sorted({_Sorted(joined, ends)[place] for place in places if place < len(ends)})
 
@@ -300,10 +300,10 @@ def _count_group(
 def _sorted_rows(counts: Counts, memory_limit: int | None) -> Iterator[Rows]:
     """Yield all rows in order; with a memory limit some at a time, from a temporary file."""
     if memory_limit is None:
-        yield counts._table.sorted()
+        yield counts._table.sorted(num_threads=1)
         return
     with TemporaryDirectory() as folder:
-        counts.save(f"{folder}/counts")
+        counts.save(f"{folder}/counts", num_threads=1)
         yield from counts_file.read_counts(f"{folder}/counts")[1]
 
 
@@ -392,5 +392,5 @@ def _write_range(
     """Write a range as a file of counts; return how many rows it has."""
     counts = _sum_of(empty, parts, memory_limit)
     counts.beside += read
-    counts.save(path, overwrite=True)
+    counts.save(path, overwrite=True, num_threads=1)
     return len(counts)
