@@ -528,6 +528,8 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
         (CLIP_MERGES, "a CLIP vocabulary"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),
+        (b"\n<!doctype html><html><head>", "a web page"),
         (b'{"model": {"type": "Unigram", "vocab": []}}', "'Unigram'"),
         (b'{"model": {"type": "WordPiece", "vocab": {}}}', "'WordPiece'"),
         (b"#version: 0.2\na b\n", "it holds merges, but no ids"),

@@ -333,5 +333,9 @@ def _refuse_other(path: str, content: bytes) -> NoReturn:
         refuse(path, "an RWKV vocabulary cannot be read; only byte-level BPE can")
     if content.startswith((b'"bpe_simple_vocab', b'"#version')):
         refuse(path, "a CLIP vocabulary cannot be read; only byte-level BPE can")
+    if content.startswith(b"version https://git-lfs"):
+        refuse(path, "it is only the pointer of Git LFS to a file; git lfs pull brings the file itself")
+    if re.match(rb"\s*<(?:!doctype html|html)", content[:100], re.IGNORECASE):
+        refuse(path, "it is a web page, not a file of a tokenizer; it may have been saved in its place")
     parse_object(path, content, "an artifact")  # says what is wrong
     refuse(path, "not an artifact, nor a tokenizer in any other supported format")
