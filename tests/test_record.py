@@ -47,7 +47,7 @@ def test_fields_are_set_in_their_order_or_by_name() -> None:
     assert parcel == Parcel(1, {}, "fragile") != Parcel(2, {}, "fragile")
     assert parcel != Same(1, {}, "fragile")
     assert hash(Dialect()) == hash(Dialect(special_ids="last")) != hash(Dialect(special_ids="first"))
-    assert parcel._replaced(weight=3).weight == 3
+    assert parcel._replace(weight=3).weight == 3
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_fields_are_checked_and_never_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'weight'"):
         del parcel.weight
     with pytest.raises(ValueError, match="too heavy"):
-        parcel._replaced(weight=11)
+        parcel._replace(weight=11)
 
 
 def test_records_are_dataclasses_for_those_who_ask() -> None:

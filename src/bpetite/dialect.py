@@ -94,7 +94,7 @@ class Dialect(Record):
         unknown = sorted(set(axes) - set(_AXES))
         if unknown:
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
-        return self._replaced(**axes)
+        return self._replace(**axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
         """Return how many tokens merging may add; a `vocab_size` too small for all other tokens is refused.
@@ -163,7 +163,7 @@ class Dialect(Record):
         >>> Dialect.named("cs336").to_dict()["tie_break"]
         'largest_bytes'
         """
-        return self._fields()
+        return self._asdict()
 
 
 _AXES: dict[str, tuple[str, ...]] = {

@@ -368,7 +368,7 @@ class Vocabulary(Record):
         if spelled is None or self._has_other_tokens(spelled[0]):
             # If anything is wrong, checking token by token finds and reports it.
             arrays = Arrays(b"", b"", b"", packed)
-            return self._replaced(merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
+            return self._replace(merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
         return self._with_arrays(Arrays(*spelled, packed))
 
     def with_arrays(self, arrays: Arrays, provisional: Collection[int] = ()) -> Vocabulary:
@@ -389,7 +389,7 @@ class Vocabulary(Record):
             or dict(checked[1]) != {token_id: byte for byte, token_id in self.id_of_byte.items()}
         ):
             # Checking token by token finds and reports what is wrong.
-            return self._replaced(
+            return self._replace(
                 tokens=arrays.to_tokens(),
                 merges=arrays.to_pairs(),
                 merge_ids=arrays.to_merge_ids(),
@@ -408,7 +408,7 @@ class Vocabulary(Record):
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
         """Replace tokens and merges by arrays that are already checked."""
         vocabulary = object.__new__(Vocabulary)
-        kept = self._fields()
+        kept = self._asdict()
         vocabulary.__dict__.update(kept, id_of_byte=self.id_of_byte, arrays=arrays, **changed)
         for name in _LAZY_FIELDS:
             del vocabulary.__dict__[name]
@@ -441,7 +441,7 @@ class Vocabulary(Record):
         tokens = dict(self.tokens)
         next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
-        return self._replaced(tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
+        return self._replace(tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
     def __hash__(self) -> int:
         """Equal vocabularies have equal fingerprints; the converse does not hold."""
@@ -449,7 +449,7 @@ class Vocabulary(Record):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        values = self._fields()
+        values = self._asdict()
         for name, value in values.items():
             if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
                 values[name] = dict(value)
@@ -573,7 +573,7 @@ class Vocabulary(Record):
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
             specials = self.dialect.special_token_ids(list(specials), len(tokens))
-        return self._replaced(tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
+        return self._replace(tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
 
 
 def _add_merges(

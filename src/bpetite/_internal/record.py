@@ -5,7 +5,8 @@ ms of processor time, half as much as importing `Tokenizer` without it. A `Named
 cannot check its fields, fill them later, or differ from a tuple of the same values.
 
 For all who look at such values from outside (`dataclasses.replace`, `fields`, `asdict`, `inspect.signature`,
-`help`), a class has what an equal dataclass has, which is made when it is asked for.
+`help`), a class has what an equal dataclass has, which is made when it is asked for. Inside the package,
+`_fields`, `_field_defaults`, `_asdict` and `_replace` do what they do in a `NamedTuple`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Record:
     >>> class Point(Record):
     ...     x: int
     ...     y: int = 0
-    >>> Point(1), Point(1) == Point(x=1, y=0), Point(1)._replaced(y=2)
+    >>> Point(1), Point(1) == Point(x=1, y=0), Point(1)._replace(y=2)
     (Point(x=1, y=0), True, Point(x=1, y=2))
     """
 
@@ -46,19 +47,19 @@ class Record:
     __signature__ = _OfDataclass()
 
     def __init_subclass__(cls) -> None:
-        cls._names = tuple(cls.__annotations__)
-        cls._defaults = {name: vars(cls)[name] for name in cls._names if name in vars(cls)}
-        for name in cls._defaults:
+        cls._fields = tuple(cls.__annotations__)
+        cls._field_defaults = {name: vars(cls)[name] for name in cls._fields if name in vars(cls)}
+        for name in cls._field_defaults:
             delattr(cls, name)  # It would hide a field that is missing until `__getattr__` makes it.
 
-    _names: ClassVar[tuple[str, ...]] = ()
-    _defaults: ClassVar[dict[str, Any]] = {}
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _field_defaults: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Set all fields, then call `__post_init__`, which may check them."""
-        names = self._names
+        names = self._fields
         given = dict(zip(names, values, strict=False))
-        fields = {**self._defaults, **given, **named}
+        fields = {**self._field_defaults, **given, **named}
         if len(given) < len(values) or given.keys() & named.keys() or fields.keys() ^ set(names):
             from inspect import signature
 
@@ -85,24 +86,24 @@ class Record:
         """Compare all fields."""
         if type(self) is not type(other):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self._names)
+        return all(getattr(self, name) == getattr(other, name) for name in self._fields)
 
     def __hash__(self) -> int:
         """Return the hash of all fields."""
-        return hash(tuple(getattr(self, name) for name in self._names))
+        return hash(tuple(getattr(self, name) for name in self._fields))
 
     def __repr__(self) -> str:
         """Return the call that makes an equal value."""
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
         return f"{type(self).__qualname__}({shown})"
 
-    def _fields(self) -> dict[str, Any]:
+    def _asdict(self) -> dict[str, Any]:
         """Return the fields by name."""
-        return {name: getattr(self, name) for name in self._names}
+        return {name: getattr(self, name) for name in self._fields}
 
-    def _replaced(self, **fields: Any) -> Self:
+    def _replace(self, **fields: Any) -> Self:
         """Return a value of which some fields are others."""
-        return type(self)(**{**self._fields(), **fields})
+        return type(self)(**{**self._asdict(), **fields})
 
 
 def _dataclass(kind: type[Record]) -> Any:
@@ -111,14 +112,14 @@ def _dataclass(kind: type[Record]) -> Any:
     from inspect import signature
 
     def described(name: str) -> tuple[str, Any, Any]:
-        if name not in kind._defaults:
+        if name not in kind._field_defaults:
             return name, kind.__annotations__[name], field()
-        default = kind._defaults[name]
+        default = kind._field_defaults[name]
         if type(default).__hash__ is None or isinstance(default, Record):
             # A dataclass refuses a default without a hash as mutable; a record would make a long signature.
             return name, kind.__annotations__[name], field(default_factory=lambda: default)
         return name, kind.__annotations__[name], field(default=default)
 
-    made: Any = make_dataclass(kind.__name__, map(described, kind._names), frozen=True)
+    made: Any = make_dataclass(kind.__name__, map(described, kind._fields), frozen=True)
     made.__signature__ = signature(made)
     return made

@@ -143,7 +143,7 @@ def read(path: Path, pattern: str | None = None) -> Imported:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
     imported = read_model(path, fields, pattern)
-    return imported._replaced(extras=tuple(_extras(fields))).read_from("gguf", kept)
+    return imported._replace(extras=tuple(_extras(fields))).read_from("gguf", kept)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:

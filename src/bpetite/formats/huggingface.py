@@ -69,7 +69,7 @@ def parse_document(path: Path, document: Json, merges: bytes | None = None) -> I
     """Read the object of a `tokenizer.json`; `merges` are those that were cut out, packed."""
     try:
         extras = tuple(_BESIDE_IDS[key] for key in left_out(document))
-        return _Reader(path, document, merges).imported()._replaced(extras=extras)
+        return _Reader(path, document, merges).imported()._replace(extras=extras)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 

@@ -162,12 +162,12 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
         found = _of_file(paths[0], pattern, special_tokens, beside)
         others_said += _not_looked_for(found.imported.vocabulary, beside)
     if found.imported.original is not None and found.imported.original.files:
-        found = found._replaced(imported=_with_folder(found.imported, folder, names))
+        found = found._replace(imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = found.imported._replaced(assumptions=[said, *others_said, *found.imported.assumptions])
-    return found._replaced(imported=imported)
+    imported = found.imported._replace(assumptions=[said, *others_said, *found.imported.assumptions])
+    return found._replace(imported=imported)
 
 
 def _is_file_or_folder(path: str) -> bool:
@@ -202,8 +202,8 @@ def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Impo
         with open(os.path.join(folder, name), "rb") as file:
             files[name] = file.read()
     left_behind = tuple(name for name in others if name not in files)
-    kept = original._replaced(files=files, is_folder=True, left_behind=left_behind)
-    return imported._replaced(original=kept)
+    kept = original._replace(files=files, is_folder=True, left_behind=left_behind)
+    return imported._replace(original=kept)
 
 
 def _of_two_files(
@@ -225,7 +225,7 @@ def _of_two_files(
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
         with open(os.path.join(folder, name), "rb") as file:
             files = {**imported.original.files, name: file.read()}
-        imported = imported._replaced(original=imported.original._replaced(files=files))
+        imported = imported._replace(original=imported.original._replace(files=files))
     return Found(imported, "gpt2", (vocab, merges))
 
 

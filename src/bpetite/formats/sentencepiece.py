@@ -75,7 +75,7 @@ def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Im
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(path, pieces, puts_space=puts_space, normalization=normalization, beside=beside)
     said += imported.assumptions
-    return imported._replaced(
+    return imported._replace(
         assumptions=said,
         extras=("the scores of pieces, but not their order", "the settings of training"),
     )

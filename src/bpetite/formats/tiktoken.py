@@ -65,7 +65,7 @@ def parse_published(
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
     if normalization:
         said += f"; texts are normalized ({normalization}), as its own tokenizer does"
-    return imported._replaced(assumptions=[said, *imported.assumptions])
+    return imported._replace(assumptions=[said, *imported.assumptions])
 
 
 def parse(

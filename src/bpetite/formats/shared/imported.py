@@ -89,7 +89,7 @@ class Imported(Record):
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
         """Return a copy with the files that it was read from."""
         named = {os.path.basename(path): content for path, content in files.items()}
-        return self._replaced(original=Original(kind, named, self.extras))
+        return self._replace(original=Original(kind, named, self.extras))
 
 
 def assumed_pattern(pattern: str, source: str) -> str:
