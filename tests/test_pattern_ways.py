@@ -85,5 +85,10 @@ def test_commands_say_how_a_pattern_cuts_and_that_the_machine_is_slow(
         f"cut by       {'the regex machine' if way == 'machine' else 'masks'}"
         in bpetite("inspect", model).stdout
     )
-    said = bpetite("stats", "--model", model, "--input", corpus).stderr
-    assert ("the regex machine, which is slow" in said) == (way == "machine")
+    for command in (
+        ("stats", "--model", model),
+        ("count", "--pattern", pattern, "--output", tmp_path / "counts.parquet"),
+        ("encode-corpus", "--model", model, "--output", tmp_path / "ids"),
+    ):
+        said = bpetite(*command, "--input", corpus).stderr
+        assert ("the regex machine, which is slow" in said) == (way == "machine")

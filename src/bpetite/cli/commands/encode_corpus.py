@@ -20,6 +20,7 @@ from bpetite.cli.options import (
     add_threads,
     json_line,
 )
+from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
@@ -104,7 +105,8 @@ def run(options: argparse.Namespace) -> bytes:
             f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one",
             file=sys.stderr,
         )
-    with BytesProgress("encoding", quiet=options.quiet) as progress:
+    note = way_note(tokenizer.pattern_way)
+    with BytesProgress("encoding", note, quiet=options.quiet) as progress:
         manifest = _encode_with(options)(
             tokenizer,
             options.input,
