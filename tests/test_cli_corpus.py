@@ -1,5 +1,6 @@
 """The commands for whole corpora, as a user meets them."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -73,6 +74,31 @@ def test_counts_of_parts_train_the_vocabulary_of_the_whole(folder: Path) -> None
     assert "boundaries" in message
     message = failed("train", "--counts", folder / "m.parquet", "--pattern", "o200k", *size, folder / "4")
     assert "pattern" in message
+
+
+def test_an_option_that_is_given_again_adds_to_what_was_given(folder: Path) -> None:
+    texts = [folder / "one.txt", folder / "two.txt"]
+    for text, words in zip(texts, ("aab aab", "abb"), strict=True):
+        text.write_text(words)
+    inputs = [word for text in texts for word in ("--input", text)]
+    counted = json.loads(done("count", *inputs, "--output", folder / "again.parquet"))
+    assert counted["documents"] == 2
+    twice = ["--counts", folder / "again.parquet"] * 2
+    assert json.loads(done("merge-counts", *twice, "--output", folder / "sum.parquet"))["documents"] == 4
+
+
+def test_every_option_of_several_values_adds_to_them() -> None:
+    parser = cli._parser(["completion"])
+    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    options = [
+        (name, action)
+        for name, command in commands.items()
+        for action in command._actions
+        if action.nargs in ("+", "*") and action.option_strings
+    ]
+    assert len(options) > 10
+    for name, action in options:
+        assert isinstance(action, argparse._ExtendAction), (name, action.option_strings)
 
 
 def test_stdin_is_an_input(folder: Path) -> None:

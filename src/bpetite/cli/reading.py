@@ -14,7 +14,7 @@ INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plai
 def add_sources(command: argparse.ArgumentParser) -> None:
     """Declare inputs, each of which gets a row of the result."""
     what = f"{INPUT_HELP}; each argument is a source"
-    command.add_argument("--input", nargs="+", required=True, metavar="PATH", help=what)
+    command.add_argument("--input", action="extend", nargs="+", required=True, metavar="PATH", help=what)
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:

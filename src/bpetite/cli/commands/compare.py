@@ -43,6 +43,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
     source.add_argument(
         "--input",
+        action="extend",
         nargs="+",
         metavar="PATH",
         help=f"count the tokens of {INPUT_HELP}; each argument is a row of the table",

@@ -43,6 +43,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     count.add_argument(
         "--input",
+        action="extend",
         nargs="+",
         required=True,
         metavar="PATH",

@@ -25,7 +25,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     add_model(decode)
-    decode.add_argument("--ids", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)")
+    decode.add_argument(
+        "--ids", action="extend", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)"
+    )
     decode.set_defaults(run=run)
 
 

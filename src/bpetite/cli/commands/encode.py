@@ -30,7 +30,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_model(encode)
     source = encode.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
-    source.add_argument("--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP} (default: stdin)")
+    source.add_argument(
+        "--input", action="extend", nargs="+", metavar="PATH", help=f"{INPUT_HELP} (default: stdin)"
+    )
     add_special(encode)
     encode.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
     add_no_color(encode)

@@ -52,7 +52,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_model(encode)
     add = encode.add_argument
-    add("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
+    add("--input", action="extend", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     add("--resume", action="store_true", help="continue a stopped run, or start one")
     add(

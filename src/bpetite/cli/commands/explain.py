@@ -27,7 +27,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Explain why your merges differ from a dialect's. The first difference is shown with its counts.",
         _EXAMPLES,
     )
-    command.add_argument("--input", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
+    command.add_argument(
+        "--input", action="extend", nargs="+", required=True, metavar="PATH", help=INPUT_HELP
+    )
     command.add_argument(
         "--merges",
         required=True,

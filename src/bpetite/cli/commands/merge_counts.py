@@ -22,6 +22,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     merge.add_argument(
         "--counts",
+        action="extend",
         nargs="+",
         required=True,
         metavar="PATH",

@@ -42,9 +42,15 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument(
-        "--input", nargs="+", metavar="PATH", help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times"
+        "--input",
+        action="extend",
+        nargs="+",
+        metavar="PATH",
+        help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
     )
-    source.add_argument("--counts", nargs="+", metavar="PATH", help="files that `bpetite count` made")
+    source.add_argument(
+        "--counts", action="extend", nargs="+", metavar="PATH", help="files that `bpetite count` made"
+    )
     add = command.add_argument
     add("--vocab-size", type=int, required=True, metavar="N", help="the maximum size of the vocabulary")
     add_output(command, "the file to write the artifact to")
