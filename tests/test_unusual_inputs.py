@@ -167,6 +167,20 @@ def test_a_refused_input_keeps_the_shards_before_it(tmp_path: Path, monkeypatch:
     assert resumed(paths, output) == expected
 
 
+def test_paths_may_be_bytes_and_a_list_of_none_is_refused(tmp_path: Path) -> None:
+    paths: Any = [os.fsencode(path) for path in files(tmp_path / "in", 2)]
+    expected = Counts.from_files(tmp_path / "in")
+    assert Counts.from_files(paths) == expected
+    folder: Any = os.fsencode(tmp_path / "in")
+    assert Counts.from_files(folder) == expected
+    nothing: list[str] = []
+    with pytest.raises(ValueError, match="no inputs are given"):
+        Tokenizer.train_from_files(nothing, 300)
+    separator: Any = b"|"
+    with pytest.raises(TypeError, match="separator must be a str, not bytes"):
+        Counts.from_files(folder, separator=separator)
+
+
 # What is no file ---------------------------------------------------------------------------------------
 
 

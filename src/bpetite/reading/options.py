@@ -75,6 +75,9 @@ class Reading(Record):
             object.__setattr__(self, "cut", None)  # Only a whole document has a hash.
         elif self.split == "held-out":
             raise ValueError("split='held-out' needs hold_out, such as 1%")
+        for name in ("separator", "text_field", "text_column"):
+            if not isinstance(value := getattr(self, name), str | None):
+                raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         if self.separator == "":
             raise ValueError("separator must not be empty")
         if self.invalid not in ("error", "replace", "skip"):

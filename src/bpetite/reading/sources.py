@@ -155,12 +155,15 @@ def find_inputs(
     is in the folder `output` is no input of the run that writes there, unless it is named itself.
     """
     written = None if output is None else os.path.realpath(output)
-    given = [arguments] if isinstance(arguments, str | os.PathLike) else list(arguments)
-    if sum(_weighted(os.fspath(argument))[0] == STDIN for argument in given) > 1:
+    several = [arguments] if isinstance(arguments, str | bytes | os.PathLike) else arguments
+    given = [os.fsdecode(argument) for argument in several]
+    if not given:
+        raise ValueError("no inputs are given: the list of paths is empty")
+    if sum(_weighted(argument)[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
     found = Inputs()
     for argument in given:
-        path, weight = _weighted(os.fspath(argument))
+        path, weight = _weighted(argument)
         names = _names(path, found.unreadable, written)
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
     found.unreadable.tell(len(found), skip_unreadable)
