@@ -7,7 +7,6 @@ import os
 from functools import partial
 from typing import Any
 
-from bpetite._engine import pattern_way
 from bpetite._internal.counts_file import check_available
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import (
@@ -25,6 +24,7 @@ from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.show.progress import BytesProgress
+from bpetite.training import Training
 
 _EXAMPLES = """
 bpetite count --input corpus.txt --output counts.parquet
@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> bytes:
     if not to_folder:
         check_output(options.output, force=options.force)
         check_available()
-    note = way_note(pattern_way(Counts(**_rules(options)).pattern))
+    rules = Training.of(options.dialect, options.pattern, options.special_token)
+    note = way_note(rules.pattern_way)
     with BytesProgress("counting", note, quiet=options.quiet) as progress:
         if options.cluster is not None:
             return _count_on_cluster(options, progress, to_folder=to_folder)
