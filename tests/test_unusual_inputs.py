@@ -130,17 +130,6 @@ def test_a_long_list_of_inputs_may_be_in_a_folder_whose_name_is_no_text(
     assert len(corpus.verify(output).inputs) == 3
 
 
-@pytest.mark.parametrize("begun", [False, True])
-def test_a_refused_input_leaves_nothing_behind_before_the_first_shard(tmp_path: Path, begun: bool) -> None:
-    paths, output = files(tmp_path / "in", 3), tmp_path / "ids"
-    if begun:
-        output.mkdir()
-    paths[2].write_bytes(b"\xff")
-    with pytest.raises(ValueError, match="not valid UTF-8"):
-        corpus.encode(TOKENIZER, paths, output)
-    assert (list(output.iterdir()) == []) if begun else not output.exists()
-
-
 @pytest.mark.parametrize("given", ["in", "in/*", "in/**/*"])
 def test_the_output_may_be_within_the_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str

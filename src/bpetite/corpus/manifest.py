@@ -97,9 +97,6 @@ class Journal:
         self._path = folder / JOURNAL
         self._file: BinaryIO = open(self._path, "a+b", 0)  # noqa: SIM115 - closed by close
         _lock(self._file, folder)
-        if not os.fstat(self._file.fileno()).st_nlink:  # removed by its owner before it could be locked
-            self._file.close()
-            raise ValueError(f"{folder}: another process is writing to it")
 
     def read(self) -> tuple[Json | None, RunState]:
         """Return what is being made and how far the run came; an incomplete last line is removed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -67,24 +66,6 @@ def proposing_resume(folder: Path) -> Iterator[None]:
             raise
         why = f"{error.strerror}; the same command with --resume continues after the last whole shard"
         raise OSError(error.errno, why, error.filename or str(folder)) from error
-
-
-@contextlib.contextmanager
-def leaving_nothing(folder: Path, journal: Journal, *, is_new: bool) -> Iterator[None]:
-    """Remove what was begun if an input is refused before any shard has its name."""
-    process = os.getpid()
-    try:
-        yield
-    except ValueError:
-        if os.getpid() == process:
-            with contextlib.suppress(OSError):
-                remove_parts(folder)
-                if all(path.name in (JOURNAL, TOKENIZER) for path in folder.iterdir()):
-                    (folder / TOKENIZER).unlink(missing_ok=True)
-                    journal.remove()
-                    if is_new:
-                        folder.rmdir()
-        raise
 
 
 def begin_run(

@@ -26,7 +26,7 @@ from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.job import Documents, Encoded, Job, Options, stamp_of
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
-from bpetite.corpus.resume import begin_run, finished, leaving_nothing, proposing_resume
+from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, ShardWriter
 from bpetite.reading.batches import Batch
 from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
@@ -66,15 +66,10 @@ def encode(
     """
     job = Job.make(tokenizer, corpus, options or Options(), output)
     folder = Path(output)
-    is_new = not folder.exists()
     done = finished(folder, job, resume)
     if done is not None:
         return done
-    with (
-        contextlib.closing(Journal(folder)) as journal,
-        leaving_nothing(folder, journal, is_new=is_new),
-        proposing_resume(folder),
-    ):
+    with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder):
         reached, begin = begin_run(folder, journal, job, resume)
         with _Run(folder, journal, job, reached, begin, num_threads, progress) as run:
             return run.finish()

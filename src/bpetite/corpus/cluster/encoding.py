@@ -25,7 +25,7 @@ from bpetite._internal.types import Progress
 from bpetite.corpus.cluster.tasks import Cluster, connected, fetched, grouped, locating_errors, work_in
 from bpetite.corpus.job import Job, Options, named_stamp
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
-from bpetite.corpus.resume import begin_run, finished, leaving_nothing, proposing_resume
+from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardFormat, ShardWriter, remove_parts
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide
@@ -58,7 +58,6 @@ def encode(
     """
     job = Job.make(tokenizer, paths, options or Options(), output)
     folder = Path(output)
-    is_new = not folder.exists()
     done = finished(folder, job, resume)
     if done is not None:
         return done
@@ -66,7 +65,6 @@ def encode(
         raise ValueError("a cluster cannot encode URLs, only files that all machines see under the same name")
     with (
         contextlib.closing(Journal(folder)) as journal,
-        leaving_nothing(folder, journal, is_new=is_new),
         proposing_resume(folder),
         connected(address) as cluster,
     ):
