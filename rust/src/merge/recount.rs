@@ -18,7 +18,7 @@ use super::pairs::{Candidate, DenseLists, PairTable, add, codes_of, key_of};
 use super::positions::Measure;
 use super::slots::{Group, PairAt};
 use super::tokens::{Code, Tokens};
-use super::tuning::{FEW_PAIRS_PER_MERGE, MAX_SORTED, Tuning};
+use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, MAX_SORTED, Tuning};
 use super::word_store::{Occurrence, WordStore};
 use crate::error::Result;
 use crate::key::HashSeed;
@@ -63,7 +63,7 @@ pub struct Plan<'a> {
     pub tokens: &'a Tokens,
     pub rules: &'a Rules,
     pub tuning: &'a Tuning,
-    /// The preferred threshold; `None` to derive it from `slack`, or from `slack_when_few` if pairs are few.
+    /// The preferred threshold; `None` to derive it from `slack`, or its variants for few pairs and frequent words.
     pub threshold: Option<u64>,
     /// The threshold may be higher than preferred if enough pairs reach it, but not above this.
     pub max_threshold: u64,
@@ -75,8 +75,14 @@ impl Plan<'_> {
     /// The preferred threshold for `occurrences` pairs whose counts sum to `total`.
     fn threshold(&self, total: u64, occurrences: usize) -> u64 {
         let room = self.merges.map_or(u64::MAX, |merges| {
-            let few = occurrences as u64 / FEW_PAIRS_PER_MERGE < merges;
-            merges.saturating_mul(if few { self.tuning.slack_when_few } else { self.tuning.slack })
+            let (occurrences, tuning) = (occurrences as u64, self.tuning);
+            merges.saturating_mul(if occurrences / FEW_PAIRS_PER_MERGE < merges {
+                tuning.slack_when_few
+            } else if total / FREQUENT < occurrences {
+                tuning.slack
+            } else {
+                tuning.slack_when_frequent
+            })
         });
         self.threshold.unwrap_or(total / room.max(1))
     }

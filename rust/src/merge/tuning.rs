@@ -14,6 +14,8 @@ pub struct Tuning {
     pub slack: u64,
     /// The same when the words hold so few pairs that counting again is cheap.
     pub slack_when_few: u64,
+    /// The same when words are so frequent that counting again costs more than following rarer pairs.
+    pub slack_when_frequent: u64,
     /// A recount divides the threshold by this (at least 2).
     pub divisor: u64,
     /// A recount need not follow more pairs than this per remaining merge.
@@ -48,6 +50,7 @@ impl Default for Tuning {
             threads: 1,
             slack: 64,
             slack_when_few: 16,
+            slack_when_frequent: 128,
             divisor: 8,
             pairs_per_merge: 1,
             dense_codes: 320,
@@ -78,6 +81,9 @@ const MAX_THREADS: usize = 16;
 /// With fewer pairs per merge, the last merges are of pairs so rare that following them from the start costs more than
 /// counting again.
 pub const FEW_PAIRS_PER_MERGE: u64 = 24;
+
+/// The mean count of the words in which pairs stand, from which on words are frequent: in corpora of some 500 MB.
+pub const FREQUENT: u64 = 50;
 
 /// Sorting more pairs at once would delay the answer to an interrupt too long.
 pub const MAX_SORTED: usize = 1 << 22;
