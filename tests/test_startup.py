@@ -103,7 +103,7 @@ def test_an_artifact_is_used_without_numpy_or_the_formats_of_others(
 ) -> None:
     there = loaded(COMMAND.format(arguments=arguments), folder)
     others = {f"bpetite.formats.{name}" for name in ("gguf", "gpt2", "huggingface", "tekken", "tiktoken")}
-    assert there & ((SLOW - {"unicodedata"}) | {"bpetite.interfaces"} | others) == set()
+    assert there & (SLOW | {"bpetite.encoding", "bpetite.interfaces"} | others) == set()
 
 
 def test_lists_of_ids_need_no_numpy_and_arrays_do(folder: Path) -> None:

@@ -1074,13 +1074,15 @@ def _from_artifact(
 
 def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder:
     arrays = vocabulary.arrays
+    # The module is slow to import, and only vocabularies with flags need it.
+    as_normalized = preparation.decoded_as_normalized(vocabulary) if vocabulary.token_flags else []
     encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=arrays.tokens,
         **arrays.packed._asdict(),
         special_tokens=list(vocabulary.special_tokens_apart.items()),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
-        decode_only=[*vocabulary.decode_only.items(), *preparation.decoded_as_normalized(vocabulary)],
+        decode_only=[*vocabulary.decode_only.items(), *as_normalized],
         provisional=list(vocabulary.provisional),
         unknown=vocabulary.unknown,
     )
