@@ -767,6 +767,17 @@ def test_verify_finds_every_changed_byte(
         corpus.verify(out, inputs=True)
 
 
+def test_verify_finds_shards_of_another_run(tokenizer: Tokenizer, lines: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    corpus.encode(tokenizer, lines, out)
+    (out / "notes.txt").write_text("kept beside the shards")
+    corpus.verify(out)
+    for number in (7, 8):
+        (out / f"shard-00000{number}.npy").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"shard-000007\.npy: a shard that is not in the .* \(and 1 more\)"):
+        corpus.verify(out)
+
+
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     offsets = np.array([0, 3, 3, 7], np.uint64)
     (tmp_path / "x.idx").write_bytes(megatron_index(offsets, np.dtype("uint16")))

@@ -369,6 +369,21 @@ def test_an_invalid_document_is_named_wherever_it_is(tmp_path: Path) -> None:
     assert Counts.load(tmp_path / "c.parquet").beside.skipped == 1
 
 
+def test_loading_tells_how_far_it_has_come(tmp_path: Path) -> None:
+    path = tmp_path / "counts"
+    table = Counts()
+    words = b"".join(b"%06x" % number for number in range(300_000))
+    ends = np.arange(6, len(words) + 6, 6, dtype=np.uint64)
+    table._table.add_counts(words, ends, np.ones(len(ends), np.uint64))
+    table.save(path)
+    told: list[tuple[str, int, int]] = []
+    assert Counts.load(path, progress=lambda *step: told.append(step)) == table
+    size = path.stat().st_size
+    assert len(told) == 3
+    assert told == sorted(told)
+    assert told[-1] == ("loading", size, size)
+
+
 def test_progress_reaches_the_size_of_the_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a " * 50_000)
     (tmp_path / "b.jsonl").write_text('{"text": "b"}\n' * 5000)

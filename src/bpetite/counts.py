@@ -309,8 +309,17 @@ class Counts:
         return self.beside + Tally(self._table.documents, self._table.bytes)
 
     @classmethod
-    def load(cls, path: Path, *, min_count: int = 1, memory_limit: int | str | None = None) -> Counts:
+    def load(
+        cls,
+        path: Path,
+        *,
+        min_count: int = 1,
+        memory_limit: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> Counts:
         """Load and check a file of counts, without pretokens rarer than `min_count`.
+
+        `progress("loading", done, total)` is called several times, with bytes of the file.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -334,6 +343,9 @@ class Counts:
         least = 1 if min_count == 1 else min_count * rules.scale
         for part in parts:
             counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
+            if progress is not None:
+                size = os.path.getsize(path)
+                progress("loading", size * counts._table.total // rules.total, size)
         return counts
 
     def items(self) -> Iterator[tuple[bytes, int]]:

@@ -6,13 +6,13 @@ import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from bpetite._internal.types import Limits
+from bpetite._internal.types import Limits, Progress
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
-from bpetite.reading.counting import Tally
+from bpetite.reading.counting import ProgressOfAll, Tally
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.process_memory import set_limit
-from bpetite.reading.sources import Input, find_inputs
+from bpetite.reading.sources import Input, find_inputs, size_of
 
 
 @contextlib.contextmanager
@@ -40,6 +40,7 @@ def load_counts(
     memory_limit: int | None,
     min_count: int = 1,
     check: Callable[[list[str], int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Counts:
     """Load files of counts, each with its weight, and add them up.
 
@@ -55,14 +56,20 @@ def load_counts(
     least = min_count if apart else 1
     if check is not None and apart:
         check([found.name for found in inputs], least)
-    parts = (_weighted_counts(found, memory_limit, least) for found in inputs)
+    loading = None if progress is None else ProgressOfAll(progress, size_of(inputs))
+    parts = (_weighted_counts(found, memory_limit, least, loading) for found in inputs)
     if len(inputs) == 1:
         return next(parts)
     return Counts.merge(parts, memory_limit=memory_limit)
 
 
-def _weighted_counts(found: Input, memory_limit: int | None, min_count: int) -> Counts:
-    counts = Counts.load(found.name, min_count=min_count, memory_limit=memory_limit)
+def _weighted_counts(
+    found: Input, memory_limit: int | None, min_count: int, loading: ProgressOfAll | None
+) -> Counts:
+    progress = None if loading is None else loading.tell
+    counts = Counts.load(found.name, min_count=min_count, memory_limit=memory_limit, progress=progress)
+    if loading is not None:
+        loading.next()
     return counts if found.weight == 1 else counts.weighted(found.weight, found.name)
 
 

@@ -52,6 +52,7 @@ def verify(
         if progress is not None:
             progress("verifying", done, total)
             progress("documents", sum(part.documents for part in manifest.shards[: number + 1]), 0)
+    _check_that_no_shard_is_foreign(folder, manifest)
     expected = sum(read.documents for read in manifest.inputs)
     if expected != manifest.documents:
         raise ValueError(f"{folder}: the inputs have {expected} documents, the shards {manifest.documents}")
@@ -72,6 +73,14 @@ def _check_files(folder: Path, number: int, shard: Shard, manifest: Manifest) ->
             raise ValueError(f"{folder / file.name}: {size} bytes, but the manifest says {file.bytes}")
         if sha256 != file.sha256:
             raise ValueError(f"{folder / file.name}: its SHA-256 differs from the manifest")
+
+
+def _check_that_no_shard_is_foreign(folder: Path, manifest: Manifest) -> None:
+    known = {file.name for shard in manifest.shards for file in shard.files}
+    foreign = sorted(path.name for path in folder.glob("shard-*") if path.name not in known)
+    if foreign:
+        others = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        raise ValueError(f"{folder / foreign[0]}: a shard that is not in the manifest{others}")
 
 
 def _check_documents(

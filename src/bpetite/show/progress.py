@@ -155,8 +155,8 @@ class BytesProgress(_Shown):
 class StageProgress(_Shown):
     """Called with `(stage, done, total)`: one bar for each stage, and no lines where there is no terminal."""
 
-    def __init__(self) -> None:
-        super().__init__("steps", quiet=False)
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__("steps", quiet=quiet)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""

@@ -5,9 +5,17 @@ from __future__ import annotations
 import argparse
 
 from bpetite.cli.counts import load_counts, summary_of
-from bpetite.cli.options import Commands, add_command, add_memory_limit, add_output, check_output
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_memory_limit,
+    add_output,
+    add_quiet,
+    check_output,
+)
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import room_within
+from bpetite.show.progress import StageProgress
 
 _EXAMPLES = """
 bpetite merge-counts --counts monday.parquet tuesday.parquet --output week.parquet
@@ -30,6 +38,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_output(merge, "the file to write the sum to (Parquet)")
     add_memory_limit(merge)
+    add_quiet(merge)
     merge.set_defaults(run=run)
 
 
@@ -37,6 +46,7 @@ def run(options: argparse.Namespace) -> bytes:
     """Add up, save, and return a line of JSON."""
     check_output(options.output, force=options.force)
     limit = room_within(memory_bytes(options.memory_limit), 1)["memory_limit"]
-    counts = load_counts(options.counts, limit)
+    with StageProgress(quiet=options.quiet) as progress:
+        counts = load_counts(options.counts, limit, progress=progress)
     counts.save(options.output, overwrite=options.force)
     return summary_of(counts)

@@ -108,7 +108,7 @@ def _counts(options: argparse.Namespace, training: Training, progress: TrainingP
         limit = memory_bytes(options.training_memory)
         room = room_of(options)["memory_limit"]
         check = None if limit is None or room is not None else partial(check_loading, limit=limit)
-        return load_counts(options.counts, room, options.min_count, check)
+        return load_counts(options.counts, room, options.min_count, check, progress)
     with proposing_limit():
         return Counts.from_files(
             options.input,
