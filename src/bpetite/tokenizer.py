@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bpetite import training as learning
     from bpetite.counts import Counts
     from bpetite.encoding import fitting as fitting_parts
-    from bpetite.encoding import preparation
+    from bpetite.encoding import preparation, prepared_encoder
     from bpetite.encoding.fitting import Chunk, Fitting
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
     from bpetite.formats.shared import imported
@@ -51,6 +51,7 @@ else:
     fitting_parts = LazyModule("bpetite.encoding.fitting")
     learning = LazyModule("bpetite.training")
     preparation = LazyModule("bpetite.encoding.preparation")
+    prepared_encoder = LazyModule("bpetite.encoding.prepared_encoder")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
     imported = LazyModule("bpetite.formats.shared.imported")
@@ -74,7 +75,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | preparation.PreparedEncoder | _LaterEncoder
+    _encoder: Encoder | prepared_encoder.PreparedEncoder | _LaterEncoder
     _assumptions: tuple[str, ...]
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
@@ -1072,7 +1073,7 @@ def _from_artifact(
     return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)._with_original(original)
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder | prepared_encoder.PreparedEncoder:
     arrays = vocabulary.arrays
     # The module is slow to import, and only vocabularies with flags need it.
     as_normalized = preparation.decoded_as_normalized(vocabulary) if vocabulary.token_flags else []
@@ -1090,7 +1091,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | preparation.PreparedEncoder
         # What the engine's first array needs of NumPy takes 0.25 ms: no call should have to wait for it.
         import_numpy()
         encoder.encode_to_numpy("")
-    return preparation.PreparedEncoder(encoder, vocabulary) if _is_prepared(vocabulary) else encoder
+    return prepared_encoder.PreparedEncoder(encoder, vocabulary) if _is_prepared(vocabulary) else encoder
 
 
 def _is_prepared(vocabulary: Vocabulary) -> bool:
