@@ -66,12 +66,12 @@ COUNT = ("--separator", SEPARATOR, "--quiet", "--force")
 
 @pytest.fixture(scope="module")
 def smallest(corpus: Path) -> int:
-    """The smallest limit that works on this machine, in bytes."""
+    """The smallest limit that works here, in bytes, and 4 MB more: no two processes are quite alike."""
     _, said = peak("count", "--input", corpus / "in", "--output", corpus / "no", "--memory-limit", "1MB")
     found = re.search(r"the smallest limit that works is ([0-9]+)MB", said)
     assert found, said
     assert not (corpus / "no").exists()
-    return int(found[1]) * 10**6
+    return (int(found[1]) + 4) * 10**6
 
 
 def test_counting_stays_within_its_limit(corpus: Path, smallest: int) -> None:

@@ -12,8 +12,10 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
@@ -25,8 +27,6 @@ from bpetite._internal.parquet_metadata import chunks_of, opened_parquet
 from bpetite._internal.types import Path
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
-
     from numpy.typing import NDArray
 
 Rows: TypeAlias = "tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]"
@@ -88,8 +88,6 @@ class Rules:
 @contextlib.contextmanager
 def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[CountsWriter]:
     """Open a file for sorted rows, which gets its name when the block ends without an error."""
-    from concurrent.futures import ThreadPoolExecutor
-
     arrow, parquet = _arrow()
     metadata = {METADATA_KEY: _dumped(rules)}
     schema = arrow.schema(
@@ -109,9 +107,8 @@ def write_counts(path: Path, rules: Rules, overwrite: bool = False) -> Iterator[
             use_dictionary=False,
             sorting_columns=[parquet.SortingColumn(0)],
         ) as parquet_writer,
-        ThreadPoolExecutor(max_workers=1) as thread,
+        CountsWriter(arrow, parquet_writer, schema) as writer,
     ):
-        writer = CountsWriter(arrow, parquet_writer, schema, thread)
         yield writer
         writer.finish()
 
@@ -135,21 +132,43 @@ def _memory_errors() -> Iterator[None]:
         raise
 
 
+class _Writing(threading.Thread):
+    """Writes a row group."""
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        super().__init__(name="bpetite-write-counts", daemon=True)
+        self._write = write
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Write, and keep an error for the caller."""
+        try:
+            self._write()
+        except BaseException as error:
+            self.error = error
+
+
 class CountsWriter:
     """Writes sorted rows, in row groups that do not depend on how the rows arrive.
 
     A thread compresses and writes one row group while the next one is made.
     """
 
-    def __init__(self, arrow: Any, writer: Any, schema: Any, thread: Executor) -> None:
+    def __init__(self, arrow: Any, writer: Any, schema: Any) -> None:
         self._arrow = arrow
         self._writer = writer
         self._schema = schema
-        self._thread = thread
-        self._writing: Future[None] | None = None
+        self._writing: _Writing | None = None
         self._joined = b""
         self._ends = np.zeros(0, np.uint64)
         self._counts = np.zeros(0, np.uint64)
+
+    def __enter__(self) -> CountsWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writing is not None and self._writing.is_alive():
+            self._writing.join()
 
     def add(self, joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
         """Add the next rows."""
@@ -171,9 +190,14 @@ class CountsWriter:
         self._wait()
 
     def _wait(self) -> None:
-        """Wait for the row group that is being written; an error of the thread is raised here."""
-        if self._writing is not None:
-            self._writing.result()
+        """Wait for the row group that is being written; its error is raised here."""
+        if self._writing is None:
+            return
+        if self._writing.is_alive():
+            self._writing.join()
+        error, self._writing = self._writing.error, None
+        if error is not None:
+            raise error
 
     def _write(self, first: int, after: int) -> None:
         start, stop = _start(self._ends, first), _start(self._ends, after)
@@ -189,7 +213,11 @@ class CountsWriter:
         # Where pandas is installed, pyarrow would import it for other ways to make these: 50 MB and 0.3 s.
         rows = self._arrow.Table.from_arrays([pretokens, counts], schema=self._schema)
         self._wait()
-        self._writing = self._thread.submit(self._writer.write_table, rows, after - first)
+        self._writing = _Writing(partial(self._writer.write_table, rows, after - first))
+        try:
+            self._writing.start()
+        except RuntimeError:  # The system starts no thread.
+            self._writing.run()
 
 
 def _start(ends: NDArray[np.uint64], row: int) -> int:
