@@ -227,6 +227,9 @@ impl ShardBuffers<'_, '_> {
     #[inline(never)]
     fn add_long(&mut self, key: Key, pretoken: &[u8]) -> Result<()> {
         let shard = shard_of(key.low);
+        if pretoken.len() >= BUFFERED_BYTES {
+            return lock(&self.shards[shard]).add_long(&[(key.low, pretoken, 1)]);
+        }
         let buffer = &mut self.long[shard];
         memory::extend(&mut buffer.bytes, pretoken)?;
         buffer.entries.push((key.low, buffer.bytes.len()));
