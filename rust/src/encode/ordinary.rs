@@ -4,7 +4,7 @@
 //! then, with the entries on their way or there, the ids are copied out.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{self, Scratch};
@@ -24,6 +24,8 @@ pub struct Workspace {
     buffers: BlockBuffers,
     /// The table of the encoder with this number, kept for the next text: getting it writes to shared memory.
     table: Option<(u64, Arc<Table>)>,
+    /// The same after its release. From here it is got by one change of shared memory, from the encoder by three.
+    released: (u64, Weak<Table>),
 }
 
 /// The memory for a block.
@@ -46,6 +48,7 @@ impl Workspace {
         Ok(Self {
             batch: boxed_array(Batch::default)?,
             table: None,
+            released: (u64::MAX, Weak::new()),
             buffers: BlockBuffers {
                 lookups: Lookups::new()?,
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
@@ -64,7 +67,10 @@ impl Workspace {
 
     /// Release the encoder's table.
     pub fn release(&mut self) {
-        self.table = None;
+        let Some((encoder, table)) = self.table.take() else { return };
+        if self.released.1.as_ptr() != Arc::as_ptr(&table) {
+            self.released = (encoder, Arc::downgrade(&table));
+        }
     }
 
     /// The number of bytes it has grown by, for long pretokens.
@@ -193,20 +199,20 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Workspace { batch, buffers, table: held } = workspace;
+        let Workspace { batch, buffers, table: held, released } = workspace;
         let [batch] = &mut **batch;
         buffers.clear();
         let text = self.pattern.prepare(text)?;
         let mut scanner = self.pattern.scan(&text);
-        let held_before = held.take().filter(|(encoder, _)| *encoder == self.number);
-        let mut table = held_before.map(|(_, table)| table).or_else(|| self.cache.table());
-        loop {
-            let batch_start = scanner.position();
-            if scanner.fill(batch)? == 0 {
-                *held = table.map(|table| (self.number, table));
-                return Ok(());
-            }
-            let mut start = batch_start;
+        let mut table = match held.take() {
+            Some((encoder, table)) if encoder == self.number => Some(table),
+            _ if released.0 == self.number => released.1.upgrade(),
+            _ => None,
+        };
+        table = table.or_else(|| self.cache.table());
+        let mut start = 0;
+        while start < text.text().len() && scanner.fill(batch)? > 0 {
+            let batch_start = start;
             // No text has more ids than bytes.
             sink.make_room(scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
@@ -223,6 +229,8 @@ impl Encoder {
             pulse.beat(start - batch_start)?;
             table = self.cache.renewed(table);
         }
+        *held = table.map(|table| (self.number, table));
+        Ok(())
     }
 
     fn encode_block(

@@ -632,11 +632,12 @@ impl ScanInput<'_> {
         word: &[u8],
         this: &mut Characters<N>,
     ) -> u64 {
-        let mut padded = [0; 64];
+        let padded;
         let bytes = match word.first_chunk() {
             Some(bytes) => bytes,
             None => {
-                padded[..word.len()].copy_from_slice(word);
+                // SAFETY: the caller vouches for the instructions of `V`.
+                padded = unsafe { V::padded(word) };
                 &padded
             }
         };

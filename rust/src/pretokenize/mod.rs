@@ -102,6 +102,7 @@ impl Pattern {
     }
 
     /// Prepare a text for cutting: some patterns insert spaces.
+    #[inline]
     pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
         match &self.cut {
             Cut::Once(_) => Ok(Prepared::plain(text)),
@@ -118,6 +119,7 @@ impl Pattern {
     }
 
     /// Begin to cut a text.
+    #[inline]
     pub fn scan<'a>(&'a self, text: &'a Prepared<'_>) -> Scanner<'a> {
         match &self.cut {
             Cut::Once(compiled) => compiled.scan(text.text()),

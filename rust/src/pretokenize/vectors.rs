@@ -61,6 +61,17 @@ pub trait Vectors {
     /// The machine must have the instructions that the implementation names.
     unsafe fn places(fulfilled: &Fulfilled, terms: u8, places: &mut [u64]);
 
+    /// Up to 64 bytes, with zeros behind them.
+    ///
+    /// # Safety
+    /// The machine must have the instructions that the implementation names.
+    #[inline(always)]
+    unsafe fn padded(bytes: &[u8]) -> [u8; 64] {
+        let mut padded = [0; 64];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        padded
+    }
+
     /// The places where a byte occurs.
     ///
     /// # Safety
@@ -353,6 +364,19 @@ mod x86_64 {
                 let fulfilled = unsafe { _mm512_loadu_si512(fulfilled.as_ptr().cast()) };
                 *places |= _mm512_test_epi8_mask(fulfilled, terms);
             }
+        }
+
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        unsafe fn padded(bytes: &[u8]) -> [u8; 64] {
+            let mut padded = [0; 64];
+            let mask = _bzhi_u64(!0, bytes.len() as u32);
+            // SAFETY: the caller vouches for the instructions; what is loaded are the first 64 of these bytes, or all.
+            unsafe {
+                let bytes = _mm512_maskz_loadu_epi8(mask, bytes.as_ptr().cast());
+                _mm512_storeu_si512(padded.as_mut_ptr().cast(), bytes);
+            }
+            padded
         }
 
         #[inline]
