@@ -225,8 +225,9 @@ text = "the cat sat on the mat " * 20_000
 busy = threading.Event()
 def work():
     while True:
-        busy.set()
         tok.encode_to_numpy(text)
+        # Python 3.11 itself crashes if it ends while a thread imports, so NumPy must be there before.
+        busy.set()
         Tokenizer.train_from_iterator([text], 300)
         tok.encode_batch([text] * 4)
 for _ in range(3):
@@ -241,6 +242,37 @@ def test_an_interpreter_may_end_while_threads_are_at_work(ending: str) -> None:
         [sys.executable, "-W", "error", "-c", SHUTDOWN + ending], capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (3 if ending else 0, b"")
+
+
+SHUTDOWN_IN_A_CALL = """
+import sys, threading, time
+import bpetite.training
+from bpetite import Tokenizer
+class EndsSlowly:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.5)
+sys.modules["ends_slowly"] = EndsSlowly()
+called = threading.Event()
+def sleeps(*_, sleep=time.sleep):
+    called.set()
+    sleep(0.1)
+def documents():
+    yield "the cat"
+    sleeps()
+    yield "sat on the mat"
+texts = ["the cat sat on the mat"]
+{asleep}
+threading.Thread(target=Tokenizer.train_from_iterator, args=[texts, 300], daemon=True).start()
+called.wait()
+"""
+
+
+@pytest.mark.parametrize("asleep", ["bpetite.training._check_memory = sleeps", "texts = documents()"])
+def test_an_interpreter_may_end_while_the_engine_calls_python(asleep: str) -> None:
+    """Python ends first, and ends the thread as soon as it wakes up."""
+    command = [sys.executable, "-W", "error", "-c", SHUTDOWN_IN_A_CALL.format(asleep=asleep)]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_no_thread_outlives_its_call() -> None:

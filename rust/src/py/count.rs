@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
-use super::{PyWatch, raised, thread_count};
+use super::{PyWatch, attached, raised, thread_count};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
@@ -218,7 +218,7 @@ impl PyCountTable {
 /// Pass rows to a Python function.
 fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     memory::ensure(rows.pretokens.len())?;
-    Python::attach(|py| {
+    attached(|py| {
         py.check_signals()?;
         let pretokens = PyBytes::new(py, &rows.pretokens);
         visitor.call1(py, (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py)))
@@ -237,7 +237,7 @@ impl PyCountTable {
         mut next: impl FnMut(Python<'_>) -> PyResult<Option<NamedTexts>> + Send,
     ) -> PyResult<()> {
         let mut next = |counted: Vec<NamedTexts>| {
-            Python::attach(|py| {
+            attached(|py| {
                 // References must be dropped while the GIL is held.
                 drop(counted);
                 next(py)
