@@ -19,7 +19,7 @@ use super::positions::Measure;
 use super::slots::{Group, PairAt};
 use super::tokens::{Code, Tokens};
 use super::tuning::{FEW_PAIRS_PER_MERGE, FREQUENT, MAX_SORTED, Tuning};
-use super::word_store::{Occurrence, WordStore};
+use super::word_store::{Occurrence, PairRun, WordStore};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
@@ -164,32 +164,34 @@ impl Recount {
     fn by_sorting(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let ranges = gather(store, plan, pulse)?;
         let of = ranges.len();
-        let sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
-            Sorted::of(pieces, (nth, of), store, pulse)
+        let mut sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
+            Sorted::of(pieces, (nth, of), store, plan.max_threshold, pulse)
         })?;
         store.occurrences = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
-        let counts = || sorted.iter().flat_map(|sorted| &sorted.runs).map(|run| run.count);
-        let Some(highest) = counts().max() else {
+        let Some(highest) = sorted.iter().map(|sorted| sorted.highest).max().filter(|&highest| highest > 0)
+        else {
             return Ok(None);
         };
-        let total = counts().fold(0, u64::saturating_add);
-        let likely = reached_by(plan.enough(), counts())?.min(plan.max_threshold);
+        let total = sorted.iter().fold(0u64, |sum, sorted| sum.saturating_add(sorted.total));
+        let likely = sorted_reached_by(plan.enough(), &sorted);
         let threshold = plan.threshold(total, store.occurrences).max(likely).clamp(1, highest);
-        let frequent = || {
-            let runs =
-                sorted.iter().flat_map(|sorted| sorted.runs.iter().map(|run| (run.count, sorted.range(run))));
-            runs.filter(|&(count, _)| count >= threshold)
-        };
-        let lists = frequent().count();
+        workers::each(&mut sorted, pulse, |sorted, _| {
+            sorted.runs.retain(|run| run.count >= threshold);
+            Ok(())
+        })?;
+        let lists = sorted.iter().map(|sorted| sorted.runs.len()).sum();
         memory::ensure(lists * BYTES_PER_FOLLOWED)?;
         let mut followed = table_of(lists)?;
-        for (list, (count, occurrences)) in frequent().enumerate() {
-            let place = followed.insert(occurrences[0].key())?;
-            *followed.count_mut(place) = count;
-            *followed.list_mut(place) = list as u32;
+        let found = sorted.iter().flat_map(|sorted| sorted.runs.iter().map(|run| (run, &sorted.occurrences)));
+        for (list, (run, occurrences)) in (0..).zip(found) {
+            let place = followed.insert(occurrences[run.start as usize].key())?;
+            *followed.count_mut(place) = run.count;
+            *followed.list_mut(place) = list;
         }
         let growth = store.occurrences / 100 * plan.tuning.growth_percent;
-        store.store_lists(frequent().map(|(_, occurrences)| occurrences), growth)?;
+        let ranges: Vec<_> =
+            sorted.iter().map(|sorted| (&sorted.occurrences[..], &sorted.runs[..])).collect();
+        store.store_lists(&ranges, growth, pulse)?;
         Ok(Some(Self { threshold, followed }))
     }
 
@@ -336,24 +338,26 @@ fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
 struct Sorted {
     occurrences: Cells<Occurrence>,
     runs: Vec<PairRun>,
-}
-
-/// A pair's count and its range of occurrences.
-struct PairRun {
-    count: u64,
-    start: u32,
-    end: u32,
+    /// The sum of all counts, and the highest.
+    total: u64,
+    highest: u64,
+    /// How many pairs have each count; those above the last one are added to it.
+    by_count: Vec<u32>,
 }
 
 /// About this many occurrences are sorted at a time.
 const SORT_BATCH: usize = 16;
 
+/// From this count on, pairs are not told apart when a threshold is chosen.
+const MOST_TOLD_APART: u64 = 1 << 16;
+
 impl Sorted {
-    /// Sorts and counts the pairs of range `nth` of `of`.
+    /// Sorts and counts the pairs of range `nth` of `of`; a threshold will be chosen up to `most`.
     fn of(
         pieces: Vec<Rows<Occurrence>>,
         (nth, of): (usize, usize),
         store: &WordStore,
+        most: u64,
         pulse: &mut Pulse<'_>,
     ) -> Result<Self> {
         let occurrences = sort(pieces, (nth, of))?;
@@ -361,24 +365,26 @@ impl Sorted {
         let (mut runs, mut start) = (Vec::new(), 0);
         // Room that is not used takes no memory; enlarging it would take time.
         memory::reserve(&mut runs, occurrences.len())?;
+        let (mut total, mut highest) = (0u64, 0);
+        let most = most.min(MOST_TOLD_APART);
+        let mut by_count = memory::filled(0, most as usize + 1)?;
         let mut group = Group::default();
         for run in occurrences.chunk_by(|one, next| one.key() == next.key()) {
-            let mut count = 0;
+            let (mut count, mut positions) = (0, Measure::default());
             for at in run.iter().map(Occurrence::at) {
                 if !group.contains(at) {
                     group = store.slots.group(at as usize);
                 }
                 add(&mut count, group.count)?;
+                positions.add(at);
             }
+            (total, highest) = (total.saturating_add(count), highest.max(count));
+            by_count[count.min(most) as usize] += 1;
             let end = start + run.len() as u32;
-            memory::push(&mut runs, PairRun { count, start, end })?;
+            memory::push(&mut runs, PairRun { count, start, end, units: positions.units })?;
             start = end;
         }
-        Ok(Self { occurrences, runs })
-    }
-
-    fn range(&self, run: &PairRun) -> &[Occurrence] {
-        &self.occurrences[run.start as usize..run.end as usize]
+        Ok(Self { occurrences, runs, total, highest, by_count })
     }
 }
 
@@ -415,6 +421,17 @@ fn reached_by(pairs: usize, counts: impl Iterator<Item = u64>) -> Result<u64> {
         return Ok(0);
     }
     Ok(*counts.select_nth_unstable_by_key(pairs, |&count| Reverse(count)).1)
+}
+
+/// The highest count, among those that are told apart, that about `pairs` pairs reach; 0 if there are fewer.
+fn sorted_reached_by(pairs: usize, sorted: &[Sorted]) -> u64 {
+    let mut reached = 0;
+    let most = sorted.iter().map(|sorted| sorted.by_count.len()).max().unwrap_or(0);
+    let count = (0..most).rev().find(|&count| {
+        reached += sorted.iter().map(|sorted| sorted.by_count[count] as usize).sum::<usize>();
+        reached > pairs
+    });
+    count.map_or(0, |count| count as u64)
 }
 
 /// Adds up the counts of all sections.

@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
-use super::positions::{ListPlace, Measure, PositionArena, PositionList};
+use super::positions::{ListPlace, PositionArena, PositionList};
 use super::slots::{AnySlots, BATCH, Group, PairAt, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
@@ -320,27 +320,46 @@ impl WordStore {
         Ok(())
     }
 
-    /// Stores lists of occurrences.
-    pub fn store_lists<'l>(
+    /// Stores the lists of pairs, given as their occurrences and runs of these; those of each range in a thread.
+    pub fn store_lists(
         &mut self,
-        lists: impl Iterator<Item = &'l [Occurrence]> + Clone,
+        ranges: &[(&[Occurrence], &[PairRun])],
         growth: usize,
+        pulse: &mut Pulse<'_>,
     ) -> Result<()> {
-        let length_of = |list: &[Occurrence]| {
-            let mut measure = Measure::default();
-            list.iter().for_each(|occurrence| measure.add(occurrence.at()));
-            measure.units
-        };
-        self.make_arena(lists.clone().map(|list| length_of(list) as usize).sum(), growth)?;
-        let mut start = 0;
-        for list in lists {
-            let mut cursor = ListPlace::at(start);
-            list.iter().for_each(|occurrence| cursor.write(occurrence.at(), self.arena.places()));
-            self.lists.push(PositionList { start, len: cursor.place - start })?;
-            start = cursor.place;
+        let units_of = |runs: &[PairRun]| runs.iter().map(|run| run.units as usize).sum::<usize>();
+        self.make_arena(ranges.iter().map(|(_, runs)| units_of(runs)).sum(), growth)?;
+        self.lists.lengthen(ranges.iter().map(|(_, runs)| runs.len()).sum())?;
+        let (mut places, mut lists, mut start) = (self.arena.places(), &mut self.lists[..], 0);
+        let mut work = Vec::new();
+        for &(occurrences, runs) in ranges {
+            let (own_places, other_places) = places.split_at_mut(units_of(runs));
+            let (own_lists, other_lists) = lists.split_at_mut(runs.len());
+            start += own_places.len() as u32;
+            work.push((start - own_places.len() as u32, occurrences, runs, own_lists, own_places));
+            (places, lists) = (other_places, other_lists);
         }
+        workers::each(work, pulse, |(start, occurrences, runs, lists, places), _| {
+            let mut end = 0;
+            for (list, run) in zip(lists, runs) {
+                *list = PositionList { start: start + end, len: run.units };
+                let mut cursor = ListPlace::at(end);
+                let occurrences = &occurrences[run.start as usize..run.end as usize];
+                occurrences.iter().for_each(|occurrence| cursor.write(occurrence.at(), places));
+                end = cursor.place;
+            }
+            Ok(())
+        })?;
         Ok(())
     }
+}
+
+/// A pair's count, its range of occurrences, and the units that their positions take.
+pub struct PairRun {
+    pub count: u64,
+    pub start: u32,
+    pub end: u32,
+    pub units: u32,
 }
 
 /// A pair and its position.
