@@ -33,10 +33,6 @@ class LazyModule:
         return value
 
 
-imported_modules: set[str] = set()
-"""Holds "numpy" when `import_numpy` was called."""
-
-
 def import_numpy() -> None:
     """Import NumPy before the engine makes the first array.
 
@@ -44,7 +40,6 @@ def import_numpy() -> None:
     which is safe only in Python code, not in the engine.
     """
     _ = numpy.ndarray
-    imported_modules.add("numpy")
 
 
 if TYPE_CHECKING:
