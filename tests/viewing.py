@@ -106,6 +106,7 @@ def pair(small: Tokenizer, other: Tokenizer) -> Iterator[Viewer]:
 def watched_page(browser: Browser, viewer: Viewer, **options: Any) -> Iterator[Page]:
     """Open a page that must do nothing wrong: no error, no dialog, no request to another machine."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+    context.set_default_timeout(120_000)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
@@ -130,11 +131,13 @@ def page(browser: Browser, viewer: Viewer) -> Iterator[Page]:
 def open_view(page: Page, viewer: Viewer, view: str) -> None:
     """Open one of the four views, and wait until it shows something."""
     page.goto(f"{viewer.url}#{view}")
-    page.wait_for_selector("body[data-ready]")
-    shown = {
-        "tokens": "#panes .token",
-        "merging": "#merging-stage .chip",
-        "training": "#lessons .lesson",
-        "vocabulary": "#found tbody tr",
-    }[view]
-    page.wait_for_selector(shown, state="attached")
+    page.locator(f"#{view}").wait_for()
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until the page shows the answers to everything that was done to it.
+
+    It is marked as busy from the event on (in `latest.js`), so an old answer is never taken for the new one.
+    """
+    page.wait_for_function("() => !document.querySelector('[aria-busy]')")

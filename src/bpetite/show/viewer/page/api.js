@@ -19,24 +19,3 @@ export const vocabulary = (model, by, query, first) => ask("vocabulary", { model
 export const lessons = (corpus, pattern, special) => ask("lessons", { pattern, special }, corpus);
 export const difference = (corpus, merges, dialect, pattern, special) =>
   ask("difference", { dialect, pattern, special }, JSON.stringify([corpus, merges]));
-
-/** Returns a function that runs `work` with its latest argument, one run at a time, and reports failures. */
-export function latestOnly(work, failed) {
-  let waiting = null;
-  let running = false;
-  return async function run(argument) {
-    waiting = { argument };
-    if (running) return;
-    running = true;
-    while (waiting) {
-      const next = waiting;
-      waiting = null;
-      try {
-        await work(next.argument);
-      } catch (error) {
-        failed(error);
-      }
-    }
-    running = false;
-  };
-}

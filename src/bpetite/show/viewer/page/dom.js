@@ -16,15 +16,6 @@ export function element(kind, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Returns a function that runs `work` when it was not called again for `delay` milliseconds. */
-export function later(work, delay) {
-  let timer = 0;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(work, typeof delay === "function" ? delay() : delay);
-  };
-}
-
 export const number = (value) => value.toLocaleString("en-US");
 
 /** A number with its noun: `plural(1, "token")` is "1 token". */

@@ -63,7 +63,6 @@ async function start() {
   startTokens(models, watchPretoken, failed);
   startTraining(patterns, dialects);
   startVocabulary(models, failed);
-  document.body.dataset.ready = "yes";
 }
 
-start().catch(failed);
+start().catch(failed).finally(() => document.querySelector("main").removeAttribute("aria-busy"));

@@ -1,8 +1,9 @@
 // The second view: the merges of a pretoken, one step at a time, as encoding applies them.
 
-import { latestOnly, steps, stepsAt } from "./api.js";
+import { steps, stepsAt } from "./api.js";
 import { chip, fromHex, labelOf } from "./bytes.js";
-import { byId, element, later, number, plural } from "./dom.js";
+import { byId, element, number, plural } from "./dom.js";
+import { latestOnly } from "./latest.js";
 import { Player } from "./player.js";
 
 /** Starts the view; returns a function that shows the pretoken at a byte offset of a text. */
@@ -13,26 +14,23 @@ export function startMerging(failed, open) {
   let chosen = 0;
 
   const player = new Player(byId("merging-player"), "Step of merging", (step) => drawStep(pretokens[chosen], step, player));
-  let source = "";
   const choose = (place) => {
     chosen = place;
     drawWords(pretokens, chosen, choose);
-    byId("merging-words").dataset.of = source;
     drawTable(pretokens[chosen], player);
     player.reset(pretokens[chosen]?.steps?.length ?? 0);
   };
-  const replay = latestOnly(async (ask) => {
+  const replay = latestOnly(byId("merging-stage"), async (ask) => {
     ({ pretokens } = await ask());
-    source = input.value;
     const longest = pretokens.reduce((best, pretoken, place) =>
       ((pretoken.steps?.length ?? -1) > (pretokens[best].steps?.length ?? -1) ? place : best), 0);
     choose(longest);
   }, failed);
 
-  const replayInput = () => replay(() => steps(model(), input.value));
-  input.addEventListener("input", later(replayInput, 60));
-  byId("merging-model").addEventListener("change", replayInput);
-  replayInput();
+  const replayInput = (delay) => replay(() => steps(model(), input.value), delay);
+  input.addEventListener("input", () => replayInput(60));
+  byId("merging-model").addEventListener("change", () => replayInput(0));
+  replayInput(0);
 
   return (place, text, at) => {
     byId("merging-model").value = String(place);

@@ -3,29 +3,28 @@
 import { token } from "./api.js";
 import { chip, fromHex, nodesOf, spacedHex, textOf } from "./bytes.js";
 import { element, number, plural } from "./dom.js";
+import { latestOnly } from "./latest.js";
 
 const LARGEST_TREE = 400;
 const answers = new Map();
 
 async function partsOf(model, id) {
   const key = `${model}/${id}`;
-  if (!answers.has(key)) answers.set(key, token(model, id));
-  return (await answers.get(key)).parts;
+  if (!answers.has(key)) answers.set(key, (await token(model, id)).parts);
+  return answers.get(key);
 }
 
 export class TokenDetails {
-  /** `hint` is the text of the panel until a token is shown. */
-  constructor(panel, hint) {
+  /** `hint` is the text of the panel until a token is shown; call `show` with the arguments of `draw`. */
+  constructor(panel, hint, failed) {
     this.panel = panel;
-    this.wanted = null;
+    this.show = latestOnly(panel, (token) => this.draw(token), failed);
     panel.replaceChildren(element("p.hint", {}, hint));
   }
 
-  /** Shows a token; `extra` is more rows of the list (`[name, value]`), `action` a button below it. */
-  async show(model, id, { heading = "", extra = [], action = null } = {}) {
-    const wanted = (this.wanted = {});
+  /** Draws a token; `extra` is more rows of the list (`[name, value]`), `action` a button below it. */
+  async draw({ model, id, heading = "", extra = [], action = null }) {
     const parts = await partsOf(model, id);
-    if (this.wanted !== wanted) return;
     const [whole] = parts;
     const bytes = fromHex(whole.bytes);
     this.panel.dataset.id = id;

@@ -1,7 +1,8 @@
 // The first view: a text is encoded as it is typed, by one tokenizer or by two side by side.
 
-import { encode, latestOnly } from "./api.js";
-import { byId, element, later, number, plural } from "./dom.js";
+import { encode } from "./api.js";
+import { byId, element, number, plural } from "./dom.js";
+import { latestOnly } from "./latest.js";
 import { TokenDetails } from "./token_details.js";
 import { TokenPane } from "./token_pane.js";
 
@@ -14,9 +15,9 @@ const LARGE = 100_000;
 
 export function startTokens(models, watchPretoken, failed) {
   const input = byId("text");
-  const details = new TokenDetails(byId("token-details"), "Point at a token to see its bytes, its id, and the merges that built it.");
+  const details = new TokenDetails(byId("token-details"), "Point at a token to see its bytes, its id, and the merges that built it.", failed);
   const panes = models.map((model, place) => paneOf(model, place, (...pointed) => show(place, ...pointed)));
-  let text = (input.value = SAMPLE);
+  let text = "";
   let chosen = null;
 
   const draw = () => {
@@ -30,13 +31,15 @@ export function startTokens(models, watchPretoken, failed) {
     });
   };
 
-  const encodeText = latestOnly(async (source) => {
+  const encodeText = latestOnly(byId("panes"), async (read) => {
+    const source = await read();
     const bytes = new TextEncoder().encode(source);
     const answers = await Promise.all(models.map((_, place) => encode(place, source)));
     answers.forEach((answer, place) => {
       const spelled = "text" in answer ? new TextEncoder().encode(answer.text) : bytes;
       panes[place].encoding = { ...answer, bytes: spelled, specials: new Set(Object.values(models[place].special_tokens)) };
     });
+    text = source;
     byId("text-status").textContent = `${plural([...source].length, "character")}, ${plural(bytes.length, "byte")}`;
     draw();
   }, failed);
@@ -47,25 +50,25 @@ export function startTokens(models, watchPretoken, failed) {
     if (!target) return;
     const { tokens, encoding } = panes[target.place];
     if (target.token >= encoding.ids.length) return;
-    const from = tokens.start(target.token);
-    details.show(target.place, encoding.ids[target.token], {
+    const [source, from] = [text, tokens.start(target.token)];
+    details.show({
+      model: target.place,
+      id: encoding.ids[target.token],
       heading: panes.length > 1 ? models[target.place].name : "",
       extra: [["Position", `token ${number(target.token)}, bytes ${number(from)} to ${number(encoding.ends[target.token])}${"text" in encoding ? " of the normalized text" : ""}`]],
-      action: element("button.plain", { type: "button", onclick: () => watchPretoken(target.place, text, from) }, "Watch its pretoken merge"),
-    }).catch(failed);
+      action: element("button.plain", { type: "button", onclick: () => watchPretoken(target.place, source, from) }, "Watch its pretoken merge"),
+    });
   }
 
-  const typed = later(() => encodeText(text), () => (text.length > LARGE ? 250 : 30));
-  input.addEventListener("input", () => { text = input.value; typed(); });
-  const drop = (content) => { input.value = content; text = content; encodeText(text); };
+  input.addEventListener("input", () => encodeText(() => input.value, input.value.length > LARGE ? 250 : 30));
   input.addEventListener("paste", (event) => pasteLong(event, input));
-  acceptFiles(byId("tokens"), drop, failed);
+  acceptFiles(byId("tokens"), (file) => encodeText(async () => (input.value = await textOf(file))));
   document.querySelectorAll("input[name=show]").forEach((choice) => choice.addEventListener("change", draw));
   byId("differences").addEventListener("change", draw);
   byId("differences-choice").hidden = models.length < 2;
   byId("panes").classList.toggle("two", models.length > 1);
   byId("panes").append(...panes.map((pane) => pane.holder));
-  encodeText(text);
+  encodeText(() => (input.value = SAMPLE));
 }
 
 function paneOf(model, place, pointed) {
@@ -119,16 +122,20 @@ function pasteLong(event, input) {
   input.dispatchEvent(new Event("input"));
 }
 
-function acceptFiles(area, accept, failed) {
+function acceptFiles(area, accept) {
   area.addEventListener("dragover", (event) => event.preventDefault());
-  area.addEventListener("drop", async (event) => {
+  area.addEventListener("drop", (event) => {
     const [file] = event.dataTransfer.files;
     if (!file) return;
     event.preventDefault();
-    try {
-      accept(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
-    } catch {
-      failed(new Error(`${file.name} is not UTF-8 text`));
-    }
+    accept(file);
   });
+}
+
+async function textOf(file) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new Error(`${file.name} is not UTF-8 text`);
+  }
 }

@@ -1,8 +1,9 @@
 // The third view: the page trains on a small corpus, by the rules of every dialect side by side.
 
-import { difference, latestOnly, lessons } from "./api.js";
+import { difference, lessons } from "./api.js";
 import { chip, fromHex, labelOf } from "./bytes.js";
-import { byId, element, later, number, plural } from "./dom.js";
+import { byId, element, number, plural } from "./dom.js";
+import { latestOnly } from "./latest.js";
 import { Player } from "./player.js";
 import { train } from "./training.js";
 
@@ -35,7 +36,7 @@ export function startTraining(patterns, dialects) {
     byId("training-sentence").classList.add("wrong");
   };
   let shown = "";
-  const retrain = latestOnly(async () => {
+  const retrain = latestOnly(byId("lessons"), async () => {
     const most = Math.max(0, Math.min(500, Number(byId("merges").value) || 0));
     const [corpus, pattern] = [byId("corpus").value, byId("pattern").value];
     const special = byId("special").value;
@@ -43,7 +44,6 @@ export function startTraining(patterns, dialects) {
     if (asked === shown) return; // nothing has changed: stay at this step
     shown = "";
     const answer = await lessons(corpus, pattern, special);
-    Object.assign(byId("lessons").dataset, { corpus, pattern });
     byId("training-sentence").classList.remove("wrong");
     trained = answer.lessons.map((lesson) => ({ lesson, ...train(lesson, most) }));
     drawChoices(trained, hidden, () => player.announce());
@@ -52,8 +52,9 @@ export function startTraining(patterns, dialects) {
     shown = asked;
   }, failed);
 
-  const typed = later(retrain, 150);
-  for (const id of ["corpus", "pattern", "special", "merges"]) byId(id).addEventListener("input", typed);
+  for (const id of ["corpus", "pattern", "special", "merges"]) {
+    byId(id).addEventListener("input", () => retrain(null, 150));
+  }
   byId("patterns").append(...patterns.map((name) => element("option", { value: name })));
   const use = ({ corpus, pattern }) => {
     byId("corpus").value = corpus;
@@ -71,7 +72,7 @@ function startExplaining(dialects) {
     byId("difference").textContent = text;
     byId("difference").classList.toggle("wrong", wrong);
   };
-  const explain = latestOnly(async () => {
+  const explain = latestOnly(byId("difference"), async () => {
     const [corpus, merges, dialect, pattern, special] =
       ["corpus", "my-merges", "explain-dialect", "pattern", "special"].map((id) => byId(id).value);
     const { rank, told } = await difference(corpus, merges, dialect, pattern, special);
