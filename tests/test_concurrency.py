@@ -5,10 +5,12 @@
 
 import asyncio
 import multiprocessing
+import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -143,7 +145,7 @@ for attempt in range(40):
         if not grandchild:
             first_use()
             os._exit(0)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (ended := os.waitpid(grandchild, os.WNOHANG))[0] and time.monotonic() < deadline:
             time.sleep(0.001)
         thread.join()
@@ -239,7 +241,10 @@ busy.wait()
 @pytest.mark.parametrize("ending", ["", "sys.exit(3)", "raise SystemExit(3)"])
 def test_an_interpreter_may_end_while_threads_are_at_work(ending: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SHUTDOWN + ending], capture_output=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", SHUTDOWN + ending],
+        capture_output=True,
+        timeout=300,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (3 if ending else 0, b"")
 
@@ -280,7 +285,14 @@ def test_no_thread_outlives_its_call() -> None:
         assert threading.active_count() >= 1
         return
     train_and_encode(TEXTS[-1])
-    before = len(list(Path("/proc/self/task").iterdir()))
+    before = threads_of_this_process()
     for _ in range(20):
         train_and_encode(TEXTS[-1])
-    assert len(list(Path("/proc/self/task").iterdir())) <= before
+    until = time.monotonic() + 60  # the system lists a thread for a moment after it has ended
+    while threads_of_this_process() - before and time.monotonic() < until:
+        time.sleep(0.001)
+    assert threads_of_this_process() <= before
+
+
+def threads_of_this_process() -> set[str]:
+    return set(os.listdir("/proc/self/task"))

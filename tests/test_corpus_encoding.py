@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -10,7 +11,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -529,38 +529,58 @@ def large(tmp_path: Path, tokenizer: Tokenizer) -> tuple[list[str], Path]:
     return [*map(str, arguments)], tmp_path / "whole"
 
 
+ENDED = """
+import itertools, os, sys, threading, time
+folder, ended_by, nth, delay = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+changes = itertools.count(1)
+
+def end():
+    time.sleep(delay)
+    os.kill(os.getpid(), ended_by)
+
+def watch(event, values):
+    if event in ("open", "os.rename", "os.remove") and str(values[0]).startswith(folder):
+        if next(changes) == nth:
+            threading.Thread(target=end, daemon=True).start() if delay else end()
+
+sys.addaudithook(watch)
+from bpetite.cli import main
+main(sys.argv[5:])
+"""
+"""Sends its own process a signal when it opens or renames a file of a folder for the nth time, or later."""
+
+
+def ended(
+    folder: Path, ended_by: signal.Signals, nth: int, delay: float, *arguments: object
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that writes to the folder and gets such a signal."""
+    given = [folder, int(ended_by), nth, delay, *arguments, "--output", folder]
+    return subprocess.run([sys.executable, "-c", ENDED, *map(str, given)], capture_output=True, check=False)
+
+
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     large: tuple[list[str], Path], tmp_path: Path
 ) -> None:
     arguments, whole = large
-    draw = random.Random(6)
+    out, draw = tmp_path / "out", random.Random(6)
     kills = 0
-    while not (tmp_path / "out" / "manifest.json").exists():
-        run = subprocess.Popen(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"))
-        enough = len(list(tmp_path.glob("out/shard-*"))) + draw.randint(1, 20)
-        while run.poll() is None and len(list(tmp_path.glob("out/shard-*"))) < enough:
-            time.sleep(0.001)
-        time.sleep(draw.uniform(0, 0.02))
-        run.send_signal(signal.SIGKILL)
-        kills += run.wait() == -signal.SIGKILL
-    assert kills > 1
+    while not (out / "manifest.json").exists():
+        delay = draw.uniform(0, 0.02) if kills > 2 else 0  # and a late one may find that all is done
+        done = ended(out, signal.SIGKILL, draw.randint(1, 60), delay, "encode-corpus", *arguments, "--resume")
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        kills += done.returncode != 0
+    assert kills > 2
     subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
     assert contents(tmp_path / "out") == contents(whole)
 
 
 def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path], tmp_path: Path) -> None:
     arguments, whole = large
-    run = subprocess.Popen(
-        command("encode-corpus", *arguments, "--output", tmp_path / "out"), stderr=subprocess.PIPE
-    )
-    while not list(tmp_path.glob("out/shard-*.npy")):
-        assert run.poll() is None
-        time.sleep(0.01)
-    run.send_signal(signal.SIGINT)
-    _, message = run.communicate(timeout=20)
-    assert run.returncode == 130
-    assert b"interrupted" in message
-    assert b"Traceback" not in message
+    done = ended(tmp_path / "out", signal.SIGINT, 30, 0, "encode-corpus", *arguments)
+    assert done.returncode == 130
+    assert b"interrupted" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert list(tmp_path.glob("out/shard-*.npy"))
     assert not list((tmp_path / "out").glob(".shard-*"))
     (
         tmp_path / "out" / ".manifest.json.1-abcd.part"
@@ -691,13 +711,12 @@ def test_a_tokenizer_that_cannot_be_written_stops_the_run_soon(
     def faulty(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    many = iter(["the cat sat on the mat"] * 100_000)
+    endless = itertools.repeat("the cat sat on the mat")
     monkeypatch.setattr(batches, "BLOCK", 100)
     with monkeypatch.context() as patched:
         patched.setattr(Job, "save_tokenizer", faulty)
         with pytest.raises(OSError, match="No space left"):
-            corpus.encode(tokenizer, Documents(many), tmp_path / "out")
-    assert next(many)
+            corpus.encode(tokenizer, Documents(endless), tmp_path / "out")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {".journal.jsonl"}
     corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", resume=True)
     corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "whole")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import pty
@@ -13,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -57,17 +57,9 @@ def in_terminal(folder: Path, *arguments: str, **environment: str) -> tuple[int,
     )
     os.close(slave)
     written = b""
-    while True:
-        if select.select([master], [], [], 0.05)[0]:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:  # Linux raises this when the other side is closed
-                break
-            if not piece:
-                break
+    with contextlib.suppress(OSError):  # which Linux raises when the other side is closed
+        while piece := os.read(master, 65536):
             written += piece
-        elif process.poll() is not None:
-            break
     os.close(master)
     return process.wait(), written.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -163,12 +155,10 @@ def test_ctrl_c_ends_the_viewer_quietly(folder: Path) -> None:
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().strip()
-    with urllib.request.urlopen(address, timeout=10) as page:
+    with urllib.request.urlopen(address, timeout=60) as page:
         assert b"<title>bpetite</title>" in page.read()
-    began = time.perf_counter()
     process.send_signal(signal.SIGINT)
-    rest, messages = process.communicate(timeout=20)
-    assert time.perf_counter() - began < 5
+    rest, messages = process.communicate(timeout=60)
     assert (process.returncode, rest) == (0, "")
     assert messages == "Served to this machine only; Ctrl-C ends it.\n"
 
@@ -265,7 +255,7 @@ def typed_in_zsh(folder: Path, home: Path, lines: list[str]) -> list[str]:
     def until(end: bytes) -> bytes:
         written = b""
         while not written.endswith(end):
-            assert select.select([master], [], [], 30)[0], written
+            assert select.select([master], [], [], 120)[0], written
             written += os.read(master, 1)
         return written
 
