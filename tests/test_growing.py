@@ -1,6 +1,7 @@
 """A text that grows has the ids of the whole text after every step, whatever the pattern."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -144,6 +145,109 @@ def test_a_growing_text_is_prepared_like_the_whole_text(
         assert growing.ids_from(stayed) == ids[stayed:]
         assert before[:stayed] == ids[:stayed]
         assert growing.settled <= len(ids)
+
+
+def pieces_of(text: str, ends: list[int]) -> list[str]:
+    """Cut a text at some places, from its beginning to its end."""
+    places = sorted({0, len(text), *(min(end, len(text)) for end in ends)})
+    return [text[start:end] for start, end in pairwise(places)]
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+@pytest.mark.parametrize("name", NORMALIZING)
+@given(text=st.lists(pieces).map("".join), ends=st.lists(st.integers(0, 60)))
+def test_a_text_that_arrives_in_pieces_is_prepared_like_the_whole_text(
+    name: str, special: str, text: str, ends: list[int]
+) -> None:
+    tokenizer = NORMALIZING[name]
+    ids = tokenizer.encode(text, special)  # type: ignore[arg-type]
+    for divided in (pieces_of(text, ends), list(text)):
+        assert list(tokenizer.encode_iterable(divided, special=special)) == ids  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NORMALIZING)
+def test_a_special_token_that_is_refused_is_found_across_pieces(name: str) -> None:
+    tokenizer = NORMALIZING[name]
+    for divided in (["the <s> cat"], list("the <s> cat"), ["the <s", "> cat"]):
+        with pytest.raises(ValueError, match="<s>"):
+            list(tokenizer.encode_iterable(divided, special="error"))
+    whole = list(tokenizer.encode_iterable(["the <s", " cat"], special="error"))
+    assert whole == tokenizer.encode("the <s cat")
+    with pytest.raises(UnicodeEncodeError):
+        list(tokenizer.encode_iterable(["the \ud800"]))
+    with pytest.raises(TypeError):
+        list(tokenizer.encode_iterable([b"the"]))  # type: ignore[list-item]
+
+
+SPACED = [["Replace", "\u2581", " "]]
+CUTTABLE = {
+    str(normalization): prepared(normalization, {})
+    for normalization in [
+        "NFC",
+        "NFKC",
+        "Lowercase",
+        [["NFD"], ["StripAccents"], ["Lowercase"]],
+        [["Replace", "e", "'"], ["NFC"]],
+        [["Prepend", " "], *SPACED],
+        [["Prepend first", " "], *SPACED],
+        [["Space first"], *SPACED],
+    ]
+}
+"""Those that normalize a part of a text alike, whatever follows."""
+
+
+@pytest.mark.parametrize("special", ["parse", "text"])
+@pytest.mark.parametrize("name", CUTTABLE)
+@given(steps=steps)
+def test_a_text_is_settled_before_it_meets_a_special_token(
+    name: str, special: str, steps: list[str | int | float]
+) -> None:
+    tokenizer = CUTTABLE[name]
+    growing, text = tokenizer.growing(special=special), ""  # type: ignore[arg-type]
+    for step in steps:
+        settled = growing.ids[: growing.settled]
+        if isinstance(step, str):
+            text += step + "\u2581"
+            growing.append(step + "\u2581")
+            assert growing.ids[: len(settled)] == settled
+        elif isinstance(step, int):
+            text = text[:step]
+            growing.truncate(step)
+        else:
+            growing.truncate(ids=int(step))
+            text = growing.text
+        ids = tokenizer.encode(text, special)  # type: ignore[arg-type]
+        assert (growing.text, growing.ids) == (text, ids)
+        assert list(tokenizer.encode_iterable(pieces_of(text, [3, 7, 20]), special=special)) == ids  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", CUTTABLE)
+def test_a_text_without_special_tokens_is_neither_kept_nor_encoded_again(name: str) -> None:
+    text = "The cafe\u0301's cat, the rats "
+    stream = CUTTABLE[name]._encoder.encode_stream()
+    early = [len(stream.feed(text)) for _ in range(100)]
+    assert sum(early) > 50 * len(stream.finish())
+    growing = CUTTABLE[name].growing(text * 100)
+    assert len(growing) - growing.settled < 40
+
+
+def test_a_text_is_cut_only_where_nothing_can_compose_with_what_is_before() -> None:
+    for steps in ([["Lowercase"], ["Replace", "e", "\u0301"]], [["NFC"], ["Replace", "\u00e9", "\u0301"]]):
+        tokenizer = prepared([*steps, ["NFC"]], {})
+        for text in ("the cat aE!", "the cat ae\u0301!"):
+            ids = tokenizer.encode(text)
+            assert list(tokenizer.encode_iterable(text, special="text")) == ids
+            growing = tokenizer.growing(special="text")
+            for character in text:
+                growing.append(character)
+            assert growing.ids == ids
+
+
+def test_a_character_that_loses_its_mark_may_change_what_was_settled_before_it() -> None:
+    tokenizer = CUTTABLE["NFC"]
+    growing = tokenizer.growing("the cat's\u0301 b", special="text")
+    growing.truncate(len("the cat's"))
+    assert growing.ids == tokenizer.encode("the cat's")
 
 
 def test_what_is_before_a_special_token_is_settled_though_it_was_normalized() -> None:

@@ -146,6 +146,10 @@ def _is_no_mark_yet() -> Callable[[str], object]:
     return re.compile(_NO_MARK_YET).match
 
 
+_NEAR_END = 64
+"""The number of characters at the end of a text among which a place is searched first."""
+
+
 class Normalizer:
     """Several normalizers, applied in order.
 
@@ -165,6 +169,8 @@ class Normalizer:
         """Whether normalizing inserts a character before a text, and replaces at most single ones."""
 
         self._replaces_single = not others
+        self._single = single
+        self._cuts_where_alone = self.is_local and all(_stands_alone(step[2]) for step in single)
         self._keeps_places = {step[0] for step in steps} <= {*_FORMS, "Lowercase", "StripAccents"}
         changes_ascii = any(step[1].isascii() for step in single)
         self.keeps_ascii = self.is_local and not changes_ascii and ("Lowercase",) not in steps
@@ -177,6 +183,49 @@ class Normalizer:
         for _, apply, _ in self._steps:
             text = apply(text)
         return text
+
+    @property
+    def has_cuts(self) -> bool:
+        """Whether a text may be cut somewhere, whatever follows: what is before such a place is normalized as
+        in a longer text, what is behind it by `behind_cut`."""
+        return self._cuts_where_alone or self._replaces_single or self.puts_space
+
+    def _may_cut(self, text: str, place: int) -> bool:
+        return self._cuts_where_alone and _stands_alone(text[place]) is not None
+
+    def last_cut(self, text: str) -> int:
+        """Return the last place where a text may be cut, whatever follows, or 0.
+
+        >>> Normalizer([("NFC",)]).last_cut("a e\u0301"), Normalizer([("Strip left",)]).last_cut("a b")
+        (2, 0)
+        """
+        if self._replaces_single or self.puts_space:
+            return len(text)
+        return next((at for at in range(len(text) - 1, 0, -1) if self._may_cut(text, at)), 0)
+
+    def origin(self, text: str, normalized: str, place: int) -> int:
+        """Return the place in a text of a place in its normalized form, if the text may be cut there, or 0.
+
+        >>> Normalizer([("NFC",)]).origin("e\u0301 b", "é b", 1), Normalizer([("NFC",)]).origin("ab", "ab", 2)
+        (2, 0)
+        """
+        if not 0 < place < len(normalized):
+            return 0
+        if self._replaces_single or self.puts_space:
+            return max(place + len(text) - len(normalized), 0)
+        if normalized != text:
+            # Places are only looked up behind a cut near the end, if that is before the place.
+            start = self.last_cut(text[:-_NEAR_END])
+            done = len(self(text[:start]))
+            if done >= place:
+                start = done = 0
+            place = start + self.aligned(text[start:])[1][place - done][0]
+        return place if self._may_cut(text, place) else 0
+
+    @cached_property
+    def behind_cut(self) -> Normalizer:
+        """What normalizes a text behind a cut."""
+        return Normalizer(self._single) if self.puts_space else self
 
     def keeps_places(self, text: str, normalized: str) -> bool:
         """Whether it is certain that each character becomes one character in its place.
@@ -291,8 +340,13 @@ def _normal_form(text: str, form: _Form) -> str:
     )
 
 
-_MAY_CHANGE = "[\0-\x7f]?[^\0-\x7f\u3400-\u4db5\u4e00-\u9fd5]+"
-"""What normal forms may change: ASCII and ideographs only compose with what is behind them."""
+_STAND_ALONE = "\0-\x7f\u3400-\u4db5\u4e00-\u9fd5"
+"""ASCII and ideographs: they only compose with what is behind them."""
+
+_MAY_CHANGE = rf"[\0-\x7f]?[^{_STAND_ALONE}]+"
+"""What normal forms may change."""
+
+_stands_alone = re.compile(f"[{_STAND_ALONE}]").match
 
 
 def _normalized(text: str, form: _Form) -> tuple[str, Runs]:

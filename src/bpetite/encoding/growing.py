@@ -1,40 +1,55 @@
 """A text that grows, and its ids, for vocabularies that normalize text or whose special tokens have flags.
 
-Segments between special tokens of the original text are prepared independently of each other. So only the
-text after the last special token is encoded again, if no later text can change that token.
+Only the text after the last *settled* place is encoded again. A special token of the original text ends at
+such a place, if no later text can change that token; so does text that is normalized, and then encoded, alike
+whatever follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
+from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Special
+from bpetite.encoding.preparation import Preparation
 
-Cut = Callable[[str], Sequence[tuple[int, int, int | None]]]
-"""Finds the segments of a text: their starts, their ends, and the ids of those that are special tokens."""
+
+class _Settled(NamedTuple):
+    """A place in the text, and the number of ids before it."""
+
+    place: int = 0
+    ids: int = 0
+    within: bool = False
+    """Whether it stands within text, not behind a special token."""
 
 
 class GrowingPrepared:
     """A text that grows at its end, with the interface of the engine's `GrowingEncoding`."""
 
-    def __init__(self, encoder: Any, special: Special, cut: Cut | None, longest: int) -> None:
-        """`cut` finds special tokens, if the text may be divided there; `longest` is the length of one."""
+    def __init__(self, encoder: Any, engine: Any, preparation: Preparation, special: Special) -> None:
+        """`encoder` prepares a text for the `engine`, which is given if its tokens tile the prepared text."""
         self._encoder = encoder
+        self._engine = engine
+        self._preparation = preparation
         self._special = special
-        self._cut = cut
-        self._longest = max(longest, 1)
-        self._text = ""
+        parse = special == "parse"
+        settles_within = special != "error" and preparation.settles_within(parse=parse)
+        self._settles_within = engine is not None and settles_within
+        self._is_divided = parse and (self._settles_within or preparation.is_alike_behind_tokens)
+        self._longest = preparation.longest if self._is_divided else 1
+        self._before: list[str] = []
+        """The text before the last settled place."""
+        self._rest = ""
         self._ids: list[int] = encoder.encode("", special)
-        self._settled: list[tuple[int, int]] = [(0, 0)]
-        """Ends of special tokens that no later text can change: in the text, and in its ids."""
+        self._settled = [_Settled()]
 
     def append(self, text: str) -> int:
         """Append to the text, and return how many of the earlier ids are unchanged."""
         if not isinstance(text, str):
             raise TypeError(f"{type(text).__name__!r} object is not an instance of 'str'")
-        return self._become(self._text + text, self._settled)
+        return self._become(self._rest + text)
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:
         """Keep the first `length` characters of the text, or the text of its first `ids` ids."""
@@ -42,35 +57,94 @@ class GrowingPrepared:
             raise TypeError("truncate: takes either a length or ids")
         if ids is not None:
             length = self._length_of(_natural(ids))
-        text = self._text[: _natural(length)]
-        most = len(text) - self._longest
-        return self._become(text, [place for place in self._settled if place[0] <= max(most, 0)])
+        text = self.text[: _natural(length)]
+        most = max(len(text) - self._longest, 0)
+        # Behind a place within text, characters were seen as they are normalized with all that follows them.
+        cut = self._preparation.normalizer.last_cut(text[:most])
+        while (last := self._settled[-1]).place > most or (last.within and last.place >= cut):
+            self._settled.pop()
+        place = self._settled[-1].place
+        self._before, self._rest = [text[:place]], ""
+        return self._become(text[place:])
 
-    def _become(self, text: str, settled: list[tuple[int, int]]) -> int:
-        """Encode what is not settled of a new text; return how many ids are unchanged."""
-        place, number = settled[-1]
-        rest, done = text[place:], 0
+    def _become(self, rest: str) -> int:
+        """Encode the text after the last settled place again; return how many ids are unchanged."""
+        first = last = self._settled[-1]
+        found: list[_Settled] = []
         ids: list[int] = []
-        found: list[tuple[int, int]] = []
-        for _, end, token_id in self._cut(rest) if self._cut else ():
+        done = 0
+        for _, end, token_id in self._cut(rest):
             if token_id is not None and len(rest) - end >= self._longest:
-                ids += self._encoder.encode(rest[done:end], self._special)
-                found.append((place + end, number + len(ids)))
+                ids += self._encoded(rest[done:end], last)
+                last = _Settled(first.place + end, first.ids + len(ids))
+                found.append(last)
                 done = end
-        ids += self._encoder.encode(rest[done:], self._special)
-        before = self._ids[number:]
+        more, within = self._settle(rest[done:], last)
+        ids += more
+        found += [within] if within else []
+        before = self._ids[first.ids :]
         pairs = enumerate(zip(before, ids, strict=False))
         same = next((at for at, (old, new) in pairs if old != new), min(len(before), len(ids)))
-        self._ids[number + same :] = ids[same:]
-        self._text, self._settled = text, settled + found
-        return number + same
+        self._ids[first.ids + same :] = ids[same:]
+        if found:
+            length = found[-1].place - first.place
+            self._before.append(rest[:length])
+            rest = rest[length:]
+            self._settled += found
+        self._rest = rest
+        return first.ids + same
+
+    def _cut(self, text: str) -> list[tuple[int, int, int | None]]:
+        """Return the places of special tokens, if they divide the text, and of the text between them."""
+        if self._is_divided:
+            return self._preparation.first_cut(text)
+        return [(0, len(text), None)] if text else []
+
+    def _encoded(self, text: str, last: _Settled) -> list[int]:
+        """Return the ids of the text behind a settled place."""
+        ids: list[int] = []
+        if not self._settles_within:
+            return [*self._encoder.encode(text, self._special)]
+        for start, end, token_id in self._cut(text):
+            if token_id is None:
+                ids += self._engine.encode(self._normalized(text[start:end], last, start), "text")
+            else:
+                ids.append(token_id)
+        return ids
+
+    def _normalizer(self, last: _Settled) -> Normalizer:
+        """Return what normalizes the text behind a settled place."""
+        if last.within:
+            return self._preparation.normalizer.behind_cut
+        return self._preparation.normalizer if last.place else self._preparation.normalizer_of_first
+
+    def _normalized(self, text: str, last: _Settled, start: int = 0) -> str:
+        if start == 0 and (last.within or last.place):
+            return self._normalizer(last)(text)
+        return self._preparation.normalized(text, is_first=last.place + start == 0)
+
+    def _settle(self, text: str, last: _Settled) -> tuple[list[int], _Settled | None]:
+        """Return the ids of the text behind a settled place, and a settled place within it, if any."""
+        if not self._settles_within or any(token_id is not None for *_, token_id in self._cut(text)):
+            return self._encoded(text, last), None
+        # A special token may begin in the last characters.
+        cut = self._normalizer(last).last_cut(text[: max(len(text) - self._longest, 0)])
+        before = self._normalized(text[:cut], last)
+        growing = self._engine.growing("text")
+        growing.append(before)
+        number = growing.settled
+        length = len(self._engine.decode(growing.ids[:number]))
+        place = self._normalizer(last).origin(text[:cut], before, length)
+        growing.append(self._normalizer(last).behind_cut(text[cut:]) if cut else self._normalized(text, last))
+        within = _Settled(last.place + place, last.ids + number, within=True) if place else None
+        return growing.ids, within
 
     def _length_of(self, number: int) -> int:
         """Return the length of the text of the first ids, without a character that is not complete."""
         if number >= len(self._ids):
-            return len(self._text)
-        place, before = max(found for found in self._settled if found[1] <= number)
-        _, spans = self._encoder.encode_with_offsets(self._text[place:], self._special)
+            return len(self.text)
+        place, before, _ = max(found for found in self._settled if found.ids <= number and not found.within)
+        _, spans = self._encoder.encode_with_offsets(self.text[place:], self._special)
         starts: Iterator[int] = (start for start, _ in spans[number - before :])
         return place + min(starts)
 
@@ -86,12 +160,13 @@ class GrowingPrepared:
     @property
     def text(self) -> str:
         """The text so far."""
-        return self._text
+        self._before = ["".join(self._before)]
+        return self._before[0] + self._rest
 
     @property
     def settled(self) -> int:
         """How many ids, from the first on, no later text can change."""
-        return self._settled[-1][1]
+        return self._settled[-1].ids
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -136,6 +136,60 @@ class _Tokens:
         return segments
 
 
+class SpecialTokenSearch:
+    """Finds special tokens in a text that arrives in pieces.
+
+    >>> search = SpecialTokenSearch(_Tokens({"<x>": 256}, {}))
+    >>> search.feed("a<x>b<"), search.feed("x"), search.finish()
+    (['a'], [256, 'b'], ['<x'])
+    """
+
+    def __init__(self, tokens: _Tokens) -> None:
+        self._tokens = tokens
+        self._longest = max(map(len, tokens.texts), default=1)
+        self._takes_before = "lstrip" in tokens.flags
+        self._needs_all = "single_word" in tokens.flags
+        self._text = ""
+        self._next_search = 0
+
+    def feed(self, text: str) -> list[str | int]:
+        """Add to the text; return the parts that are now certain: text, and ids of special tokens."""
+        self._text += text
+        if self._needs_all or len(self._text) < self._next_search:
+            return []
+        # A token that begins later may be incomplete, or become a longer one.
+        parts = self._parts(max(len(self._text) + 1 - self._longest, 0))
+        self._next_search = 0 if parts else len(self._text) * 5 // 4
+        return parts
+
+    def finish(self) -> list[str | int]:
+        """End the text, and return the remaining parts; a new text may then begin."""
+        parts = self._parts(None)
+        self._text, self._next_search = "", 0
+        return parts
+
+    def _parts(self, certain: int | None) -> list[str | int]:
+        """Return the parts up to a place from which on tokens are not certain, if there is one."""
+        text, done = self._text, 0
+        end_of_text = len(text) if certain is None else certain
+        parts: list[str | int] = []
+        for start, end, token_id in self._tokens.cut(text):
+            if token_id is None:
+                continue
+            if certain is not None and len(text) - end < self._longest:
+                end_of_text = min(certain, start)
+                break
+            parts += [text[done:start], token_id] if done < start else [token_id]
+            done = end
+        if certain is not None and self._takes_before:
+            end_of_text = max(_white_space_before(text, end_of_text), done)
+        if done < end_of_text:
+            parts.append(text[done:end_of_text])
+            done = end_of_text
+        self._text = text[done:]
+        return parts
+
+
 @lru_cache(maxsize=1)
 def _word() -> Callable[..., Any]:
     import regex
@@ -194,11 +248,11 @@ class Preparation:
         """
         second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
         normalized = {text: normalizer(text) for text in second}
-        self._normalizer = normalizer
-        self._normalizer_of_first = first or normalizer
+        self.normalizer = normalizer
+        self.normalizer_of_first = first or normalizer
         self._is_alike = first is None
-        self._space_first = space_first
-        self._leaves_some = self._normalizer_of_first.is_local
+        self.space_first = space_first
+        self._leaves_some = self.normalizer_of_first.is_local
         self._pattern = pattern if _SPACE in pattern else None
         self._put = put if self._pattern is None else None
         self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
@@ -244,21 +298,21 @@ class Preparation:
     @property
     def is_simple(self) -> bool:
         """Whether all special tokens can be searched at once in a text that normalizing does not change."""
-        return self._is_simple and not self._space_first
+        return self._is_simple and not self.space_first
 
     @property
     def leaves_all(self) -> bool:
         """Whether no text is normalized."""
-        return self._normalizer.is_identity and self._normalizer_of_first.is_identity
+        return self.normalizer.is_identity and self.normalizer_of_first.is_identity
 
     def leaves(self, text: str) -> bool:
         """Whether normalizing does not change a text."""
-        return self._leaves_some and self._normalizer(text) == text
+        return self._leaves_some and self.normalizer(text) == text
 
     @property
     def is_local(self) -> bool:
         """Whether a part of a text is prepared alike wherever the text begins and ends."""
-        return self._normalizer_of_first.is_local and self._pattern is None and not self._space_first
+        return self.normalizer_of_first.is_local and self._pattern is None and not self.space_first
 
     @property
     def leaves_some(self) -> bool:
@@ -268,7 +322,7 @@ class Preparation:
     @property
     def leaves_ascii(self) -> bool:
         """Whether normalizing leaves all ASCII unchanged."""
-        return self._leaves_some and self._normalizer.keeps_ascii
+        return self._leaves_some and self.normalizer.keeps_ascii
 
     @property
     def spaces(self) -> tuple[str, list[tuple[str, int, bool, bool]], list[str]] | None:
@@ -279,12 +333,30 @@ class Preparation:
         return self._put, self._first.with_sides(), self._second.texts
 
     @property
-    def longest_apart(self) -> int | None:
-        """The length of the longest token in the original text, if what follows one is prepared as a text of
-        its own would be; otherwise None."""
-        if not self._is_alike or self._space_first or "single_word" in self._first.flags:
-            return None
-        return max(map(len, self._first.texts), default=0)
+    def is_alike_behind_tokens(self) -> bool:
+        """Whether the text behind a token in the original text is prepared as a text of its own would be."""
+        return self._is_alike and not self.space_first and "single_word" not in self._first.flags
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest token in the original text, or 1 if there is none."""
+        return max(map(len, self._first.texts), default=1)
+
+    def settles_within(self, *, parse: bool) -> bool:
+        """Whether a text may be cut at other places than special tokens, whatever follows."""
+        is_plain = self._pattern is None and not (parse and (self._flagged or self._second.texts))
+        return is_plain and self.normalizer.has_cuts and (self._is_alike or self._put is not None)
+
+    def normalized(self, text: str, *, is_first: bool) -> str:
+        """Normalize the text between special tokens of the original text."""
+        normalized = (self.normalizer_of_first if is_first else self.normalizer)(text)
+        puts_space = is_first and self.space_first and normalized and normalized[0] != " "
+        return " " + normalized if puts_space else normalized
+
+    def search(self, *, parse: bool = True, normalized: bool = False) -> SpecialTokenSearch:
+        """Return the search for the tokens of the original or of the normalized text."""
+        tokens = self._second if normalized else self._first
+        return SpecialTokenSearch(tokens if parse else _Tokens({}, {}))
 
     def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens in the original text, and of the text between them."""
@@ -300,10 +372,10 @@ class Preparation:
             if token_id is not None:
                 yield text[start:end], token_id
                 continue
-            normalized = (self._normalizer if start else self._normalizer_of_first)(text[start:end])
+            normalized = (self.normalizer if start else self.normalizer_of_first)(text[start:end])
             for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
                 part = normalized[begin:stop]
-                puts_space = self._space_first and not start + begin and token_id is None and part[0] != " "
+                puts_space = self.space_first and not start + begin and token_id is None and part[0] != " "
                 yield " " + part if puts_space else part, token_id
 
     def segments(self, text: str, *, parse: bool = True) -> Iterator[Segment]:
@@ -316,13 +388,13 @@ class Preparation:
             for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
                 own = places if stop - begin == len(places) else places[begin:stop]
                 segment = Segment(normalized[begin:stop], own, token_id)
-                if self._space_first and not start + begin and token_id is None and segment.text[0] != " ":
+                if self.space_first and not start + begin and token_id is None and segment.text[0] != " ":
                     segment = _behind_space(segment)
                 yield segment
 
     def _aligned(self, text: str, start: int) -> tuple[str, Sequence[tuple[int, int]]]:
         """Normalize the part of a text at `start`; return also the original place of each character."""
-        normalizer = self._normalizer if start else self._normalizer_of_first
+        normalizer = self.normalizer if start else self.normalizer_of_first
         normalized, run = normalizer(text), Run(start, start + len(text))
         if normalizer.keeps_places(text, normalized):
             return normalized, run

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from bpetite._engine import DecodeStream, Encoder
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.encoding.growing import GrowingPrepared
 from bpetite.encoding.preparation import Preparation, Segment
+from bpetite.encoding.prepared_stream import PreparedStream
 from bpetite.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ class PreparedEncoder:
         self._encoder = encoder
         self._preparation = Preparation.of(vocabulary)
         self._is_streamable = vocabulary.normalization is None and not vocabulary.token_flags
+        self._special_tokens = list(vocabulary.special_tokens)
         self._drops_space = vocabulary.drops_space
         self._has_unknown = vocabulary.unknown is not None
+        self._restores_text = not self._has_unknown and "(?bytes)" not in vocabulary.pattern
         self.token_bytes = encoder.token_bytes
 
     def decode(self, ids: Any, errors: str = "strict") -> str:
@@ -166,18 +169,17 @@ class PreparedEncoder:
         return ids, spans
 
     def encode_stream(self, special: Special = "parse") -> Any:
-        """Begin a text that arrives in pieces, if later pieces cannot change earlier ones."""
-        if not self._is_streamable:
-            self._refuse("the ids of a text that arrives in pieces")
-        return self._encoder.encode_stream(special)
+        """Begin a text that arrives in pieces."""
+        if self._is_streamable:
+            return self._encoder.encode_stream(special)
+        return PreparedStream(self._encoder, self._preparation, special, self._special_tokens)
 
     def growing(self, special: Special = "parse") -> Any:
         """Begin with an empty text that grows."""
         if self._is_streamable:
             return self._encoder.growing(special)
-        longest = self._preparation.longest_apart if special == "parse" else None
-        cut = None if longest is None else self._preparation.first_cut
-        return GrowingPrepared(self, special, cut, longest or 0)
+        engine = self._encoder if self._restores_text else None
+        return GrowingPrepared(self, engine, self._preparation, special)
 
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
@@ -207,9 +209,6 @@ class PreparedEncoder:
         self._encoder.count(text if special == "error" else "", special)
         parts = self._preparation.parts(text, parse=special == "parse")
         return [(part if token_id is None else token_id, "text") for part, token_id in parts]
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise ValueError(f"this vocabulary normalizes text, so it cannot give {what}")
 
 
 class _WithoutSpace:
