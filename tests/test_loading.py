@@ -311,6 +311,24 @@ def test_every_pattern_of_gguf_can_be_scanned() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "pieces"),
+    [
+        ("afmoe", "12|345| x|12|345|67½| |中文|a|!b| |7"),
+        ("tiny_aya", "12|345| |1|a| |12|x| |123|4²| |1|234|567"),
+        ("cohere2moe", "100|0|_b|_| It's"),
+        ("superbpe", "of the |1|234|567| x|12| |½|123"),
+        ("youtu", "안녕|a|，|1|2|「|中|」|ㄅ|It's"),
+        ("chameleon", "IMGIMGABZ|a|<|sentinel|:|3|>|\t|1|a|,| b|  |c"),
+        ("granite-embed-multi-97m", "It's| |123|4| a"),
+    ],
+)
+def test_a_pattern_of_gguf_cuts_as_that_of_its_model(name: str, pieces: str) -> None:
+    text = pieces.replace("|", "")
+    found = [piece.decode() for piece in _engine.pretokenize(text, gguf._PATTERNS[name])]
+    assert found == pieces.split("|")
+
+
+@pytest.mark.parametrize(
     ("model", "words"),
     [
         ("bert", "WordPiece"),

@@ -71,6 +71,19 @@ _JAIS2 = (
     + r"|\s"
 )
 
+_THREES = r"{digit}{{1,3}}(?=(?:{digit}{{3}})*(?!{word}))".format
+"""Digits in groups of three, counted from the end of a number."""
+
+_YOUTU = (
+    "[\uac00-\ud7a3\u3131-\u318e]+|[\uff01\u2026\u201c\u201d\u2018\u2019\u2014\uff1a\uff1b\uff0c"
+    "\u3001-\u303f\ufe30-\ufe4f]+|[\u3105-\u312f]+|[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
+)
+
+_AFMOE = (
+    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f\u2f00-\u2fdf"
+    "\u0e40-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+"
+)
+
 _NAMES: tuple[tuple[str, str], ...] = (
     (_GPT2, "gpt-2 gpt2 mpt olmo jais phi-2 roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de"),
     (_GPT2, "jina-v2-code gigachat a.x-4.0 mellum modern-bert exaone4 trillion granite-docling"),
@@ -81,7 +94,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (_QWEN2.removeprefix(f"{_CONTRACTIONS}|"), "ufakzeka"),
     (_STEPS([r"[^\n]+|[\n]+", _QWEN2]), "laguna"),
     (PATTERNS["qwen3.5"], "qwen35"),
-    (_O200K, "gpt-4o llama4 kanana2 talkie minimax-m2"),
+    (_O200K, "gpt-4o llama4 kanana2 talkie minimax-m2 granite-embed-multi-97m"),
     (PATTERNS["tekken"], "tekken"),
     (PATTERNS["kimi-k2"], "kimi-k2"),
     (PATTERNS["deepseek-v3"], "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
@@ -107,6 +120,34 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (_SEED, "seed-coder"),
     (_EXAONE_MOE, "exaone-moe"),
     (_JAIS2, "jais-2"),
+    (_STEPS([_YOUTU, _O200K.replace(r"\p{N}{1,3}", r"\p{N}")]), "youtu"),
+    (
+        _STEPS(
+            [
+                _THREES(digit=r"\p{N}", word=r"\p{N}"),
+                _AFMOE,
+                r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+                r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+            ]
+        ),
+        "afmoe",
+    ),
+    (
+        _STEPS(
+            [_THREES(digit=r"\d", word=r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\xb2\xb3\xb9\xbc-\xbe]"), _O200K]
+        ),
+        "tiny_aya cohere2moe",
+    ),
+    (_STEPS([r"\p{N}+", r"\p{N}(?:(?!(?:\d{3})+(?!\d))\p{N})*"]), "superbpe"),
+    (
+        _STEPS(
+            [
+                *("<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", r"[\t\n]|    |  ", r"\p{N}"),
+                *(r"[\p{P}!-/:-@\[-`{-~]", _GPT2),
+            ]
+        ),
+        "chameleon",
+    ),
     (_STEPS([r"\p{N}{1,3}", _QWEN2.replace(r"|\p{N}|", r"|\p{N}+|")]), "minicpm5"),
 )
 _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split()}
@@ -115,7 +156,7 @@ _PATTERNS = {name: pattern for pattern, names in _NAMES for name in names.split(
 _WHOLE_FIRST = frozenset(
     [
         *("llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"),
-        *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5"),
+        *("jina-v5-nano", "tekken", "gpt-4o", "llama4", "minicpm5", "youtu", "granite-embed-multi-97m"),
     ]
 )
 """The names whose pretokens are looked up as whole tokens before any merge."""
