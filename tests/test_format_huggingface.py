@@ -391,9 +391,9 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     ("pattern must be an object", split_of(pattern="a")),
     ("Removed drops text", split_of(pattern={"Regex": r"\p{L}+"}, behavior="Removed", invert=True)),
     (r"the group \(\?s is not", split_of(pattern={"Regex": "(?s:a)"})),
-    (r"\\b is not", split_of(pattern={"Regex": r"\w+\b"})),
+    (r"\\K is not", split_of(pattern={"Regex": r"\w+\K"})),
     ("text of another length", split_of(pattern={"Regex": "(?i:ss)"})),
-    ("may match nothing", split_of(pattern={"Regex": "a*"})),
+    ("may match nothing", split_of(pattern={"Regex": "a*"}, behavior="Contiguous")),
     ("decoder: 'Metaspace'", put("decoder", {"type": "Metaspace"})),
     ("decoder: 'ByteFallback'", put("decoder", {"type": "Sequence", "decoders": [{"type": "ByteFallback"}]})),
 ]

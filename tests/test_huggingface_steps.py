@@ -3,6 +3,7 @@
 import functools
 import json
 import random
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers
 
 from bpetite import Tokenizer
+from bpetite._engine import pretokenize, same_pattern
 from bpetite._internal.normalizers import Normalizer
 from bpetite.formats import huggingface
-from bpetite.formats.huggingface_steps import normalization_of, pattern_of
+from bpetite.formats.huggingface_steps import normalization_of, pattern_of, pre_tokenizer_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.patterns import PATTERNS
 
@@ -242,12 +244,12 @@ REFUSED: list[tuple[str, Json, str]] = [
     ("pre_tokenizer", {"type": "Split", "pattern": {"String": ""}, "behavior": "Isolated"}, "is empty"),
     (
         "pre_tokenizer",
-        {"type": "Split", "pattern": {"Regex": "a*"}, "behavior": "Isolated"},
+        {"type": "Split", "pattern": {"Regex": "a*"}, "behavior": "Contiguous"},
         "may match nothing",
     ),
     (
         "pre_tokenizer",
-        {"type": "Split", "pattern": {"Regex": "(?=a)"}, "behavior": "Isolated"},
+        {"type": "Split", "pattern": {"Regex": "(?=a)"}, "behavior": "MergedWithNext"},
         "match nothing",
     ),
     ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Split"}, "is not known"),
@@ -267,6 +269,66 @@ def test_what_loses_text_or_cannot_be_repeated_is_refused(key: str, step: Json, 
     with pytest.raises(ValueError, match=message) as raised:
         read(step if key == "normalizer" else sequence)
     assert key in str(raised.value)
+
+
+def pieces_by_split(expression: str, behavior: str, text: str) -> tuple[list[str], list[str]]:
+    """Cut a text by a `Split`: here, and by `tokenizers`."""
+    split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": behavior, "invert": False}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
+    pattern = pattern_of({"type": "Sequence", "pretokenizers": [split, level]})
+    assert same_pattern(pattern_of(pre_tokenizer_of(pattern)), pattern)
+    snake = re.sub("(?<=[a-z])(?=[A-Z])", "_", behavior).lower()
+    theirs = pre_tokenizers.Split(tokenizers.Regex(expression), snake).pre_tokenize_str(text)
+    return [piece.decode() for piece in pretokenize(text, pattern)], [piece for piece, _ in theirs]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        r"(?=(\d{3})+(?!\d))",
+        r"(?<=[a-z])(?=[A-Z])",
+        r"a*",
+        r"a??|b",
+        r"(?=b)|ab|\s*",
+        r"x?(?!b)",
+        "^",
+        "$",
+        r"\b",
+        r"\B|a",
+        r"\d{1,3}(?=(?:\d{3})*\b)",
+    ],
+)
+def test_empty_matches_cut_a_text_that_isolates_matches(expression: str) -> None:
+    texts = [
+        "",
+        "a",
+        "1234567 x12",
+        "aab\nbaB aBaab",
+        "²1½ _a-b\u200db\u0301",
+        "\n\n",
+        "Übung éa 1a",
+        *DIFFICULT_TEXTS,
+    ]
+    for text in texts:
+        ours, theirs = pieces_by_split(expression, "Isolated", text)
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("behavior", ["Contiguous", "MergedWithPrevious", "MergedWithNext"])
+def test_empty_matches_are_refused_where_they_are_joined(behavior: str) -> None:
+    with pytest.raises(ValueError, match="may match nothing"):
+        pieces_by_split("a*", behavior, "a")
+
+
+def test_a_reference_to_a_group_is_refused_where_the_pattern_would_be_written_twice() -> None:
+    for behavior in ("Isolated", "Contiguous"):
+        ours, theirs = pieces_by_split(r"(a|b)-\1", behavior, "a-a,,b-b1-1 a-b")
+        assert ours == theirs
+    for behavior in ("MergedWithPrevious", "MergedWithNext"):
+        with pytest.raises(ValueError, match="reference to a group"):
+            pieces_by_split(r"(a|b)-\1", behavior, "a-a")
+    with pytest.raises(ValueError, match="may match nothing"):
+        pieces_by_split(r"(a?)\1", "Isolated", "a")
 
 
 def test_two_steps_bytelevel_and_none_are_refused() -> None:

@@ -60,8 +60,11 @@ UNICODE_VERSION: str
 def pretokenize(text: str, pattern: str) -> list[bytes]:
     """Return the pretokens of a text, in order."""
 
-def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma"]) -> str:
-    """Translate a pattern from another engine's syntax, or refuse what has no equivalent."""
+def read_pattern(pattern: str, syntax: Literal["bpetite", "rust", "oniguruma", "oniguruma cuts"]) -> str:
+    """Translate a pattern from another engine's syntax, or refuse what has no equivalent.
+
+    With `"oniguruma cuts"`, empty matches cut a text, too.
+    """
 
 def same_pattern(one: str, other: str) -> bool:
     """Whether two patterns mean the same, though they may be written differently."""

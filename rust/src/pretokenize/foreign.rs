@@ -30,6 +30,8 @@ pub enum Syntax {
     Rust,
     /// That of Oniguruma, as `tokenizers` uses it.
     Oniguruma,
+    /// The same, where text is cut at both ends of every match: also where a match is empty.
+    OnigurumaCuts,
 }
 
 /// Translate a pattern to our syntax; a pattern without an equivalent is refused.
@@ -38,12 +40,17 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
         super::Pattern::new(source)?;
         return Ok(source.to_owned());
     }
+    let (syntax, cuts) = match syntax {
+        Syntax::OnigurumaCuts => (Syntax::Oniguruma, true),
+        other => (other, false),
+    };
     let mut reader = PatternReader {
         cursor: Cursor::new(source),
         syntax,
         flags: SourceFlags::default(),
         depth: 0,
         names: false,
+        refers: false,
     };
     let written = reader.choice()?;
     if reader.peek().is_some() {
@@ -56,6 +63,10 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
     }
     match (expression.can_be_empty(), syntax) {
         (false, _) => Ok(written),
+        // What does not begin with a match of some length goes on up to the next match, of any length.
+        (true, Syntax::Oniguruma) if cuts && !reader.refers => {
+            Ok(format!("(?>{written})|(?s:.)(?:(?!{written})(?s:.))*+"))
+        }
         (true, Syntax::Oniguruma) => {
             Err(refusal(source, "it may match nothing, and Oniguruma would cut text at each such place"))
         }
@@ -183,6 +194,8 @@ struct PatternReader<'s> {
     depth: usize,
     /// Whether a group has a name: Oniguruma then does not number the others.
     names: bool,
+    /// Whether the pattern refers to a group, so that it cannot be written twice.
+    refers: bool,
 }
 
 impl<'s> Deref for PatternReader<'s> {
@@ -760,6 +773,14 @@ impl<'s> PatternReader<'s> {
                 self.next();
                 return piece(r"\R", Quantifiable::Whole);
             }
+            Some(letter @ ('b' | 'B')) if !self.rust() => {
+                self.next();
+                let [first, second] = if letter == 'b' { ["!", "="] } else { ["=", "!"] };
+                let written = format!(
+                    "(?:(?<=[{WORD_ALONE}])(?{first}[{WORD_ALONE}])|(?<![{WORD_ALONE}])(?{second}[{WORD_ALONE}]))"
+                );
+                return piece(&written, Quantifiable::Place);
+            }
             Some('O') if self.rust() => {
                 self.next();
                 return piece("(?s:.)", Quantifiable::Whole);
@@ -773,6 +794,7 @@ impl<'s> PatternReader<'s> {
                 if digits.len() > 1 || !self.rust() && self.names {
                     return Err(self.refuse(place, "such a reference to a group is not supported"));
                 }
+                self.refers = true;
                 return Ok(Piece { written: format!(r"(?:\{digits})"), kind: Quantifiable::Whole });
             }
             Some('k') if self.rust() && rest.starts_with("k<") => {

@@ -35,10 +35,11 @@ fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
         "bpetite" => scan::Syntax::Bpetite,
         "rust" => scan::Syntax::Rust,
         "oniguruma" => scan::Syntax::Oniguruma,
+        "oniguruma cuts" => scan::Syntax::OnigurumaCuts,
         _ => {
-            return Err(
-                Error::Value(format!("syntax: must be bpetite, rust or oniguruma, not {syntax:?}")).into()
-            );
+            let reason =
+                format!("syntax: must be bpetite, rust, oniguruma or oniguruma cuts, not {syntax:?}");
+            return Err(Error::Value(reason).into());
         }
     };
     Ok(scan::read(pattern, syntax)?)

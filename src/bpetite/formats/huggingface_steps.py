@@ -18,6 +18,9 @@ from bpetite.patterns import PATTERNS, pattern_steps
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"
 """The separator of a pattern's steps, and the two steps that are not expressions (see docs/artifact.md)."""
 
+_REFERENCE = r"\(\?:\\[0-9]|\(\?P="
+"""A reference to a group, in our syntax."""
+
 _DIGIT = r"\p{N}"
 _WORD = r"[\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]"
 
@@ -132,15 +135,18 @@ def _split(step: Json, place: str) -> str:
     written = _string(written, f"{place}.pattern.{kind}")
     if not written:
         raise ValueError(f"{place}.pattern.{kind} is empty")
-    expression = _escaped(written) if kind == "String" else read_expression(written, f"{place}.pattern")
     behavior = step.get("behavior")
+    if kind == "String":
+        expression = _escaped(written)
+    else:
+        expression = read_expression(written, f"{place}.pattern", cuts=behavior == "Isolated")
     return _cutting(expression, str(behavior), place, invert=_flag(step, place, "invert", default=False))
 
 
-def read_expression(written: str, place: str) -> str:
+def read_expression(written: str, place: str, *, cuts: bool = False) -> str:
     """Translate a pattern from Oniguruma's syntax; one without an equivalent is refused."""
     try:
-        return from_oniguruma(written)
+        return from_oniguruma(written, cuts=cuts)
     except ValueError as reason:
         raise ValueError(f"{place}: {reason}") from None
 
@@ -163,6 +169,11 @@ def _cutting(expression: str, behavior: str, place: str, *, invert: bool) -> str
     if behavior == "Contiguous":
         return f"(?:{once})++"
     if behavior in ("MergedWithPrevious", "MergedWithNext"):
+        if re.search(_REFERENCE, expression):
+            raise ValueError(
+                f"{place}: a pattern with a reference to a group is only supported where its matches are "
+                "Isolated or Contiguous"
+            )
         return once + gap if (behavior == "MergedWithNext") != invert else gap + once
     if behavior != "Removed":
         raise ValueError(f"{place}.behavior {behavior!r:.80} is not known")

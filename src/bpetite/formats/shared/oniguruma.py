@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from contextlib import suppress
 
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.lazy import regex
@@ -37,6 +38,10 @@ _ATOM = rf"""(?x)
 _CONTEXT = r"\(\?[=!<>]|(?:[*+?]|\{\d+,\d*\})\+|(?<![\\\[])\^|(?<!\\)\$|\\[bBAzZG]"
 
 
+_CUTS = r"(?s)\(\?>(.+)\)\|\(\?s:\.\)\(\?:\(\?!\1\)\(\?s:\.\)\)\*\+"
+"""How a pattern is translated whose empty matches cut text, too."""
+
+
 def to_oniguruma(pattern: str) -> str:
     """Translate a pattern to the syntax of `tokenizers`; one that it would read differently is refused.
 
@@ -45,6 +50,10 @@ def to_oniguruma(pattern: str) -> str:
     """
     if pattern in _SPELLED:
         return _SPELLED[pattern]
+    if found := re.fullmatch(_CUTS, pattern):
+        with suppress(ValueError):
+            if same_pattern(from_oniguruma(found[1], cuts=True), pattern):
+                return found[1]
     for written in (pattern, pattern.replace("(?s:", "(?m:")):
         try:
             if same_pattern(read_pattern(written, "oniguruma"), pattern):
@@ -54,13 +63,15 @@ def to_oniguruma(pattern: str) -> str:
     raise ValueError(f"pattern {pattern!r:.200}: tokenizers would read it differently")
 
 
-def from_oniguruma(written: str) -> str:
+def from_oniguruma(written: str, *, cuts: bool = False) -> str:
     """Translate a pattern from the syntax of `tokenizers`; one without an equivalent is refused.
+
+    `cuts` says that text is cut at both ends of every match, so that an empty match means something, too.
 
     >>> from_oniguruma(r"[\\p{L}&&[^\\p{Han}]]+")
     '(?:(?!\\\\p{Han})\\\\p{L})+'
     """
-    return _UNSPELLED.get(written) or read_pattern(written, "oniguruma")
+    return _UNSPELLED.get(written) or read_pattern(written, "oniguruma cuts" if cuts else "oniguruma")
 
 
 def covers_all_text(pattern: str) -> bool:
