@@ -655,6 +655,15 @@ def test_text_with_a_byte_that_no_token_is_cannot_be_encoded(small: Json) -> Non
             Tokenizer(read.vocabulary).encode("lazy")
 
 
+def test_a_vocabulary_that_lacks_bytes_can_be_written_from_an_artifact(small: Json, tmp_path: Path) -> None:
+    document = copy.deepcopy(small)
+    document["model"]["merges"] = []
+    del document["model"]["vocab"]["z"]
+    vocabulary = huggingface.parse("t", json.dumps(document).encode()).vocabulary
+    Tokenizer(vocabulary).to_huggingface(tmp_path / "tokenizer.json")
+    assert Tokenizer.load(tmp_path / "tokenizer.json").vocabulary == vocabulary
+
+
 @pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, {"type": "Lowercase"}])
 def test_added_tokens_may_stand_among_the_merges_of_bytes(small: Json, normalizer: Json | None) -> None:
     document = copy.deepcopy(small)
