@@ -559,7 +559,8 @@ class Encoder:
     """Turns text into ids and ids into text.
 
     `special` is how the text of a special token is treated: as its id ("parse"), as ordinary text ("text"),
-    or as a `ValueError` ("error"). `num_threads` is by default the number of cores.
+    or as a `ValueError` ("error"); by default "parse". `dtype` is by default "uint32", and `num_threads` the
+    number of cores.
     """
 
     def __new__(
@@ -588,27 +589,27 @@ class Encoder:
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.
         """
 
-    def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
+    def encode(self, text: str, special: Special = ..., num_threads: int | None = None) -> list[int]:
         """Encode a text."""
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode a text, with special tokens as ordinary text."""
 
     def encode_to_numpy(
-        self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
+        self, text: str, special: Special = ..., dtype: DType = ..., num_threads: int | None = None
     ) -> NDArray[Any]:
         """Encode a text into an array."""
 
     def encode_batch(
-        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], special: Special = ..., num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts."""
 
     def encode_batch_to_numpy(
         self,
         texts: Iterable[str | bytes],
-        special: Special = "parse",
-        dtype: DType = "uint32",
+        special: Special = ...,
+        dtype: DType = ...,
         num_threads: int | None = None,
         append: int | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
@@ -621,8 +622,8 @@ class Encoder:
         self,
         texts: Iterable[str | bytes],
         row: NDArray[Any] | None = None,
-        special: Special = "parse",
-        dtype: DType = "uint32",
+        special: Special = ...,
+        dtype: DType = ...,
         append: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
@@ -633,7 +634,7 @@ class Encoder:
         """
 
     def encode_with_offsets(
-        self, text: str, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"
+        self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = "characters"
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Encode a text; also return the start and end of each token in the text.
 
@@ -651,7 +652,7 @@ class Encoder:
         self,
         text: str,
         ids: list[int],
-        special: Special = "parse",
+        special: Special = ...,
         trim: Literal["no", "yes", "keep first"] = "no",
         put: int = 0,
         rows: list[tuple[int, int, int]] | None = None,
@@ -665,21 +666,21 @@ class Encoder:
         start and end of the first of them.
         """
 
-    def words(self, text: str, ids: list[int], special: Special = "parse") -> list[int]:
+    def words(self, text: str, ids: list[int], special: Special = ...) -> list[int]:
         """Return the number of each token's pretoken; a special token counts as a pretoken."""
 
-    def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
+    def count(self, text: str, special: Special = ..., num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
 
     def count_batch(
-        self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
+        self, texts: Iterable[str | bytes], special: Special = ..., num_threads: int | None = None
     ) -> list[int]:
         """Return the number of ids of each text."""
 
-    def encode_stream(self, special: Special = "parse") -> EncodeStream:
+    def encode_stream(self, special: Special = ...) -> EncodeStream:
         """Begin a text that arrives in pieces."""
 
-    def growing(self, special: Special = "parse") -> GrowingEncoding:
+    def growing(self, special: Special = ...) -> GrowingEncoding:
         """Begin an empty text that grows at its end."""
 
     def decode(self, ids: Ids, errors: str = "strict") -> str:

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
@@ -95,11 +97,11 @@ impl PyEncoder {
         Ok(Self { integers: Arc::clone(&self.integers), encoder: Arc::clone(&self.encoder), special_tokens })
     }
 
-    #[pyo3(signature = (text, special="parse", num_threads=None))]
+    #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyString>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
@@ -107,7 +109,7 @@ impl PyEncoder {
         if short.len() >= SHORT || num_threads.is_some() {
             return self.integers.list(py, &self.encode_one::<u32>(text, special, num_threads)?);
         }
-        let special = self.special(special)?;
+        let special = self.special(special);
         with_workspace(|workspace, ids| {
             self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             self.integers.list(py, ids)
@@ -115,28 +117,28 @@ impl PyEncoder {
     }
 
     fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
-        self.encode(text, "text", None)
+        self.encode(text, Special::Text, None)
     }
 
-    #[pyo3(signature = (text, special="parse", dtype="uint32", num_threads=None))]
+    #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=None))]
     fn encode_to_numpy<'py>(
         &self,
         text: &Bound<'py, PyString>,
-        special: &str,
-        dtype: &str,
+        special: Special<'static>,
+        dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match named_width(dtype)? {
+        match dtype {
             Width::Bits16 => self.encode_to_array::<u16>(text, special, num_threads),
             Width::Bits32 => self.encode_to_array::<u32>(text, special, num_threads),
         }
     }
 
-    #[pyo3(signature = (texts, special="parse", num_threads=None))]
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=None))]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
@@ -149,44 +151,44 @@ impl PyEncoder {
         Ok(lists)
     }
 
-    #[pyo3(signature = (texts, special="parse", dtype="uint32", num_threads=None, append=None))]
+    #[pyo3(signature = (texts, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None))]
     fn encode_batch_to_numpy<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: &str,
-        dtype: &str,
+        special: Special<'static>,
+        dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        match named_width(dtype)? {
+        match dtype {
             Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append),
             Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append),
         }
     }
 
-    #[pyo3(signature = (texts, row=None, special="parse", dtype="uint32", append=None, progress=None))]
+    #[pyo3(signature = (texts, row=None, special=Special::Parse, dtype=Width::Bits32, append=None, progress=None))]
     #[allow(clippy::too_many_arguments)] // Those of `encode_batch_to_numpy`, and the array to reuse.
     fn encode_into<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         row: Option<&Bound<'py, PyAny>>,
-        special: &str,
-        dtype: &str,
+        special: Special<'static>,
+        dtype: Width,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let progress = progress.as_ref();
-        match named_width(dtype)? {
+        match dtype {
             Width::Bits16 => self.encode_to_row::<u16>(texts, row, special, append, progress),
             Width::Bits32 => self.encode_to_row::<u32>(texts, row, special, append, progress),
         }
     }
 
-    #[pyo3(signature = (text, special="parse", unit="characters"))]
+    #[pyo3(signature = (text, special=Special::Parse, unit="characters"))]
     fn encode_with_offsets<'py>(
         &self,
         text: &Bound<'py, PyString>,
-        special: &str,
+        special: Special<'static>,
         unit: &str,
     ) -> PyResult<(Bound<'py, PyList>, Spans)> {
         let unit = match unit {
@@ -205,13 +207,13 @@ impl PyEncoder {
         Ok((self.integers.list(text.py(), &ids)?, spans))
     }
 
-    #[pyo3(signature = (text, ids, special="parse", trim="no", put=0, rows=None))]
+    #[pyo3(signature = (text, ids, special=Special::Parse, trim="no", put=0, rows=None))]
     #[allow(clippy::too_many_arguments)] // Those of Python's method.
     fn places<'py>(
         &self,
         text: &Bound<'py, PyString>,
         ids: &Bound<'_, PyList>,
-        special: &str,
+        special: Special<'static>,
         trim: &str,
         put: usize,
         rows: Option<Vec<(usize, usize, usize)>>,
@@ -222,26 +224,26 @@ impl PyEncoder {
             None if put > 0 => Moved::Behind(put),
             None => Moved::No,
         };
-        let places = self.encoder.places(short, &ids, self.special(special)?, named_trim(trim)?, &moved)?;
+        let places = self.encoder.places(short, &ids, self.special(special), named_trim(trim)?, &moved)?;
         pairs(text.py(), &self.integers, places)
     }
 
-    #[pyo3(signature = (text, ids, special="parse"))]
+    #[pyo3(signature = (text, ids, special=Special::Parse))]
     fn words<'py>(
         &self,
         text: &Bound<'py, PyString>,
         ids: &Bound<'_, PyList>,
-        special: &str,
+        special: Special<'static>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let words = self.encoder.words(text.to_str()?, &ids_in_list(ids)?, self.special(special)?)?;
+        let words = self.encoder.words(text.to_str()?, &ids_in_list(ids)?, self.special(special))?;
         list(text.py(), &words)
     }
 
-    #[pyo3(signature = (text, special="parse", num_threads=None))]
+    #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
     fn count(
         &self,
         text: &Bound<'_, PyString>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let short = text.to_str()?;
@@ -249,7 +251,7 @@ impl PyEncoder {
             let counts = self.count_texts(text.py(), &[short], special, num_threads)?;
             return Ok(counts.into_iter().sum());
         }
-        let special = self.special(special)?;
+        let special = self.special(special);
         with_workspace(|workspace, _| {
             let mut count = Count::default();
             self.encoder.encode(short, special, &mut count, workspace, &mut Pulse::of(&mut Unwatched))?;
@@ -257,26 +259,26 @@ impl PyEncoder {
         })
     }
 
-    #[pyo3(signature = (texts, special="parse", num_threads=None))]
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=None))]
     fn count_batch(
         &self,
         texts: &Bound<'_, PyAny>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
         let held = HeldTexts::new(texts)?;
         self.count_texts(texts.py(), &held.checked()?, special, num_threads)
     }
 
-    #[pyo3(signature = (special="parse"))]
-    fn encode_stream(&self, special: &str) -> PyResult<PyEncodeStream> {
-        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), named_special(special)?)?;
+    #[pyo3(signature = (special=Special::Parse))]
+    fn encode_stream(&self, special: Special<'static>) -> PyResult<PyEncodeStream> {
+        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), special)?;
         Ok(PyEncodeStream { stream })
     }
 
-    #[pyo3(signature = (special="parse"))]
-    fn growing(&self, special: &str) -> PyResult<GrowingEncoding> {
-        let (encoder, special) = (Arc::clone(&self.encoder), named_special(special)?);
+    #[pyo3(signature = (special=Special::Parse))]
+    fn growing(&self, special: Special<'static>) -> PyResult<GrowingEncoding> {
+        let encoder = Arc::clone(&self.encoder);
         let growing = encode::Growing::new(Arc::clone(&encoder), special)?;
         Ok(GrowingEncoding { growing, encoder, special })
     }
@@ -313,21 +315,20 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
-    fn special(&self, name: &str) -> PyResult<Special<'_>> {
-        let named = named_special(name)?;
-        Ok(match (&self.special_tokens, named) {
+    fn special(&self, named: Special<'static>) -> Special<'_> {
+        match (&self.special_tokens, named) {
             (Some(tokens), Special::Parse) => Special::ParseThese(tokens),
             _ => named,
-        })
+        }
     }
 
     fn encode_one<T: Id>(
         &self,
         text: &Bound<'_, PyString>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Pooled<T>> {
-        let special = self.special(special)?;
+        let special = self.special(special);
         let threads = thread_count(num_threads)?;
         let py = text.py();
         let text = text.to_str()?;
@@ -346,7 +347,7 @@ impl PyEncoder {
     fn encode_to_array<'py, T: Id + numpy::Element>(
         &self,
         text: &Bound<'py, PyString>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
@@ -354,7 +355,7 @@ impl PyEncoder {
         if short.len() >= SHORT || num_threads.is_some() {
             return array(py, self.encode_one::<T>(text, special, num_threads)?);
         }
-        let special = named_special(special)?;
+        let special = self.special(special);
         self.encoder.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
             self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
@@ -365,10 +366,10 @@ impl PyEncoder {
     fn encode_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Encoded<T>> {
-        let special = self.special(special)?;
+        let special = self.special(special);
         let threads = thread_count(num_threads)?;
         let held = HeldTexts::new(texts)?;
         let watch = &mut PyWatch::default();
@@ -378,7 +379,7 @@ impl PyEncoder {
     fn encode_to_arrays<'py, T: Id + numpy::Element>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
@@ -396,12 +397,12 @@ impl PyEncoder {
         &self,
         texts: &Bound<'py, PyAny>,
         row: Option<&Bound<'py, PyAny>>,
-        special: &str,
+        special: Special<'static>,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let py = texts.py();
-        let special = self.special(special)?;
+        let special = self.special(special);
         let append = append.map(|id| self.known_id(id)).transpose()?;
         self.encoder.check_fits::<T>()?;
         let held = HeldTexts::new(texts)?;
@@ -435,10 +436,10 @@ impl PyEncoder {
         &self,
         py: Python<'_>,
         texts: &[&str],
-        special: &str,
+        special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
-        let special = self.special(special)?;
+        let special = self.special(special);
         let threads = thread_count(num_threads)?;
         let watch = &mut PyWatch::default();
         let counts = py.detach(|| self.encoder.count_all(texts, special, threads, watch))?;
@@ -598,12 +599,23 @@ pub fn named_trim(name: &str) -> PyResult<Trim> {
     }
 }
 
-fn named_special(name: &str) -> PyResult<Special<'static>> {
-    match name {
-        "parse" => Ok(Special::Parse),
-        "text" => Ok(Special::Text),
-        "error" => Ok(Special::Error),
-        _ => Err(PyValueError::new_err(format!("special: must be parse, text or error, not {name:?}"))),
+// The usual names are known by their place, without reading them: Python has one object for each.
+
+impl<'py> FromPyObject<'_, 'py> for Special<'static> {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if name.is(intern!(name.py(), "parse")) {
+            return Ok(Self::Parse);
+        }
+        match name.extract()? {
+            "parse" => Ok(Self::Parse),
+            "text" => Ok(Self::Text),
+            "error" => Ok(Self::Error),
+            name => {
+                Err(PyValueError::new_err(format!("special: must be parse, text or error, not {name:?}")))
+            }
+        }
     }
 }
 
@@ -612,11 +624,18 @@ enum Width {
     Bits32,
 }
 
-fn named_width(dtype: &str) -> PyResult<Width> {
-    match dtype {
-        "uint16" => Ok(Width::Bits16),
-        "uint32" => Ok(Width::Bits32),
-        _ => Err(PyValueError::new_err(format!("dtype: must be uint32 or uint16, not {dtype:?}"))),
+impl<'py> FromPyObject<'_, 'py> for Width {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if name.is(intern!(name.py(), "uint32")) {
+            return Ok(Self::Bits32);
+        }
+        match name.extract()? {
+            "uint16" => Ok(Self::Bits16),
+            "uint32" => Ok(Self::Bits32),
+            name => Err(PyValueError::new_err(format!("dtype: must be uint32 or uint16, not {name:?}"))),
+        }
     }
 }
 
