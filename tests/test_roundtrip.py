@@ -222,6 +222,7 @@ def test_special_tokens_go_before_and_behind_a_text() -> None:
         (lambda: UNTYPED.encode(b"a"), 'encode takes a str, not bytes: give it text.decode("utf-8")'),
         (lambda: UNTYPED.count(["a"]), "count takes one str, not a list: count_batch takes several texts"),
         (lambda: UNTYPED.encode(None), "encode takes a str, not NoneType"),
+        (lambda: UNTYPED.encode("a", 3), "'int' object is not an instance of 'str'"),
     ],
 )
 def test_a_wrong_type_is_told_what_to_do_instead(call: Callable[[], object], says: str) -> None:

@@ -327,8 +327,8 @@ class Tokenizer:
         # call 40 ns.
         try:
             ids = self._encoder.encode(text, special)
-        except TypeError:
-            raise _not_a_text(text) from None
+        except TypeError as error:
+            raise _not_a_text(text, "encode", error) from None
         if prepend is None and append is None:
             return ids
         return [*self._ids_of(prepend, "prepend"), *ids, *self._ids_of(append, "append")]
@@ -456,8 +456,8 @@ class Tokenizer:
         """
         try:
             return self._encoder.count(text, special, num_threads)
-        except TypeError:
-            raise _not_a_text(text, "count") from None
+        except TypeError as error:
+            raise _not_a_text(text, "count", error) from None
 
     def count_batch(
         self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
@@ -1057,9 +1057,11 @@ def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
         yield progress or None
 
 
-def _not_a_text(text: object, method: str = "encode") -> TypeError:
-    """Return an error that says what to do instead of passing something that is not text."""
+def _not_a_text(text: object, method: str, error: TypeError) -> TypeError:
+    """Return an error that says what to do instead of passing something that is not text, if that was wrong."""
     kind = type(text).__name__
+    if isinstance(text, str):
+        return error
     if isinstance(text, bytes):
         return TypeError(f'{method} takes a str, not bytes: give it text.decode("utf-8")')
     if isinstance(text, list | tuple):
