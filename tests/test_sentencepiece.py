@@ -9,7 +9,7 @@ import pickle
 import random
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -117,8 +117,9 @@ def test_a_model_is_kept_in_an_artifact_and_a_pickle(name: str, tmp_path: Path) 
     assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
     again = pickle.loads(pickle.dumps(tok))
     assert (again, again.encode(TEXTS[12])) == (tok, tok.encode(TEXTS[12]))
-    for write in (tok.to_tiktoken, tok.to_huggingface):
-        with pytest.raises(ValueError):
+    to_gpt2 = partial(tok.to_gpt2, merges_path=tmp_path / "merges.txt")
+    for write in (tok.to_tiktoken, tok.to_huggingface, to_gpt2):
+        with pytest.raises(ValueError, match="its artifact can hold it"):
             write(tmp_path / "out")
     with pytest.raises(ValueError, match="cannot be truncated"):
         tok.truncate(300)

@@ -1058,7 +1058,7 @@ def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
 
 
 def _not_a_text(text: object, method: str, error: TypeError) -> TypeError:
-    """Return an error that says what to do instead of passing something that is not text, if that was wrong."""
+    """Return an error that says what to do instead of passing what is not text, or the error if text is."""
     kind = type(text).__name__
     if isinstance(text, str):
         return error

@@ -18,7 +18,7 @@ from bpetite.formats.huggingface_steps import SPACE, THEN
 from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.merges import packed_lines
-from bpetite.formats.shared.pairs import IN_TEXTS, vocabulary_of_pairs
+from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, vocabulary_of_pairs
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
@@ -153,6 +153,7 @@ def _check_byte_level(path: Path, vocabulary: Vocabulary) -> None:
 
 def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
     """Return the `vocab.json` and the `merges.txt` of a vocabulary; what they cannot express is refused."""
+    check_merges_bytes(vocabulary)
     instead = "to_huggingface can hold it"
     if vocabulary.pattern != PATTERNS["gpt2"]:
         raise ValueError(f"GPT-2's files imply GPT-2's pattern, not {vocabulary.pattern!r:.80}; {instead}")

@@ -32,7 +32,7 @@ from bpetite.formats.huggingface_steps import (
 from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.merges import has_part, packed_merges
-from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes, vocabulary_of_pairs
+from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import (
     BYTE_NAMES,
     Pieces,
@@ -400,11 +400,7 @@ def _without(ids: Mapping[str, int], left_out: Iterable[str]) -> dict[str, int]:
 
 def to_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the `tokenizer.json` of a vocabulary; what the format cannot express is refused."""
-    if vocabulary.provisional:
-        raise ValueError(
-            "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
-            "was read from; its artifact can hold it"
-        )
+    check_merges_bytes(vocabulary)
     ids = _written_ids(vocabulary)
     unknown, fuses = vocabulary.unknown or (None, False)
     document = {

@@ -22,7 +22,7 @@ from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
-from bpetite.formats.shared.pairs import IN_TEXTS, lacking_bytes
+from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes
 from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import COVERING, PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
@@ -267,6 +267,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
 
 def check_expressible(vocabulary: Vocabulary) -> None:
     """Refuse a vocabulary that ranks alone cannot express."""
+    check_merges_bytes(vocabulary)
     tokens = vocabulary.tokens
     instead = "to_huggingface, which keeps merges and ids apart, can hold it"
     if vocabulary.normalization is not None:

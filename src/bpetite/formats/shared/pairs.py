@@ -108,6 +108,15 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
     return [f"text with a byte without a token cannot be encoded {which}"]
 
 
+def check_merges_bytes(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary whose merges begin with characters, which no format can be written from."""
+    if vocabulary.provisional:
+        raise ValueError(
+            "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
+            "was read from; its artifact can hold it"
+        )
+
+
 def ends_of(tokens: Iterable[bytes], start: int = 0) -> bytes:
     """Return where each token ends if they are joined, as the bytes of an array.
 
