@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
-use super::{PyWatch, attached, raised, thread_count};
+use super::{PyWatch, calls, raised, thread_count};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
@@ -104,8 +104,8 @@ impl PyCountTable {
         let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
         let batches = batches.try_iter()?.unbind();
         self.count(py, limits, &mut watch, move |py| {
-            let Some(batch) = batches.bind(py).clone().next() else { return Ok(None) };
-            let (name, first, offset, texts) = batch?.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
+            let Some(batch) = calls::next(batches.bind(py))? else { return Ok(None) };
+            let (name, first, offset, texts) = batch.extract::<(String, usize, u64, Bound<'_, PyAny>)>()?;
             Ok(Some(NamedTexts { texts: HeldTexts::new(&texts)?, name: Some(name), first, offset }))
         })
     }
@@ -218,13 +218,13 @@ impl PyCountTable {
 /// Pass rows to a Python function.
 fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     memory::ensure(rows.pretokens.len())?;
-    attached(|py| {
+    Python::attach(|py| {
         py.check_signals()?;
         let pretokens = PyBytes::new(py, &rows.pretokens);
-        visitor.call1(py, (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py)))
+        let arrays = (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py));
+        calls::call(visitor.bind(py), &arrays.into_pyobject(py)?).map(drop)
     })
-    .map_err(raised)?;
-    Ok(())
+    .map_err(raised)
 }
 
 impl PyCountTable {
@@ -237,7 +237,7 @@ impl PyCountTable {
         mut next: impl FnMut(Python<'_>) -> PyResult<Option<NamedTexts>> + Send,
     ) -> PyResult<()> {
         let mut next = |counted: Vec<NamedTexts>| {
-            attached(|py| {
+            Python::attach(|py| {
                 // References must be dropped while the GIL is held.
                 drop(counted);
                 next(py)
@@ -291,10 +291,10 @@ impl Batching {
     /// Collect documents until they are large or many enough, the time is over, or none is left.
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<NamedTexts>> {
         let (mut collected, mut size, began) = (Vec::new(), 0, Instant::now());
-        let mut documents = self.documents.bind(py).clone();
+        let documents = self.documents.bind(py);
         while size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
-            let Some(document) = documents.next() else { break };
-            let document = OwnedText::new(&document?, || "documents".into())?;
+            let Some(document) = calls::next(documents)? else { break };
+            let document = OwnedText::new(&document, || "documents".into())?;
             size += document.bytes().len();
             memory::push(&mut collected, document)?;
             // Reading the clock takes as long as a short document.

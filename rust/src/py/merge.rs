@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use super::count::PyCountTable;
 use super::numbers::{bytes_of_32, merge_rows};
-use super::{PyWatch, attached, raised, thread_count};
+use super::{PyWatch, call_with, thread_count};
 use crate::count;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -125,7 +125,7 @@ impl Watch for ExpectingWatch<'_> {
 
     fn expect(&mut self, bytes: u64) -> Result<()> {
         let Some(expect) = self.expect else { return Ok(()) };
-        attached(|py| expect.call1(py, (bytes,)).map(drop)).map_err(raised)
+        call_with(expect, bytes)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Stage, Watch};
 
+mod calls;
 mod count;
 mod decode;
 mod encode;
@@ -115,10 +116,10 @@ impl<'a> PyWatch<'a> {
 
 impl Watch for PyWatch<'_> {
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
-        attached(|py| {
+        Python::attach(|py| {
             py.check_signals()?;
             if let Some(progress) = self.progress {
-                progress.call1(py, (stage.name(), done, total))?;
+                calls::call(progress.bind(py), &(stage.name(), done, total).into_pyobject(py)?)?;
             }
             Ok(())
         })
@@ -127,41 +128,19 @@ impl Watch for PyWatch<'_> {
 
     fn documents(&mut self, so_far: u64) -> Result<()> {
         let Some(documents) = self.documents else { return Ok(()) };
-        attached(|py| documents.call1(py, (so_far,)).map(drop)).map_err(raised)
+        call_with(documents, so_far)
     }
 }
 
-/// Calls Python from work that has released the GIL.
-///
-/// If the interpreter ends meanwhile, Python before 3.14 ends this thread by unwinding its stack, and PyO3 aborts the
-/// process when that reaches its guard of the GIL. The thread then waits for the end of the process instead, as it does
-/// under later versions.
-pub fn attached<R>(call: impl FnOnce(Python<'_>) -> R) -> R {
-    let before_the_gil = WaitIfUnwound;
-    let result = Python::attach(|py| {
-        let with_the_gil = WaitIfUnwound;
-        let result = call(py);
-        std::mem::forget(with_the_gil);
-        result
-    });
-    std::mem::forget(before_the_gil);
-    result
-}
-
-/// Stops a thread that is unwound by anything but a panic.
-struct WaitIfUnwound;
-
-impl Drop for WaitIfUnwound {
-    fn drop(&mut self) {
-        while !std::thread::panicking() {
-            std::thread::park();
-        }
-    }
+/// Calls a Python function with a number, from work that has released the GIL.
+fn call_with(function: &Py<PyAny>, number: u64) -> Result<()> {
+    Python::attach(|py| calls::call(function.bind(py), &(number,).into_pyobject(py)?).map(drop))
+        .map_err(raised)
 }
 
 /// Wraps a Python exception for its way through the engine.
 pub fn raised(exception: PyErr) -> Error {
-    let interrupts = attached(|py| !exception.is_instance_of::<PyException>(py));
+    let interrupts = Python::attach(|py| !exception.is_instance_of::<PyException>(py));
     Error::Caller { raised: Box::new(exception), interrupts }
 }
 

@@ -1,0 +1,69 @@
+//! Calls to Python that may not return.
+//!
+//! If the interpreter ends while a call runs in another thread, Python before 3.14 ends that thread by unwinding its stack.
+//! PyO3's own calls are not made for that: the process would be aborted. Here, such a thread waits for the end of the
+//! process instead, as it does under later versions.
+
+use std::hint::black_box;
+use std::mem;
+use std::ptr;
+
+use pyo3::ffi::{self, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyTuple};
+
+/// The functions as PyO3 declares them, and as they are: they may unwind.
+type PlainCall = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
+type Call = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
+type PlainNext = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
+type Next = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+
+/// Call a function.
+pub fn call<'py>(
+    function: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    // The compiler must not see which function it is: by its declaration, it never unwinds.
+    let plain: PlainCall = black_box(ffi::PyObject_Call);
+    // SAFETY: both are the same function; the new type adds that it may unwind.
+    let call = unsafe { mem::transmute::<PlainCall, Call>(plain) };
+    // SAFETY: these are a callable object and a tuple, which are borrowed for the call; the GIL is held. The result is a
+    // new reference, or null after an error.
+    returning(|| unsafe {
+        let result = call(function.as_ptr(), arguments.as_ptr(), ptr::null_mut());
+        Bound::from_owned_ptr_or_err(function.py(), result)
+    })
+}
+
+/// The next value of an iterator.
+pub fn next<'py>(iterator: &Bound<'py, PyIterator>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let plain: PlainNext = black_box(ffi::PyIter_Next);
+    // SAFETY: both are the same function; the new type adds that it may unwind.
+    let next = unsafe { mem::transmute::<PlainNext, Next>(plain) };
+    // SAFETY: this is an iterator, which is borrowed for the call; the GIL is held. The result is a new reference, or null
+    // at the end or after an error.
+    let value = returning(|| unsafe { Bound::from_owned_ptr_or_opt(iterator.py(), next(iterator.as_ptr())) });
+    match PyErr::take(iterator.py()) {
+        Some(error) if value.is_none() => Err(error),
+        _ => Ok(value),
+    }
+}
+
+/// Make a call; if it is unwound, stop this thread.
+fn returning<R>(call: impl FnOnce() -> R) -> R {
+    let unwound = Unwound;
+    let result = call();
+    mem::forget(unwound);
+    result
+}
+
+/// Stops the thread that drops it.
+struct Unwound;
+
+impl Drop for Unwound {
+    fn drop(&mut self) {
+        loop {
+            std::thread::park();
+        }
+    }
+}
