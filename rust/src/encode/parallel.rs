@@ -21,9 +21,14 @@ use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Watch};
 use crate::workers::{self, CHECK_INTERVAL, lock};
 
-/// The approximate size of a job in bytes, and the minimum for starting threads. (In tests, every text is cut wherever
-/// possible.)
-const JOB: usize = if cfg!(test) { 1 } else { 1 << 18 };
+/// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
+const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
+
+/// The approximate size of a job in bytes: at least, and at most.
+const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) };
+/// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
+/// system may let a thread begin late.
+const JOBS_EACH: usize = 16;
 
 /// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
 const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 4 * size_of::<usize>();
@@ -37,6 +42,27 @@ pub struct Encoded<T: Id> {
 /// The default number of threads: all that the machine offers.
 fn all_threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// How the work of a call is divided.
+#[derive(Clone, Copy)]
+struct Division {
+    threads: usize,
+    /// The approximate size of a job in bytes.
+    job: usize,
+}
+
+impl Division {
+    fn of(texts: &[&str], threads: Option<usize>) -> Self {
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        // The number of processors is only queried if it matters, because the query is slow.
+        let threads = if bytes < 2 * FOR_THREAD {
+            1
+        } else {
+            threads.unwrap_or_else(all_threads).min(bytes / FOR_THREAD)
+        };
+        Self { threads, job: (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1) }
+    }
 }
 
 /// Part of a text, small enough for one job; in order, the parts are the texts.
@@ -78,23 +104,22 @@ impl Encoder {
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
         memory::ensure(texts.len() * BYTES_PER_TEXT)?;
-        let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
-        let bytes = total(&parts);
+        let division = Division::of(texts, threads);
+        let parts = self.parts(texts, special, division, &mut Pulse::of(watch))?;
         let offsets: Vec<AtomicU64> =
             std::iter::repeat_with(AtomicU64::default).take(texts.len() + 1).collect();
-        let threads = thread_number(bytes, threads);
         let mut ids = Vec::<T>::new();
-        ids.expect(bytes);
-        if threads == 1 {
+        ids.expect(total(&parts));
+        if division.threads == 1 {
             let mut done = Done { ids, ends: Vec::new() };
             self.encode_parts(&parts, special, &mut done, &mut Workspace::new()?, &mut Pulse::of(watch))?;
             tell_ends(&parts, &done.ends, 0, &offsets);
             ids = done.ids;
         } else {
-            let jobs = Jobs::new(&parts);
+            let jobs = Jobs::new(&parts, division.job);
             let row = SharedRow::new(&mut ids, jobs.jobs.len(), &offsets);
             let encoding = Encoding { encoder: self, special, row };
-            jobs.run(&encoding, threads, watch)?;
+            jobs.run(&encoding, division.threads, watch)?;
             let Encoding { row, .. } = encoding;
             row.finish(&mut ids)?;
         }
@@ -111,14 +136,14 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
         memory::ensure(texts.len() * BYTES_PER_TEXT)?;
-        let parts = self.parts(texts, special, threads, &mut Pulse::of(watch))?;
+        let division = Division::of(texts, threads);
+        let parts = self.parts(texts, special, division, &mut Pulse::of(watch))?;
         let counts: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(texts.len()).collect();
         let counting = Counting { encoder: self, special, counts: &counts };
-        let threads = thread_number(total(&parts), threads);
-        if threads == 1 {
+        if division.threads == 1 {
             counting.count(&parts, &mut Workspace::new()?, &mut Pulse::of(watch))?;
         } else {
-            Jobs::new(&parts).run(&counting, threads, watch)?;
+            Jobs::new(&parts, division.job).run(&counting, division.threads, watch)?;
         }
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
@@ -128,19 +153,19 @@ impl Encoder {
         &self,
         texts: &[&'t str],
         special: Special,
-        threads: Option<usize>,
+        Division { threads, job }: Division,
         pulse: &mut Pulse,
     ) -> Result<Vec<TextPart<'t>>> {
         let mut parts = Vec::with_capacity(texts.len());
         for (text, &content) in texts.iter().enumerate() {
-            if content.len() <= 2 * JOB || threads.unwrap_or_else(all_threads) == 1 {
+            if threads == 1 || content.len() <= 2 * job {
                 parts.push(TextPart { text, is_last: true, content: PartText::Unparsed(content) });
                 continue;
             }
             for segment in self.looked_for(special).split(content, special) {
-                for segment in self.cut(segment?) {
+                for segment in self.cut(segment?, job) {
                     parts.push(TextPart { text, is_last: false, content: PartText::Parsed(segment) });
-                    pulse.beat(JOB)?;
+                    pulse.beat(job)?;
                 }
             }
             if let Some(last) = parts.last_mut() {
@@ -151,11 +176,11 @@ impl Encoder {
     }
 
     /// Cut a segment into segments of about the size of a job, as far as safe cuts allow.
-    fn cut<'t>(&self, segment: Segment<'t>) -> impl Iterator<Item = Segment<'t>> + use<'t, '_> {
+    fn cut<'t>(&self, segment: Segment<'t>, job: usize) -> impl Iterator<Item = Segment<'t>> + use<'t, '_> {
         let mut rest = Some(segment);
         std::iter::from_fn(move || {
             let Segment::Ordinary(text) = rest? else { return rest.take() };
-            let from = character_start(text, JOB);
+            let from = character_start(text, job);
             match self.pattern.safe_cut(text, from).filter(|&cut| from < text.len() && cut < text.len()) {
                 Some(cut) => {
                     rest = Some(Segment::Ordinary(&text[cut..]));
@@ -208,12 +233,6 @@ fn total(parts: &[TextPart]) -> usize {
     parts.iter().map(|part| part.content.bytes()).sum()
 }
 
-/// The number of threads for this many bytes.
-fn thread_number(bytes: usize, threads: Option<usize>) -> usize {
-    // The number of processors is only queried if it matters, because the query is slow.
-    if bytes < 2 * JOB { 1 } else { threads.unwrap_or_else(all_threads).min(bytes / JOB) }
-}
-
 /// Set the ends of the texts whose last parts these are, for a job whose ids begin at `start`.
 fn tell_ends(parts: &[TextPart], ends: &[usize], start: usize, offsets: &[AtomicU64]) {
     for (part, &end) in parts.iter().zip(ends) {
@@ -257,12 +276,12 @@ struct Jobs<'p, 't> {
 }
 
 impl<'p, 't> Jobs<'p, 't> {
-    fn new(parts: &'p [TextPart<'t>]) -> Self {
+    fn new(parts: &'p [TextPart<'t>], size: usize) -> Self {
         let mut jobs = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (index, part) in parts.iter().enumerate() {
             bytes += part.content.bytes();
-            if bytes >= JOB || index + 1 == parts.len() {
+            if bytes >= size || index + 1 == parts.len() {
                 jobs.push(&parts[start..=index]);
                 (start, bytes) = (index + 1, 0);
             }
