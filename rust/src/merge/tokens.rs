@@ -139,10 +139,14 @@ impl Tokens {
     pub fn join(&mut self, left: Code, right: Code) -> Result<(Code, bool)> {
         let [first, second] = [left, right].map(|code| self.tokens[code as usize]);
         let digest = if self.by_bytes.is_some() { first.digest.concat(second.digest) } else { Digest::EMPTY };
-        let is_same = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
-        if let Some(known) = self.find(digest, is_same) {
-            return Ok((known, false));
+        if let Some(codes) = &mut self.by_bytes {
+            codes.make_room_for_one()?;
         }
+        let is_same = |code| self.spell(&[code]).eq(self.spell(&[left, right]));
+        let place = match self.look_up(digest, is_same) {
+            Ok(known) => return Ok((known, false)),
+            Err(place) => place,
+        };
         let span = u64::from(first.span) + u64::from(second.span);
         let code = self.push(first.length.saturating_add(second.length), span, [left, right], digest)?;
         if self.keeps_bytes {
@@ -152,7 +156,9 @@ impl Tokens {
             }
             self.note_bytes();
         }
-        self.share(code)?;
+        if let Some(codes) = &mut self.by_bytes {
+            codes.fill(place, code, digest);
+        }
         Ok((code, true))
     }
 
@@ -192,8 +198,13 @@ impl Tokens {
 
     /// The shared token that has this digest and satisfies `is_same`.
     fn find(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> Option<Code> {
-        let alike = self.by_bytes.as_ref()?.alike(digest);
-        alike.filter(|&code| self.tokens[code as usize].digest == digest).find(|&code| is_same(code))
+        self.look_up(digest, is_same).ok()
+    }
+
+    /// The same, or else the place in the lookup where a token with this digest belongs.
+    fn look_up(&self, digest: Digest, is_same: impl Fn(Code) -> bool) -> std::result::Result<Code, usize> {
+        let Some(codes) = &self.by_bytes else { return Err(0) };
+        codes.look_up(digest, |code| self.tokens[code as usize].digest == digest && is_same(code))
     }
 
     /// Adds a token.
@@ -288,12 +299,20 @@ impl Codes {
     }
 
     fn add(&mut self, code: Code, digest: Digest) -> Result<()> {
-        if 2 * self.len >= self.entries.len() {
-            self.lengthen(2 * self.entries.len())?;
-        }
+        self.make_room_for_one()?;
         self.put((digest.value as u32, code));
         self.len += 1;
         Ok(())
+    }
+
+    fn make_room_for_one(&mut self) -> Result<()> {
+        if 2 * self.len >= self.entries.len() { self.lengthen(2 * self.entries.len()) } else { Ok(()) }
+    }
+
+    /// Adds a code at the place where a search for its digest ended.
+    fn fill(&mut self, place: usize, code: Code, digest: Digest) {
+        self.entries[place] = (digest.value as u32, code);
+        self.len += 1;
     }
 
     /// Makes the table at least this long.
@@ -310,11 +329,20 @@ impl Codes {
         }
     }
 
-    /// The codes of the tokens whose digest has the same low bits.
-    fn alike(&self, digest: Digest) -> impl Iterator<Item = Code> {
-        let low = digest.value as u32;
-        let entries = self.places(low).map(|place| self.entries[place]).take_while(|&(_, code)| code != 0);
-        entries.filter(move |entry| entry.0 == low).map(|(_, code)| code)
+    /// The code with the same low bits of its digest that is the one, or the free place where the search ended.
+    fn look_up(&self, digest: Digest, is_it: impl Fn(Code) -> bool) -> std::result::Result<Code, usize> {
+        let (low, mask) = (digest.value as u32, self.entries.len() - 1);
+        let mut place = self.place(digest);
+        loop {
+            let (bits, code) = self.entries[place];
+            if code == 0 {
+                return Err(place);
+            }
+            if bits == low && is_it(code) {
+                return Ok(code);
+            }
+            place = (place + 1) & mask;
+        }
     }
 
     /// The index where the search for a digest begins.

@@ -120,7 +120,7 @@ impl<'r> Planned<'r> {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
         Ok(Box::new(Trainer {
-            store: WordStore::new(slots, spans, tuning.threads, rules.shared_tokens),
+            store: WordStore::new(slots, spans, tuning.threads),
             rules,
             tuning,
             base_tokens: tokens.len(),
@@ -178,9 +178,8 @@ impl Trainer<'_> {
                 continue;
             };
             self.look_ahead();
-            let place = self.pairs.find(best.key);
-            let (count, list) =
-                place.map_or((0, UNLISTED), |place| (self.pairs.count(place), self.pairs.list(place)));
+            let Some(place) = self.pairs.find(best.key) else { continue };
+            let (count, list) = (self.pairs.count(place), self.pairs.list(place));
             if count < self.threshold {
                 continue;
             }
@@ -189,6 +188,8 @@ impl Trainer<'_> {
             } else if list == UNLISTED {
                 self.recount(Reason::Unsure, pulse)?;
             } else {
+                // All of its occurrences are merged now.
+                *self.pairs.count_mut(place) = 0;
                 let (left, right) = codes_of(best.key);
                 self.merge(left, right, list, pulse)?;
             }
@@ -241,9 +242,6 @@ impl Trainer<'_> {
         let positions = self.store.list_len(list);
         self.store.merge(task)?;
         self.prefetch_neighbours(task);
-        if let Some(place) = self.pairs.find(key_of(left, right)) {
-            *self.pairs.count_mut(place) = 0;
-        }
         if is_new {
             self.update_for_new_token(task)?;
         } else {
@@ -392,6 +390,7 @@ impl Trainer<'_> {
             let store = &mut self.store;
             let (before, after) = (store.before.get(joined).units(), store.after.get(joined).units());
             let start = store.lengthen(list, before + after)?;
+            store.note_lengthened(list)?;
             store.before.set_place(joined, start);
             store.after.set_place(joined, start + before);
         }

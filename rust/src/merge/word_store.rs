@@ -73,8 +73,8 @@ pub struct WordStore {
     pub occurrences: usize,
     /// By list number.
     lists: Rows<PositionList>,
-    /// Whether a list may be lengthened, with positions that are smaller than earlier ones.
-    lists_are_lengthened: bool,
+    /// Whether a list was lengthened, perhaps with positions that are smaller than earlier ones, as far as lists were.
+    lengthened: Vec<bool>,
     arena: PositionArena,
     arena_limit: usize,
     /// The size of the arena when unused lists were last dropped.
@@ -99,15 +99,15 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl WordStore {
-    /// A store without lists; with shared tokens, `lists_are_lengthened` when pairs rise again.
-    pub fn new(slots: AnySlots, spans: &[u32], threads: usize, lists_are_lengthened: bool) -> Self {
+    /// A store without lists.
+    pub fn new(slots: AnySlots, spans: &[u32], threads: usize) -> Self {
         Self {
             occurrences: slots.len(),
             slots,
             spans: spans.to_vec(),
             threads,
             lists: Rows::default(),
-            lists_are_lengthened,
+            lengthened: Vec::new(),
             arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
@@ -194,7 +194,7 @@ impl WordStore {
         let output = (&mut self.before, &mut self.after, &mut self.events);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
-        if self.lists_are_lengthened && !positions.clone().is_sorted() {
+        if self.lengthened.get(task.list as usize) == Some(&true) && !positions.clone().is_sorted() {
             let mut sorted = memory::gathered(positions)?;
             sorted.sort_unstable();
             self.slots.replace_all(sorted.iter().copied(), task, output);
@@ -236,9 +236,25 @@ impl WordStore {
     /// Makes a list longer by some units; returns the place of the first new one.
     pub fn lengthen(&mut self, list: u32, by: u32) -> Result<u32> {
         let old = self.lists[list as usize];
+        if old.len > 0 {
+            self.note_lengthened(list)?;
+        }
         let longer = self.arena.lengthen(old, by)?;
         self.lists[list as usize] = longer;
         Ok(longer.start + old.len)
+    }
+
+    /// Notes that a list may be out of order.
+    #[cold]
+    pub fn note_lengthened(&mut self, list: u32) -> Result<()> {
+        let list = list as usize;
+        if list >= self.lengthened.len() {
+            let more = self.lists.len() - self.lengthened.len();
+            memory::reserve(&mut self.lengthened, more)?;
+            self.lengthened.resize(self.lists.len(), false);
+        }
+        self.lengthened[list] = true;
+        Ok(())
     }
 
     /// Writes the positions of the merged occurrences to the lists of the neighbouring pairs.
@@ -259,6 +275,7 @@ impl WordStore {
         self.before.clear();
         self.after.clear();
         self.lists = Rows::default();
+        self.lengthened = Vec::new();
         self.arena = PositionArena::default();
         self.note_size();
     }
