@@ -59,7 +59,7 @@ impl<T: Plain + Copy> Rows<T> {
         Ok(())
     }
 
-    /// Makes it at least `len` values long. The new ones are arbitrary.
+    /// Makes it at least `len` values long. The new ones are zeros.
     pub fn lengthen(&mut self, len: usize) -> Result<()> {
         self.reserve(len.saturating_sub(self.len))?;
         self.len = self.len.max(len);

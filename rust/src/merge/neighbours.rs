@@ -12,13 +12,14 @@ use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 
 /// The occurrences of a merged pair that have a certain token on one side.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct NeighbourCount {
     /// The sum of their words' counts.
     pub weight: u64,
     /// The units that their positions take; while these are written, `WRITTEN` and the position before the next.
     units: u32,
-    /// The last position; while positions are written, the place in the arena for the next.
+    /// The last position, by its difference (exclusive or) from `NONE`; while positions are written, the place in the
+    /// arena for the next.
     at: u32,
 }
 
@@ -27,12 +28,6 @@ unsafe impl Plain for NeighbourCount {}
 
 /// Marks a tally whose positions are written: the pair with this token is followed.
 const WRITTEN: u32 = 1 << 31;
-
-impl Default for NeighbourCount {
-    fn default() -> Self {
-        Self { weight: 0, units: 0, at: NONE }
-    }
-}
 
 impl NeighbourCount {
     /// The units that the positions of the occurrences take.
@@ -52,12 +47,15 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
+    /// With room for so many codes, so that tallies need not be moved. Room that is not used takes no memory.
+    pub fn with_capacity(codes: usize) -> Result<Self> {
+        Ok(Self { tallies: Rows::with_capacity(codes.next_power_of_two())?, ..Self::default() })
+    }
+
     /// Makes room for codes below `codes`, and for so many occurrences.
     pub fn widen(&mut self, codes: usize, occurrences: usize) -> Result<()> {
-        let known = self.tallies.len();
-        if codes > known {
+        if codes > self.tallies.len() {
             self.tallies.lengthen(codes.next_power_of_two())?;
-            self.tallies[known..].fill(NeighbourCount::default());
         }
         // One more than are in use: a place is written whether or not it is needed.
         let most = occurrences.min(codes) + 1;
@@ -81,9 +79,9 @@ impl Neighbours {
         self.used += usize::from(tally.weight == 0);
         // No overflow: the merged pair's own count is the sum over all its neighbours, and it fits.
         tally.weight += weight;
-        let mut measure = Measure { units: tally.units, before: tally.at };
+        let mut measure = Measure { units: tally.units, before: tally.at ^ NONE };
         measure.add(at);
-        (tally.units, tally.at) = (measure.units, measure.before);
+        (tally.units, tally.at) = (measure.units, measure.before ^ NONE);
     }
 
     /// The tokens whose tallies are in use.

@@ -165,13 +165,20 @@ impl Recount {
         let ranges = gather(store, plan, pulse)?;
         let of = ranges.len();
         let mut sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
-            Sorted::of(pieces, (nth, of), store, plan.max_threshold, pulse)
+            let sorted = sort(pieces, (nth, of))?;
+            pulse.check()?;
+            Sorted::of(sorted, store, plan.threshold.unwrap_or(1), plan.max_threshold)
         })?;
         store.occurrences = sorted.iter().map(|sorted| sorted.occurrences.len()).sum();
         let Some(highest) = sorted.iter().map(|sorted| sorted.highest).max().filter(|&highest| highest > 0)
         else {
             return Ok(None);
         };
+        if plan.threshold.is_some_and(|least| highest < least) {
+            sorted = workers::each(sorted, pulse, |sorted, _| {
+                Sorted::of(sorted.occurrences, store, highest, plan.max_threshold)
+            })?;
+        }
         let total = sorted.iter().fold(0u64, |sum, sorted| sum.saturating_add(sorted.total));
         let likely = sorted_reached_by(plan.enough(), &sorted);
         let threshold = plan.threshold(total, store.occurrences).max(likely).clamp(1, highest);
@@ -334,7 +341,7 @@ fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
     (((seed.hash_number(key) >> 32) * of as u64) >> 32) as usize
 }
 
-/// Occurrences sorted by pair, and the run of each pair.
+/// Occurrences sorted by pair, and the run of each pair that is frequent enough.
 struct Sorted {
     occurrences: Cells<Occurrence>,
     runs: Vec<PairRun>,
@@ -352,16 +359,9 @@ const SORT_BATCH: usize = 16;
 const MOST_TOLD_APART: u64 = 1 << 16;
 
 impl Sorted {
-    /// Sorts and counts the pairs of range `nth` of `of`; a threshold will be chosen up to `most`.
-    fn of(
-        pieces: Vec<Rows<Occurrence>>,
-        (nth, of): (usize, usize),
-        store: &WordStore,
-        most: u64,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Self> {
-        let occurrences = sort(pieces, (nth, of))?;
-        pulse.check()?;
+    /// Counts the pairs of sorted occurrences; a threshold will be chosen from `least` to `most`. Runs that take no memory
+    /// take no time to get it, either: they are most of all.
+    fn of(occurrences: Cells<Occurrence>, store: &WordStore, least: u64, most: u64) -> Result<Self> {
         let (mut runs, mut start) = (Vec::new(), 0);
         // Room that is not used takes no memory; enlarging it would take time.
         memory::reserve(&mut runs, occurrences.len())?;
@@ -381,7 +381,9 @@ impl Sorted {
             (total, highest) = (total.saturating_add(count), highest.max(count));
             by_count[count.min(most) as usize] += 1;
             let end = start + run.len() as u32;
-            memory::push(&mut runs, PairRun { count, start, end, units: positions.units })?;
+            if count >= least {
+                memory::push(&mut runs, PairRun { count, start, end, units: positions.units })?;
+            }
             start = end;
         }
         Ok(Self { occurrences, runs, total, highest, by_count })

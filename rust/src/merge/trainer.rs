@@ -54,6 +54,8 @@ pub struct Planned<'r> {
     tokens: Tokens,
     prior: Prior,
     layouts: Vec<(Share, Layout)>,
+    /// The number of codes that training may need, as far as room is made for them.
+    codes: usize,
     is_narrow: bool,
     /// Whether narrow slots may become wide.
     may_widen: bool,
@@ -106,13 +108,15 @@ impl<'r> Planned<'r> {
         let expected = slots * (slot as u64 + LIST_BYTES_PER_SLOT) + TABLE_BYTES;
         pulse.expect(expected)?;
         memory::ensure(usize::try_from(expected).unwrap_or(usize::MAX))?;
-        tokens.make_room(new_tokens.min(MAX_EXPECTED_TOKENS) as usize)?;
-        Ok(Self { rules, tuning, tokens, prior, layouts, is_narrow, may_widen })
+        let new_tokens = new_tokens.min(MAX_EXPECTED_TOKENS) as usize;
+        tokens.make_room(new_tokens)?;
+        let codes = tokens.len() + new_tokens;
+        Ok(Self { rules, tuning, tokens, prior, layouts, codes, is_narrow, may_widen })
     }
 
     /// Takes over the words, which must be those that were measured.
     pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r>>> {
-        let Self { rules, tuning, tokens, prior, layouts, is_narrow, may_widen } = self;
+        let Self { rules, tuning, tokens, prior, layouts, codes, is_narrow, may_widen } = self;
         let mut pulse = pulse_of(watch, rules);
         let spans = &tokens.spans()[..];
         let mut slots = AnySlots::fill(is_narrow, may_widen, &layouts, words, spans, &mut pulse)?;
@@ -120,7 +124,7 @@ impl<'r> Planned<'r> {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
         Ok(Box::new(Trainer {
-            store: WordStore::new(slots, spans, tuning.threads),
+            store: WordStore::new(slots, spans, tuning.threads, codes)?,
             rules,
             tuning,
             base_tokens: tokens.len(),
@@ -251,11 +255,11 @@ impl Trainer<'_> {
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
-            self.drop_lists();
+            self.drop_lists(WordStore::drop_list);
         }
         if self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes {
             // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
-            self.drop_lists();
+            self.drop_lists(WordStore::forget_list);
             self.store.compact_lists()?;
             self.store.slots.widen()?;
         }
@@ -266,10 +270,10 @@ impl Trainer<'_> {
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
-    fn drop_lists(&mut self) {
+    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32)) {
         self.store.list_positions();
         for list in self.pairs.lists_below(self.threshold) {
-            self.store.drop_list(std::mem::replace(list, UNLISTED));
+            drop(&mut self.store, std::mem::replace(list, UNLISTED));
         }
         self.store.note_size();
     }

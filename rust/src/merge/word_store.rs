@@ -99,9 +99,9 @@ const MIN_GROWTH: usize = 1 << 10;
 const MAX_UNITS: usize = 3 << 30;
 
 impl WordStore {
-    /// A store without lists.
-    pub fn new(slots: AnySlots, spans: &[u32], threads: usize) -> Self {
-        Self {
+    /// A store without lists; there will be about `codes` codes.
+    pub fn new(slots: AnySlots, spans: &[u32], threads: usize, codes: usize) -> Result<Self> {
+        Ok(Self {
             occurrences: slots.len(),
             slots,
             spans: spans.to_vec(),
@@ -111,10 +111,10 @@ impl WordStore {
             arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
-            before: Neighbours::default(),
-            after: Neighbours::default(),
+            before: Neighbours::with_capacity(codes)?,
+            after: Neighbours::with_capacity(codes)?,
             events: Vec::new(),
-        }
+        })
     }
 
     /// Divides the slots into sections of whole words, one per thread.
@@ -218,6 +218,13 @@ impl WordStore {
     pub fn drop_list(&mut self, list: u32) {
         if let Some(positions) = self.lists.get_mut(list as usize) {
             self.arena.free_block(std::mem::take(positions));
+        }
+    }
+
+    /// The same before `compact_lists`, which frees all that is in no list.
+    pub fn forget_list(&mut self, list: u32) {
+        if let Some(positions) = self.lists.get_mut(list as usize) {
+            *positions = PositionList::default();
         }
     }
 
