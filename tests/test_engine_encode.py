@@ -246,6 +246,16 @@ def test_the_refusal_is_that_of_the_first_text_whatever_the_number_of_threads() 
             encoder.encode_batch(batch, "error", num_threads)
 
 
+def test_a_text_that_is_not_utf8_is_refused_before_any_other_fault_of_a_batch() -> None:
+    encoder = with_specials("<s>", "<t>")
+    batch = ["<s>", *["é" * 300_000] * 8, "<t>", "ab\ud800"]
+    for num_threads in (1, 2, 5):
+        with pytest.raises(UnicodeEncodeError):
+            encoder.encode_batch(batch, "error", num_threads)
+        with pytest.raises(ValueError, match='"<s>" at character 0'):
+            encoder.encode_batch(batch[:-1], "error", num_threads)
+
+
 # --- Other forms ------------------------------------------------------------------------------------------
 
 
@@ -279,6 +289,20 @@ def test_ids_are_the_same_for_every_number_of_threads(num_threads: int | None) -
     assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
     assert encoder.count_batch(batch, num_threads=num_threads) == [*map(len, expected)]
     assert encoder.encode(text, num_threads=num_threads) == expected[2].tolist()
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 7])
+def test_texts_become_utf8_while_others_are_encoded(num_threads: int) -> None:
+    # Those of four bytes have more ids than there is room for at first.
+    encoder = trained_encoder()
+    batch = [
+        f"{number} {characters * 3000}" for number in range(40) for characters in ("🎉🎈", "é a", "天地")
+    ]
+    expected = [encoder.encode_to_numpy(text, num_threads=1) for text in batch]
+    for given_texts in (batch, tuple(batch), [text.encode() for text in batch]):
+        ids, offsets = encoder.encode_batch_to_numpy(given_texts, num_threads=num_threads)
+        np.testing.assert_array_equal(ids, np.concatenate(expected))
+        assert offsets.tolist() == [0, *np.cumsum([*map(len, expected)])]
 
 
 @pytest.mark.parametrize(("dtype", "words"), [("uint32", 9_000_000), ("uint16", 18_000_000)])

@@ -5,10 +5,9 @@
 //! shares locks with workers must therefore call [`check`](Workers::check) after every call of foreign code, before it
 //! takes the next lock.
 
-use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -28,8 +27,9 @@ pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Starts threads; none outlives [`scope`].
 pub struct Workers<'scope> {
     /// The process that has the threads.
-    process: Cell<u32>,
-    threads: RefCell<Vec<JoinHandle<()>>>,
+    process: AtomicU32,
+    /// Locked by the leading thread only.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// As in `std::thread::Scope`: threads borrow for exactly the lifetime of the scope.
     scope: PhantomData<&'scope mut &'scope ()>,
 }
@@ -39,7 +39,7 @@ pub struct Workers<'scope> {
 /// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a forked process does
 /// not wait for the threads of its parent.
 pub fn scope<'env, R>(lead: impl FnOnce(&Workers<'env>) -> Result<R>) -> Result<R> {
-    let workers = Workers { process: Cell::default(), threads: RefCell::default(), scope: PhantomData };
+    let workers = Workers { process: AtomicU32::default(), threads: Mutex::default(), scope: PhantomData };
     let workers = JoinOnDrop(workers);
     let led = lead(&workers.0);
     let forked = workers.0.check();
@@ -54,24 +54,24 @@ impl<'scope> Workers<'scope> {
     /// Start a thread; `false` if the system refuses.
     pub fn start(&self, work: impl FnOnce() + Send + 'scope) -> bool {
         if self.started() == 0 {
-            self.process.set(std::process::id());
+            self.process.store(std::process::id(), Ordering::Relaxed);
         } else if self.are_in_parent() {
             return false;
         }
         // SAFETY: what the thread borrows outlives `'scope`, and `scope` neither returns nor unwinds before the thread
         // has ended, except in a forked process, which does not have the thread.
         let started = unsafe { Builder::new().spawn_unchecked(work) };
-        started.map(|thread| self.threads.borrow_mut().push(thread)).is_ok()
+        started.map(|thread| lock(&self.threads).push(thread)).is_ok()
     }
 
     /// The number of threads that were started.
     pub fn started(&self) -> usize {
-        self.threads.borrow().len()
+        lock(&self.threads).len()
     }
 
     /// Whether any thread is still running.
     fn are_running(&self) -> bool {
-        self.threads.borrow().iter().any(|thread| !thread.is_finished())
+        lock(&self.threads).iter().any(|thread| !thread.is_finished())
     }
 
     /// Fail in a forked process, which does not have the threads.
@@ -81,13 +81,20 @@ impl<'scope> Workers<'scope> {
 
     /// Whether the threads belong to a parent process that this one was forked from.
     fn are_in_parent(&self) -> bool {
-        self.started() > 0 && self.process.get() != std::process::id()
+        self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id()
+    }
+
+    /// Wait for all threads, and pass on a panic.
+    pub fn wait(&self) {
+        if let Some(panic) = self.join() {
+            resume_unwind(panic);
+        }
     }
 
     /// Wait for all threads; returns the first panic.
     fn join(&self) -> Option<Box<dyn std::any::Any + Send>> {
         let are_in_parent = self.are_in_parent();
-        let threads = std::mem::take(&mut *self.threads.borrow_mut());
+        let threads = std::mem::take(&mut *lock(&self.threads));
         if are_in_parent {
             threads.into_iter().for_each(std::mem::forget);
             return None;

@@ -30,7 +30,7 @@ pub use growing::Growing;
 use merges::Merges;
 pub use offsets::{CharacterSpan, Moved, Trim, Unit, spans};
 pub use ordinary::Workspace;
-pub use parallel::Encoded;
+pub use parallel::{Encoded, TextSource};
 pub use spaced::{Put, SpacedPart, Spaces};
 use special::Segment;
 pub use special::{Special, SpecialTokens, Strips};

@@ -1,15 +1,15 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
 //! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. Threads live as long
-//! as the call and take jobs in order. Once all jobs before it are encoded, the place of a job's ids in the array is known,
+//! as the call and take jobs in order, while the calling thread still gets texts and adds jobs. Once all jobs before it are encoded, the place of a job's ids in the array is known,
 //! and the thread that encoded the job copies them there, while they are still in its processor's cache.
 //!
-//! So threads share only a counter, changed once per job, and the jobs' numbers of ids, behind a lock that is held for about
-//! twenty instructions. Nothing is copied under the lock, and no page is touched for the first time.
+//! So threads share only the queue of jobs and the jobs' numbers of ids, each behind a lock that is taken once per job, for
+//! about twenty instructions. Nothing is copied under the lock, and no page is touched for the first time.
 
 use std::collections::VecDeque;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -17,7 +17,7 @@ use super::special::{Segment, Special};
 use super::{Count, Encoder, Id, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::memory::pool::Pooled;
+use crate::memory::pool::{Pooled, vec_for_text};
 use crate::watch::{Pulse, Watch};
 use crate::workers::{self, CHECK_INTERVAL, lock};
 
@@ -29,6 +29,9 @@ const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) }
 /// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
 /// system may let a thread begin late.
 const JOBS_EACH: usize = 16;
+
+/// How many bytes a text may have for each that is known of.
+const MOST_BYTES: usize = 4;
 
 /// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
 const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 4 * size_of::<usize>();
@@ -50,18 +53,20 @@ struct Division {
     threads: usize,
     /// The approximate size of a job in bytes.
     job: usize,
+    /// The number of jobs, or more.
+    jobs: usize,
 }
 
 impl Division {
-    fn of(texts: &[&str], threads: Option<usize>) -> Self {
-        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+    fn of(bytes: usize, threads: Option<usize>) -> Self {
         // The number of processors is only queried if it matters, because the query is slow.
         let threads = if bytes < 2 * FOR_THREAD {
             1
         } else {
             threads.unwrap_or_else(all_threads).min(bytes / FOR_THREAD)
         };
-        Self { threads, job: (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1) }
+        let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
+        Self { threads, job, jobs: MOST_BYTES * bytes / job + 1 }
     }
 }
 
@@ -93,86 +98,126 @@ struct Done<T> {
     ends: Vec<usize>,
 }
 
+/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
+pub trait TextSource<'t> {
+    /// The number of texts.
+    fn number(&self) -> usize;
+
+    /// Their number of bytes, or less if it is not known yet.
+    fn bytes(&self) -> usize;
+
+    /// No fewer ids than they have, unless they are unusual.
+    fn most_ids(&self) -> usize;
+
+    /// Get the texts in order.
+    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()>;
+
+    /// Do work for which no text must be got any more.
+    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R;
+}
+
+impl<'t> TextSource<'t> for &[&'t str] {
+    fn number(&self) -> usize {
+        self.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.iter().map(|text| text.len()).sum()
+    }
+
+    fn most_ids(&self) -> usize {
+        self.bytes()
+    }
+
+    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()> {
+        self.iter().try_for_each(|text| take(text))
+    }
+
+    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        work()
+    }
+}
+
 impl Encoder {
     /// Encode texts into one array of ids.
-    pub fn encode_all<T: Id>(
+    pub fn encode_all<'t, T: Id>(
         &self,
-        texts: &[&str],
+        mut texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
-        watch: &mut dyn Watch,
+        watch: &mut (dyn Watch + Send),
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
-        memory::ensure(texts.len() * BYTES_PER_TEXT)?;
-        let division = Division::of(texts, threads);
-        let parts = self.parts(texts, special, division, &mut Pulse::of(watch))?;
+        memory::ensure(texts.number() * BYTES_PER_TEXT)?;
+        let division = Division::of(texts.bytes(), threads);
         let offsets: Vec<AtomicU64> =
-            std::iter::repeat_with(AtomicU64::default).take(texts.len() + 1).collect();
-        let mut ids = Vec::<T>::new();
-        ids.expect(total(&parts));
-        if division.threads == 1 {
-            let mut done = Done { ids, ends: Vec::new() };
-            self.encode_parts(&parts, special, &mut done, &mut Workspace::new()?, &mut Pulse::of(watch))?;
+            std::iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
+        let mut ids = if division.threads == 1 {
+            let parts = whole(&mut texts)?;
+            let mut done = Done::<T>::default();
+            texts.after(|| {
+                let (workspace, pulse) = (&mut Workspace::new()?, &mut Pulse::of(watch));
+                self.encode_parts(&parts, special, &mut done, workspace, pulse)
+            })?;
             tell_ends(&parts, &done.ends, 0, &offsets);
-            ids = done.ids;
+            done.ids
         } else {
-            let jobs = Jobs::new(&parts, division.job);
-            let row = SharedRow::new(&mut ids, jobs.jobs.len(), &offsets);
+            let mut ids = vec_for_text(texts.bytes());
+            if ids.capacity() == 0 {
+                memory::expect(&mut ids, texts.most_ids());
+            }
+            let row = SharedRow::new(&mut ids, division.jobs, &offsets);
             let encoding = Encoding { encoder: self, special, row };
-            jobs.run(&encoding, division.threads, watch)?;
+            Jobs::new(division.jobs).run(texts, (self, special, division), &encoding, watch)?;
             let Encoding { row, .. } = encoding;
             row.finish(&mut ids)?;
-        }
+            ids
+        };
         ids.finish();
         Ok(Encoded { ids: ids.into(), offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
     }
 
     /// Count the ids of each text.
-    pub fn count_all(
+    pub fn count_all<'t>(
         &self,
-        texts: &[&str],
+        mut texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
-        watch: &mut dyn Watch,
+        watch: &mut (dyn Watch + Send),
     ) -> Result<Vec<u64>> {
-        memory::ensure(texts.len() * BYTES_PER_TEXT)?;
-        let division = Division::of(texts, threads);
-        let parts = self.parts(texts, special, division, &mut Pulse::of(watch))?;
-        let counts: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(texts.len()).collect();
+        memory::ensure(texts.number() * BYTES_PER_TEXT)?;
+        let division = Division::of(texts.bytes(), threads);
+        let counts: Vec<AtomicU64> =
+            std::iter::repeat_with(AtomicU64::default).take(texts.number()).collect();
         let counting = Counting { encoder: self, special, counts: &counts };
         if division.threads == 1 {
-            counting.count(&parts, &mut Workspace::new()?, &mut Pulse::of(watch))?;
+            let parts = whole(&mut texts)?;
+            texts.after(|| counting.count(&parts, &mut Workspace::new()?, &mut Pulse::of(watch)))?;
         } else {
-            Jobs::new(&parts, division.job).run(&counting, division.threads, watch)?;
+            Jobs::new(division.jobs).run(texts, (self, special, division), &counting, watch)?;
         }
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
 
-    /// Cut texts into parts; short texts, and all texts of a single thread, stay whole.
-    fn parts<'t>(
+    /// Cut a text into parts for jobs of a size; a short text stays whole.
+    fn cut_text<'t>(
         &self,
-        texts: &[&'t str],
+        (text, content): (usize, &'t str),
         special: Special,
-        Division { threads, job }: Division,
-        pulse: &mut Pulse,
-    ) -> Result<Vec<TextPart<'t>>> {
-        let mut parts = Vec::with_capacity(texts.len());
-        for (text, &content) in texts.iter().enumerate() {
-            if threads == 1 || content.len() <= 2 * job {
-                parts.push(TextPart { text, is_last: true, content: PartText::Unparsed(content) });
-                continue;
-            }
-            for segment in self.looked_for(special).split(content, special) {
-                for segment in self.cut(segment?, job) {
-                    parts.push(TextPart { text, is_last: false, content: PartText::Parsed(segment) });
-                    pulse.beat(job)?;
-                }
-            }
-            if let Some(last) = parts.last_mut() {
-                last.is_last = true;
+        job: usize,
+        take: &mut impl FnMut(TextPart<'t>) -> Result<()>,
+    ) -> Result<()> {
+        if content.len() <= 2 * job {
+            return take(TextPart { text, is_last: true, content: PartText::Unparsed(content) });
+        }
+        let mut last = None;
+        for segment in self.looked_for(special).split(content, special) {
+            for segment in self.cut(segment?, job) {
+                let part = TextPart { text, is_last: false, content: PartText::Parsed(segment) };
+                last.replace(part).map_or(Ok(()), &mut *take)?;
             }
         }
-        Ok(parts)
+        last.map_or(Ok(()), |last| take(TextPart { is_last: true, ..last }))
     }
 
     /// Cut a segment into segments of about the size of a job, as far as safe cuts allow.
@@ -242,8 +287,24 @@ fn tell_ends(parts: &[TextPart], ends: &[usize], start: usize, offsets: &[Atomic
     }
 }
 
+/// All texts of a source, each as one part.
+fn whole<'t>(texts: &mut impl TextSource<'t>) -> Result<Vec<TextPart<'t>>> {
+    let mut parts = Vec::with_capacity(texts.number());
+    texts.each(&mut |content| {
+        parts.push(TextPart { text: parts.len(), is_last: true, content: PartText::Unparsed(content) });
+        Ok(())
+    })?;
+    Ok(parts)
+}
+
+/// Successive parts of texts, which one thread encodes.
+struct Job<'t> {
+    number: usize,
+    parts: Vec<TextPart<'t>>,
+}
+
 /// The processing of jobs.
-trait JobHandler: Sync {
+trait JobHandler<'t>: Sync {
     /// The state of a thread.
     type Own: Default;
 
@@ -251,7 +312,7 @@ trait JobHandler: Sync {
     fn job(
         &self,
         own: &mut Self::Own,
-        job: (&Jobs, usize),
+        job: Job<'t>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
         check: Check,
@@ -263,11 +324,12 @@ trait JobHandler: Sync {
 
 type Check<'a> = &'a dyn Fn() -> Result<()>;
 
-/// Jobs that threads take in order. After an error no further job is started, and all jobs before it are finished, so
-/// the reported error is that of the first bad text.
-struct Jobs<'p, 't> {
-    jobs: Vec<&'p [TextPart<'t>]>,
-    next: AtomicUsize,
+/// Jobs that threads take in order, while more are added. After an error no further job is started, and all jobs before
+/// it are finished, so the reported error is that of the first bad text.
+struct Jobs<'t> {
+    queue: Mutex<JobQueue<'t>>,
+    /// Signals that a job was added, or that none will be.
+    queue_changed: Condvar,
     /// Whether any job has failed.
     failed: AtomicBool,
     /// Whether all threads must stop at once.
@@ -275,25 +337,37 @@ struct Jobs<'p, 't> {
     errors: Mutex<Vec<(usize, Error)>>,
 }
 
-impl<'p, 't> Jobs<'p, 't> {
-    fn new(parts: &'p [TextPart<'t>], size: usize) -> Self {
-        let mut jobs = Vec::new();
-        let (mut start, mut bytes) = (0, 0);
-        for (index, part) in parts.iter().enumerate() {
-            bytes += part.content.bytes();
-            if bytes >= size || index + 1 == parts.len() {
-                jobs.push(&parts[start..=index]);
-                (start, bytes) = (index + 1, 0);
-            }
+struct JobQueue<'t> {
+    jobs: VecDeque<Job<'t>>,
+    /// The number of threads that wait for a job.
+    waiting: usize,
+    /// Whether no more jobs are added.
+    closed: bool,
+}
+
+impl<'t> Jobs<'t> {
+    /// None yet, and room for so many.
+    fn new(jobs: usize) -> Self {
+        let queue = JobQueue { jobs: VecDeque::with_capacity(jobs), waiting: 0, closed: false };
+        Self {
+            queue: Mutex::new(queue),
+            queue_changed: Condvar::new(),
+            failed: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            errors: Mutex::default(),
         }
-        let (failed, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { jobs, next: AtomicUsize::new(0), failed, stop, errors: Mutex::default() }
     }
 
     /// Process all jobs, on this thread and others.
-    fn run(&self, work: &impl JobHandler, threads: usize, watch: &mut dyn Watch) -> Result<()> {
+    fn run(
+        &self,
+        mut texts: impl TextSource<'t>,
+        cutting: (&Encoder, Special, Division),
+        work: &impl JobHandler<'t>,
+        watch: &mut (dyn Watch + Send),
+    ) -> Result<()> {
         workers::scope(|workers| {
-            for _ in 0..memory::threads(threads - 1) {
+            for _ in 0..memory::threads(cutting.2.threads - 1) {
                 let help = || {
                     let _ended = StopOnPanic(&self.stop);
                     // Errors are recorded with the jobs.
@@ -303,7 +377,15 @@ impl<'p, 't> Jobs<'p, 't> {
                     break; // The threads that did start do all the work.
                 }
             }
-            let led = self.work_on(work, &mut Pulse::of(watch), &|| workers.check());
+            let check = || workers.check();
+            let added = self.add_all(&mut texts, cutting, &mut Pulse::of(watch), &check);
+            let lead = || {
+                self.work_on(work, &mut Pulse::of(watch), &check)?;
+                check()?;
+                workers.wait();
+                Ok(())
+            };
+            let led = added.and_then(|()| texts.after(lead));
             led.inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
         })?;
         let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -311,26 +393,102 @@ impl<'p, 't> Jobs<'p, 't> {
         errors.drain(..).next().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    fn work_on<W: JobHandler>(&self, work: &W, pulse: &mut Pulse, check: Check) -> Result<()> {
+    /// Get all texts and make jobs of them. An error of the source itself is returned, whatever else happens.
+    fn add_all(
+        &self,
+        texts: &mut impl TextSource<'t>,
+        (encoder, special, division): (&Encoder, Special, Division),
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()> {
+        let _closed = CloseOnDrop { jobs: self, check };
+        let mut job = Job { number: 0, parts: Vec::new() };
+        let (mut text, mut bytes) = (0, 0);
+        texts.each(&mut |content| {
+            text += 1;
+            if self.has_failed() {
+                return Ok(());
+            }
+            let cut = encoder.cut_text((text - 1, content), special, division.job, &mut |part| {
+                bytes += part.content.bytes();
+                job.parts.push(part);
+                if bytes < division.job {
+                    return Ok(());
+                }
+                self.add(&mut job);
+                pulse.beat(std::mem::take(&mut bytes))?;
+                check()
+            });
+            match cut {
+                Err(error @ Error::Value(_)) => {
+                    self.add(&mut job);
+                    self.fail(job.number, error);
+                    Ok(())
+                }
+                cut => cut,
+            }
+        })?;
+        self.add(&mut job);
+        Ok(())
+    }
+
+    /// Add a job, unless one before it has failed; what is left is the next one, without parts.
+    fn add(&self, job: &mut Job<'t>) {
+        let next = Job { number: job.number + 1, parts: Vec::with_capacity(job.parts.len()) };
+        let added = std::mem::replace(job, next);
+        let mut queue = lock(&self.queue);
+        if !queue.closed {
+            queue.jobs.push_back(added);
+        }
+        if queue.waiting > 0 {
+            drop(queue);
+            self.queue_changed.notify_one();
+        }
+    }
+
+    /// The next job, as soon as there is one.
+    fn next(&self) -> Option<Job<'t>> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.closed || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            queue.waiting += 1;
+            let waited = self.queue_changed.wait_timeout(queue, CHECK_INTERVAL);
+            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
+        }
+    }
+
+    /// Add no more jobs, and start none from this number on.
+    fn close(&self, from: usize) {
+        let mut queue = lock(&self.queue);
+        queue.closed = true;
+        queue.jobs.retain(|job| job.number < from);
+        drop(queue);
+        self.queue_changed.notify_all();
+    }
+
+    fn work_on<W: JobHandler<'t>>(&self, work: &W, pulse: &mut Pulse, check: Check) -> Result<()> {
         let mut workspace = None;
         let mut own = W::Own::default();
-        loop {
-            let job = self.next.fetch_add(1, Ordering::Relaxed);
-            if job >= self.jobs.len() {
-                break;
-            }
+        while let Some(job) = self.next() {
+            let number = job.number;
             let result = Workspace::ready(&mut workspace)
-                .and_then(|workspace| work.job(&mut own, (self, job), workspace, pulse, check));
+                .and_then(|workspace| work.job(&mut own, job, workspace, pulse, check));
             check()?;
             if let Err(error) = result {
-                self.fail(job, error);
+                self.fail(number, error);
             }
         }
         work.end(self, &mut own, pulse, check)
     }
 
     fn fail(&self, job: usize, error: Error) {
-        self.next.fetch_max(self.jobs.len(), Ordering::Relaxed);
+        self.close(job);
         if matches!(error, Error::Caller { .. }) {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -340,6 +498,21 @@ impl<'p, 't> Jobs<'p, 't> {
 
     fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire) || self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Lets threads that wait for jobs end, even if the leading thread panics.
+struct CloseOnDrop<'a, 't> {
+    jobs: &'a Jobs<'t>,
+    check: Check<'a>,
+}
+
+impl Drop for CloseOnDrop<'_, '_> {
+    fn drop(&mut self) {
+        // A forked process has no such threads, and perhaps a lock that is taken.
+        if (self.check)().is_ok() {
+            self.jobs.close(usize::MAX);
+        }
     }
 }
 
@@ -388,45 +561,45 @@ struct Order {
 }
 
 /// The jobs that a thread has encoded but not written yet, and memory to reuse.
-struct Pending<T> {
-    jobs: VecDeque<(usize, Done<T>)>,
+struct Pending<'t, T> {
+    jobs: VecDeque<(Job<'t>, Done<T>)>,
     /// The starts of the first of them, as far as they are known.
     starts: Vec<usize>,
     free: Vec<Done<T>>,
 }
 
-impl<T> Default for Pending<T> {
+impl<T> Default for Pending<'_, T> {
     fn default() -> Self {
         Self { jobs: VecDeque::new(), starts: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T: Id> JobHandler for Encoding<'_, T> {
-    type Own = Pending<T>;
+impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
+    type Own = Pending<'t, T>;
 
     fn job(
         &self,
-        own: &mut Pending<T>,
-        (jobs, job): (&Jobs, usize),
+        own: &mut Pending<'t, T>,
+        job: Job<'t>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
         check: Check,
     ) -> Result<()> {
         let mut done = own.free.pop().unwrap_or_default();
-        self.encoder.encode_parts(jobs.jobs[job], self.special, &mut done, workspace, pulse)?;
+        self.encoder.encode_parts(&job.parts, self.special, &mut done, workspace, pulse)?;
         check()?;
-        let length = done.ids.len();
+        let (number, length) = (job.number, done.ids.len());
         own.jobs.push_back((job, done));
-        self.row.encoded(job, length, own);
-        self.row.put_known(jobs, own);
+        self.row.encoded(number, length, own);
+        self.row.put_known(own);
         Ok(())
     }
 
-    fn end(&self, jobs: &Jobs, own: &mut Pending<T>, pulse: &mut Pulse, check: Check) -> Result<()> {
+    fn end(&self, jobs: &Jobs, own: &mut Pending<'t, T>, pulse: &mut Pulse, check: Check) -> Result<()> {
         while !own.jobs.is_empty() && !jobs.has_failed() {
             check()?;
             self.row.wait_for(own);
-            self.row.put_known(jobs, own);
+            self.row.put_known(own);
             pulse.check()?;
         }
         Ok(())
@@ -454,6 +627,9 @@ impl<'a, T: Id> SharedRow<'a, T> {
         own.starts.reserve(own.jobs.len()); // Nothing is allocated under the lock.
         let mut order = lock(&self.order);
         let known = order.starts.len();
+        if job >= order.lengths.len() {
+            order.lengths.resize(2 * job, None);
+        }
         order.lengths[job] = Some(ids);
         while let (Some(&start), Some(&Some(ids))) =
             (order.starts.last(), order.lengths.get(order.starts.len() - 1))
@@ -481,10 +657,10 @@ impl<'a, T: Id> SharedRow<'a, T> {
     }
 
     /// Write the ids of the first pending jobs to their places.
-    fn put_known(&self, jobs: &Jobs, own: &mut Pending<T>) {
+    fn put_known(&self, own: &mut Pending<T>) {
         for start in own.starts.drain(..) {
             let Some((job, mut done)) = own.jobs.pop_front() else { return };
-            tell_ends(jobs.jobs[job], &done.ends, start, self.offsets);
+            tell_ends(&job.parts, &done.ends, start, self.offsets);
             done.ends.clear();
             if start + done.ids.len() <= self.room {
                 // SAFETY: the row has that much room, which nobody else looks at until it is finished. A job's stretch begins
@@ -519,7 +695,7 @@ impl<'a, T: Id> SharedRow<'a, T> {
 impl Order {
     /// Collect the starts of a thread's first pending jobs, as far as they are known.
     fn tell_starts<T>(&self, own: &mut Pending<T>) {
-        let known = own.jobs.iter().map_while(|(job, _)| self.starts.get(*job).copied());
+        let known = own.jobs.iter().map_while(|(job, _)| self.starts.get(job.number).copied());
         own.starts.extend(known);
     }
 }
@@ -542,18 +718,18 @@ impl Counting<'_> {
     }
 }
 
-impl JobHandler for Counting<'_> {
+impl<'t> JobHandler<'t> for Counting<'_> {
     type Own = ();
 
     fn job(
         &self,
         (): &mut (),
-        (jobs, job): (&Jobs, usize),
+        job: Job<'t>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
         _: Check,
     ) -> Result<()> {
-        self.count(jobs.jobs[job], workspace, pulse)
+        self.count(&job.parts, workspace, pulse)
     }
 
     fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
@@ -622,12 +798,12 @@ mod tests {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 for special in [Special::Parse, Special::Text] {
                     let encode = |threads| {
-                        encoder.encode_all::<u32>(&texts, special, Some(threads), &mut Unwatched).unwrap()
+                        encoder.encode_all::<u32>(&texts[..], special, Some(threads), &mut Unwatched).unwrap()
                     };
                     let (whole, cut) = (encode(1), encode(3));
                     assert_eq!(*cut.ids, *whole.ids, "{texts:?}");
                     assert_eq!(cut.offsets, whole.offsets, "{texts:?}");
-                    let counts = encoder.count_all(&texts, special, Some(3), &mut Unwatched).unwrap();
+                    let counts = encoder.count_all(&texts[..], special, Some(3), &mut Unwatched).unwrap();
                     let numbers: Vec<u64> =
                         whole.offsets.windows(2).map(|bounds| bounds[1] - bounds[0]).collect();
                     assert_eq!(counts, numbers);

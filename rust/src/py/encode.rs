@@ -15,7 +15,7 @@ use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
-use super::texts::HeldTexts;
+use super::texts::{HeldTexts, Strings, strings_in_list};
 use super::{PyWatch, thread_count};
 use crate::encode::{
     self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
@@ -248,8 +248,10 @@ impl PyEncoder {
     ) -> PyResult<u64> {
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
-            let counts = self.count_texts(text.py(), &[short], special, num_threads)?;
-            return Ok(counts.into_iter().sum());
+            let threads = thread_count(num_threads)?;
+            let (special, watch) = (self.special(special), &mut PyWatch::default());
+            let count = || self.encoder.count_all(&[short][..], special, threads, watch);
+            return Ok(text.py().detach(count)?.into_iter().sum());
         }
         let special = self.special(special);
         with_workspace(|workspace, _| {
@@ -266,8 +268,19 @@ impl PyEncoder {
         special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
-        let held = HeldTexts::new(texts)?;
-        self.count_texts(texts.py(), &held.checked()?, special, num_threads)
+        let special = self.special(special);
+        let threads = thread_count(num_threads)?;
+        let watch = &mut PyWatch::default();
+        let counts = if let Some(strings) = strings_in_list(texts)? {
+            let strings = Strings::of(texts.py(), &strings)?;
+            self.encoder.count_all(strings, special, threads, watch)?
+        } else {
+            let held = HeldTexts::new(texts)?;
+            let count = || self.encoder.count_all(&held.checked()?[..], special, threads, watch);
+            texts.py().detach(count)?
+        };
+        memory::ensure(counts.len() * BYTES_PER_COUNT)?;
+        Ok(counts)
     }
 
     #[pyo3(signature = (special=Special::Parse))]
@@ -341,7 +354,7 @@ impl PyEncoder {
             });
         }
         let watch = &mut PyWatch::default();
-        Ok(py.detach(|| self.encoder.encode_all(&[text], special, threads, watch))?.ids)
+        Ok(py.detach(|| self.encoder.encode_all(&[text][..], special, threads, watch))?.ids)
     }
 
     fn encode_to_array<'py, T: Id + numpy::Element>(
@@ -371,9 +384,14 @@ impl PyEncoder {
     ) -> PyResult<Encoded<T>> {
         let special = self.special(special);
         let threads = thread_count(num_threads)?;
-        let held = HeldTexts::new(texts)?;
         let watch = &mut PyWatch::default();
-        Ok(texts.py().detach(|| self.encoder.encode_all(&held.checked()?, special, threads, watch))?)
+        if let Some(strings) = strings_in_list(texts)? {
+            let strings = Strings::of(texts.py(), &strings)?;
+            return Ok(self.encoder.encode_all(strings, special, threads, watch)?);
+        }
+        let held = HeldTexts::new(texts)?;
+        let encode = || self.encoder.encode_all(&held.checked()?[..], special, threads, watch);
+        Ok(texts.py().detach(encode)?)
     }
 
     fn encode_to_arrays<'py, T: Id + numpy::Element>(
@@ -430,21 +448,6 @@ impl PyEncoder {
         let number = id_from(id)?;
         let known = self.encoder.tokens().get(number).map(|_| number);
         known.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))
-    }
-
-    fn count_texts(
-        &self,
-        py: Python<'_>,
-        texts: &[&str],
-        special: Special<'static>,
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<u64>> {
-        let special = self.special(special);
-        let threads = thread_count(num_threads)?;
-        let watch = &mut PyWatch::default();
-        let counts = py.detach(|| self.encoder.count_all(texts, special, threads, watch))?;
-        memory::ensure(counts.len() * BYTES_PER_COUNT)?;
-        Ok(counts)
     }
 }
 

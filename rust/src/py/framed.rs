@@ -197,7 +197,7 @@ impl FramedEncoder {
                 memory::push(&mut parts, &**written)?;
             }
         }
-        let encoded = encoder.encode_all(&parts, Special::Text, threads, watch)?;
+        let encoded = encoder.encode_all(&parts[..], Special::Text, threads, watch)?;
         let mut next = 0;
         let mut ids_of = |part: &SpacedPart| match part {
             SpacedPart::Special(id) => Cow::Owned(vec![*id]),

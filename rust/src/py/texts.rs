@@ -7,8 +7,10 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PySlice, PyString};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString};
 
+use super::raised;
+use crate::encode::TextSource;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::read::{GatheredTexts, split};
@@ -284,6 +286,55 @@ impl HeldTexts {
                 Ok(checked)
             }
         }
+    }
+}
+
+/// The texts of a list, if all of them are `str`: none has methods of its own, so no code of the caller runs.
+pub fn strings_in_list<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyString>>>> {
+    let Ok(list) = texts.cast_exact::<PyList>() else { return Ok(None) };
+    let mut strings = Vec::new();
+    memory::reserve(&mut strings, list.len())?;
+    for text in list.iter() {
+        let Ok(text) = text.cast_into_exact::<PyString>() else { return Ok(None) };
+        memory::push(&mut strings, text)?;
+    }
+    Ok(Some(strings))
+}
+
+/// Strings of Python. Making UTF-8 of one that is not ASCII takes as long as encoding it on several threads, and
+/// needs the GIL.
+pub struct Strings<'a, 'py> {
+    py: Python<'py>,
+    strings: &'a [Bound<'py, PyString>],
+    characters: usize,
+}
+
+impl<'a, 'py> Strings<'a, 'py> {
+    pub fn of(py: Python<'py>, strings: &'a [Bound<'py, PyString>]) -> PyResult<Self> {
+        let lengths = strings.iter().map(|text| text.len());
+        Ok(Self { py, strings, characters: lengths.sum::<PyResult<usize>>()? })
+    }
+}
+
+impl<'a> TextSource<'a> for Strings<'a, '_> {
+    fn number(&self) -> usize {
+        self.strings.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.characters
+    }
+
+    fn most_ids(&self) -> usize {
+        2 * self.characters
+    }
+
+    fn each(&mut self, take: &mut dyn FnMut(&'a str) -> Result<()>) -> Result<()> {
+        self.strings.iter().try_for_each(|text| take(text.to_str().map_err(raised)?))
+    }
+
+    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.py.detach(work)
     }
 }
 
