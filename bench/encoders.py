@@ -236,10 +236,10 @@ def first_call(encoder: Encoder, task: dict[str, Any]) -> list[float]:
     No more than these are read: the rest would drive the tokenizer out of the processor's caches.
     """
     with open(task["corpus"], encoding="utf-8") as file:
-        text = file.read(task["bytes"])
-    encode = encoder.to_array or encoder.to_list
+        texts = [file.read(task["bytes"])]
+    encode = encoder.ways[task["interface"]]
     start = time.perf_counter()
-    encode(text)
+    encode(texts)
     return [time.perf_counter() - start]
 
 
