@@ -335,6 +335,25 @@ fn bounds_on_merges_tokens_and_lengths_hold() {
 }
 
 #[test]
+fn pairs_far_rarer_than_the_next_threshold_are_still_merged() {
+    let corpus = vec![(vec![0, 1], 100), (vec![2, 3], 1), (vec![1, 3], 1), (vec![3, 2, 0], 1)];
+    let tuning = Tuning {
+        slack: 1,
+        slack_when_few: 1,
+        slack_when_frequent: 1,
+        divisor: 2,
+        sparse_percent: 100,
+        ..Tuning::default()
+    };
+    for tie in TIES {
+        let rules = Rules { max_merges: Some(8), ..rules(tie, true) };
+        for threads in 1..4 {
+            check_at(&[Tuning { threads, ..tuning }], &ABCD, &corpus, &rules, &[]);
+        }
+    }
+}
+
+#[test]
 fn training_goes_on_after_prior_merges() {
     let mut dice = Dice(5);
     for _ in 0..600 {
