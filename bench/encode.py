@@ -30,7 +30,7 @@ from statistics import median
 from typing import Any
 
 from bench.encoders import ENCODERS, PRERELEASE, SEPARATOR, SHORT_LENGTHS, WAYS
-from bench.section import machine, table, versions, write_section
+from bench.section import machine, raise_priority, table, versions, write_section
 from bpetite import Tokenizer
 
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
@@ -349,6 +349,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--print", action="store_true", help="print the section and leave the page as it is")
     arguments = parser.parse_args()
+    priority = raise_priority()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         characters = arguments.megabytes * 1_000_000
@@ -358,12 +359,12 @@ def main() -> None:
         different = check(bench)
         sizes = ", ".join(f"{corpus} {size:.0f}" for corpus, size in bench.sizes(characters).items())
         parts = [
-            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}; {versions(PEERS)}. Corpora, in "
-            f"MB: {sizes}; cut into their documents. Each figure is the median of {bench.rounds} processes, "
-            f"which take turns: their first pass / the best of {LATER_PASSES} later ones, by the faster of "
-            "all interfaces (a call for each document, or one for all). One thread, pinned: processor time; "
-            "two: time on the wall. GPT-2's own vocabulary where it is given, others of "
-            f"{VOCAB_SIZE:,} tokens.",
+            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}, {priority}; "
+            f"{versions(PEERS)}. Corpora, in MB: {sizes}; cut into their documents. "
+            f"Each figure is the median of {bench.rounds} processes, which take turns: their first pass / "
+            f"the best of {LATER_PASSES} later ones, by the faster of all interfaces (a call for each "
+            "document, or one for all). One thread, pinned: processor time; two: time on the wall. "
+            f"GPT-2's own vocabulary where it is given, others of {VOCAB_SIZE:,} tokens.",
             *rate_tables(bench, 1),
             *rate_tables(bench, 2),
             memory_table(bench),

@@ -1,8 +1,9 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
 //! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. Threads live as long
-//! as the call and take jobs in order, while the calling thread still gets texts and adds jobs. Once all jobs before it are encoded, the place of a job's ids in the array is known,
-//! and the thread that encoded the job copies them there, while they are still in its processor's cache.
+//! as the call and take jobs in order, while the calling thread still gets texts and adds jobs. Once all jobs before it are
+//! encoded, the place of a job's ids in the array is known, and the thread that encoded the job copies them there, while they
+//! are still in its processor's cache.
 //!
 //! So threads share only the queue of jobs and the jobs' numbers of ids, each behind a lock that is taken once per job, for
 //! about twenty instructions. Nothing is copied under the lock, and no page is touched for the first time.
