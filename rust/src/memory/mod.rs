@@ -1,14 +1,16 @@
 //! Memory that grows with the input: running out of it is an error, not an abort.
 //!
 //! Before a large allocation, [`ensure`] tries whether the system can provide the memory and [`SPARE`] bytes more, and
-//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. Two mechanisms
-//! make large memory cheaper: [`pool`] reuses the memory of the last result, and [`cells`] allocates tables in large
-//! [`pages`].
+//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. Three mechanisms
+//! make large memory cheaper: [`pool`] reuses the memory of the last result, [`cells`] allocates tables in large
+//! [`pages`], and large vectors begin with a large page (`allocator.rs`).
 
 use std::hint::black_box;
 
 use crate::error::{Error, Result};
 
+#[cfg(target_os = "linux")]
+mod allocator;
 pub mod cells;
 #[cfg(target_os = "linux")]
 pub mod pages;
@@ -103,8 +105,8 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
-    if reserved.is_ok() && more * size_of::<T>() >= 2 * pages::LARGE {
-        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), 0);
+    if reserved.is_ok() && more * size_of::<T>() >= allocator::MIN_BYTES {
+        pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), pages::LARGE);
     }
     #[cfg(not(target_os = "linux"))]
     let _ = reserved;
