@@ -10,6 +10,7 @@ use super::table::{HashTable, TableSlot};
 use crate::error::Result;
 use crate::key::{HashSeed, Key, LONGEST};
 use crate::memory;
+use crate::memory::cells::{Content, Plain};
 
 /// A long pretoken: its bytes' place in the arena, and its count. A free slot has length 0.
 #[derive(Clone, Copy, Default)]
@@ -19,6 +20,9 @@ struct Long {
     length: usize,
     count: u64,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Long {}
 
 impl TableSlot for Long {
     fn is_free(&self) -> bool {
@@ -127,7 +131,7 @@ impl Shard {
             if let Some(bytes) = self.short.growth() {
                 self.spill_if_needed(bytes)?;
                 if self.short.growth().is_some() {
-                    self.short.grow()?;
+                    self.short.grow(self.content())?;
                 }
             }
             if let Some(later) = entries.get(index + AHEAD) {
@@ -155,7 +159,7 @@ impl Shard {
             if let Some(bytes) = self.long.growth() {
                 self.spill_if_needed(bytes)?;
                 if self.long.growth().is_some() {
-                    self.long.grow()?;
+                    self.long.grow(self.content())?;
                 }
             }
             if let Some(&(hash, ..)) = entries.get(index + AHEAD) {
@@ -190,6 +194,11 @@ impl Shard {
         memory::reserve(&mut self.arena, wanted)
     }
 
+    /// The kind of memory for tables. What shares large pages is given back together, too late where memory is limited.
+    fn content(&self) -> Content {
+        if self.budget > 0 { Content::Zeros } else { Content::LateZeros }
+    }
+
     /// Set the memory limit in bytes; 0 for no limit.
     pub fn set_budget(&mut self, budget: usize) {
         self.budget = budget;
@@ -210,9 +219,10 @@ impl Shard {
             return Ok(());
         }
         memory::ensure(self.long.len() * size_of::<(&[u8], u64)>())?;
-        let (short, long) = (std::mem::take(&mut self.short), std::mem::take(&mut self.long));
-        let arena = std::mem::take(&mut self.arena);
-        let entries = Entries::sorted(short.into_slots(), long_entries(&long, &arena).collect());
+        let short = memory::gathered(self.short.iter().copied())?;
+        self.short = HashTable::default();
+        let (long, arena) = (std::mem::take(&mut self.long), std::mem::take(&mut self.arena));
+        let entries = Entries::sorted(short, long_entries(&long, &arena).collect());
         let mut run = self.spill.write()?;
         entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
         run.finish()
@@ -244,8 +254,7 @@ impl Shard {
     pub fn runs(&self) -> Result<Vec<Run>> {
         let mut runs = self.spill.runs().to_vec();
         if self.len() > 0 {
-            let mut short = Vec::new();
-            self.short.iter().try_for_each(|slot| memory::push(&mut short, *slot))?;
+            let short = memory::gathered(self.short.iter().copied())?;
             let entries = Entries::sorted(short, memory::gathered(long_entries(&self.long, &self.arena))?);
             let mut rest = Spill::default();
             let mut run = rest.write()?;

@@ -2,6 +2,7 @@
 
 use super::table::TableSlot;
 use crate::key::{HashSeed, Key};
+use crate::memory::cells::Plain;
 
 /// A short pretoken and its count.
 #[derive(Clone, Copy, Default)]
@@ -9,6 +10,9 @@ pub struct Short {
     pub key: Key,
     pub count: u64,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for Short {}
 
 impl TableSlot for Short {
     #[inline(always)]

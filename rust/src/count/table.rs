@@ -6,11 +6,11 @@
 
 use crate::error::Result;
 use crate::key::{HashSeed, search};
-use crate::memory;
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 
-/// An entry of a table.
-pub trait TableSlot: Copy + Default {
+/// An entry of a table. One that consists of zeros is free, and the default.
+pub trait TableSlot: Copy + Default + Plain {
     /// Whether the slot is free.
     fn is_free(&self) -> bool;
 
@@ -19,7 +19,7 @@ pub trait TableSlot: Copy + Default {
 
 /// The table. The number of slots is a power of two.
 pub struct HashTable<S> {
-    slots: Vec<S>,
+    slots: Cells<S>,
     len: usize,
     seed: HashSeed,
 }
@@ -31,7 +31,7 @@ const MAX_LOAD: (usize, usize) = (3, 4);
 
 impl<S> Default for HashTable<S> {
     fn default() -> Self {
-        Self { slots: Vec::new(), len: 0, seed: HashSeed::random() }
+        Self { slots: Cells::default(), len: 0, seed: HashSeed::random() }
     }
 }
 
@@ -42,7 +42,7 @@ impl<S: TableSlot> HashTable<S> {
 
     /// The size of the slots in bytes.
     pub fn memory(&self) -> usize {
-        self.slots.capacity() * size_of::<S>()
+        size_of_val(&self.slots[..])
     }
 
     /// The bytes that growing takes, if the table must grow before the next entry.
@@ -50,14 +50,9 @@ impl<S: TableSlot> HashTable<S> {
         (self.len * MAX_LOAD.1 >= self.slots.len() * MAX_LOAD.0).then(|| self.memory())
     }
 
-    /// Double the size.
-    pub fn grow(&mut self) -> Result<()> {
-        self.resize((self.slots.len() * 2).max(MIN_SLOTS))
-    }
-
-    /// All slots, including free ones.
-    pub fn into_slots(self) -> Vec<S> {
-        self.slots
+    /// Double the size, in memory of this kind.
+    pub fn grow(&mut self, content: Content) -> Result<()> {
+        self.resize((self.slots.len() * 2).max(MIN_SLOTS), content)
     }
 
     /// All entries.
@@ -98,7 +93,7 @@ impl<S: TableSlot> HashTable<S> {
     fn reseed_and_search(&mut self, slot: &S, is_same: &impl Fn(&S) -> bool) -> Result<usize> {
         loop {
             self.seed = HashSeed::random();
-            self.resize(self.slots.len())?;
+            self.resize(self.slots.len(), Content::Zeros)?;
             if let Some(place) = search(&self.slots, self.home(slot), S::is_free, is_same) {
                 return Ok(place);
             }
@@ -106,8 +101,8 @@ impl<S: TableSlot> HashTable<S> {
     }
 
     /// Move all entries to a table of `slots` slots, a power of two.
-    fn resize(&mut self, slots: usize) -> Result<()> {
-        let old = std::mem::replace(&mut self.slots, memory::filled(S::default(), slots)?);
+    fn resize(&mut self, slots: usize, content: Content) -> Result<()> {
+        let old = std::mem::replace(&mut self.slots, Cells::new(slots, content)?);
         while !old.iter().filter(|slot| !slot.is_free()).all(|slot| {
             let place = search(&self.slots, self.home(slot), S::is_free, |_| false);
             place.map(|place| self.slots[place] = *slot).is_some()
@@ -127,6 +122,9 @@ mod tests {
     #[derive(Clone, Copy, Default)]
     struct Number(u64);
 
+    // SAFETY: any eight bytes are a valid integer.
+    unsafe impl Plain for Number {}
+
     impl TableSlot for Number {
         fn is_free(&self) -> bool {
             self.0 == 0
@@ -142,7 +140,7 @@ mod tests {
             let mut table = Self { seed, ..Self::default() };
             for &number in numbers {
                 if table.growth().is_some() {
-                    table.grow().unwrap();
+                    table.grow(Content::LateZeros).unwrap();
                 }
                 assert!(table.find_or_insert(Number(number), |slot| slot.0 == number).unwrap().is_none());
             }
@@ -190,7 +188,7 @@ mod tests {
             (1..).filter(|&number| seed.hash_number(number) >> 53 == 5).take(LONGEST_SEARCH + 100).collect();
         let mut table = HashTable::with(HashSeed::random(), &numbers);
         table.seed = seed;
-        table.grow().unwrap();
+        table.grow(Content::Zeros).unwrap();
         assert_ne!(table.seed, seed);
         assert_eq!(table.iter().count(), numbers.len());
     }

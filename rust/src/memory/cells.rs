@@ -5,14 +5,20 @@
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 
 use super::ensure;
 #[cfg(target_os = "linux")]
-use super::pages::{LARGE, Pages};
+use super::pages::{self, LARGE, Pages};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
 const ALIGNMENT: usize = 64;
+
+/// Late zeros of at least this many bytes are in large pages, if only as a part of one.
+#[cfg(target_os = "linux")]
+const MEDIUM: usize = 1 << 15;
 
 /// Types for which any bytes are a valid value.
 ///
@@ -58,6 +64,8 @@ enum Storage {
     Allocated(WordBox),
     #[cfg(target_os = "linux")]
     Mapped(Pages),
+    #[cfg(target_os = "linux")]
+    Part(Arc<Pages>),
 }
 
 /// Words from the allocator.
@@ -86,6 +94,13 @@ impl Storage {
             && let Some(pages) = Pages::fresh(bytes, content == Content::Zeros)
         {
             return Ok((pages.start(), Self::Mapped(pages)));
+        }
+        #[cfg(target_os = "linux")]
+        if (MEDIUM..LARGE).contains(&bytes)
+            && content == Content::LateZeros
+            && let Some((start, pages)) = pages::part(bytes.next_multiple_of(ALIGNMENT))
+        {
+            return Ok((start, Self::Part(pages)));
         }
         #[cfg(not(target_os = "linux"))]
         let _ = content;

@@ -4,6 +4,8 @@
 //! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see [`SLOW`].
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 /// The size of a large page.
@@ -11,6 +13,15 @@ pub const LARGE: usize = 2 << 20;
 
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
+
+/// Whether a large page was slow: smaller arrays are then left to the allocator, which uses memory again.
+static WERE_SLOW: AtomicBool = AtomicBool::new(false);
+
+/// The size of a mapping that smaller arrays share.
+const SHARED: usize = 2 * LARGE;
+
+/// The mapping that parts are cut from, as long as one of them lives, and how many of its bytes were taken.
+static SHARING: Mutex<(Weak<Pages>, usize)> = Mutex::new((Weak::new(), 0));
 
 /// A mapping that starts at a multiple of `LARGE`.
 pub struct Pages {
@@ -20,10 +31,32 @@ pub struct Pages {
     all: NonNull<libc::c_void>,
 }
 
+// SAFETY: a mapping belongs to no thread, and this value gives nothing but its address.
+unsafe impl Send for Pages {}
+// SAFETY: the same.
+unsafe impl Sync for Pages {}
+
+/// Cut memory of this many bytes, a multiple of 64, from a mapping that several arrays share: it holds zeros, begins at
+/// a multiple of 64, and is nobody else's. `None` if there is no mapping, or another thread is just here (perhaps it
+/// was when the process was forked).
+pub fn part(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
+    let mut sharing = SHARING.try_lock().ok()?;
+    let (pages, taken) = match sharing.0.upgrade().filter(|pages| sharing.1 + bytes <= pages.bytes) {
+        Some(pages) => (pages, sharing.1),
+        None if WERE_SLOW.load(Ordering::Relaxed) => return None,
+        None => (Arc::new(Pages::fresh(SHARED.max(bytes), false)?), 0),
+    };
+    *sharing = (Arc::downgrade(&pages), taken + bytes);
+    // SAFETY: the mapping has `bytes` more bytes after those that were taken.
+    Some((unsafe { pages.start.byte_add(taken) }, pages))
+}
+
 impl Pages {
     /// Map new pages, if the system can provide them. With `zeros`, all of them are cleared at once; otherwise each when
     /// it is first used.
     pub fn fresh(bytes: usize, zeros: bool) -> Option<Self> {
+        // The last page is a large one if half of it is used.
+        let bytes = if bytes % LARGE < LARGE / 2 { bytes } else { bytes.checked_next_multiple_of(LARGE)? };
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: new private memory at an address of the system's choice affects no other memory.
         let all = unsafe { libc::mmap(std::ptr::null_mut(), bytes.checked_add(LARGE)?, access, kind, -1, 0) };
@@ -67,6 +100,7 @@ pub fn ask_for_large_pages(start: *const u8, bytes: usize, cleared: usize) {
         let (began, to) = (Instant::now(), end.min(from + LARGE));
         advise(from, to, libc::MADV_POPULATE_WRITE);
         if began.elapsed() > SLOW {
+            WERE_SLOW.store(true, Ordering::Relaxed);
             advise(to, bytes, libc::MADV_NOHUGEPAGE);
             advise(to, end, libc::MADV_POPULATE_WRITE);
             break;

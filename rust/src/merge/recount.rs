@@ -23,7 +23,7 @@ use super::word_store::{Occurrence, PairRun, WordStore};
 use crate::error::Result;
 use crate::key::HashSeed;
 use crate::memory;
-use crate::memory::cells::{Cells, Content};
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
@@ -48,6 +48,9 @@ struct DenseCount {
     count: u64,
     positions: Measure,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for DenseCount {}
 
 /// The pairs of a section with their counts and the lengths of their lists.
 type CountedPairs = PairTable<Measure>;
@@ -205,7 +208,8 @@ impl Recount {
     fn by_dense_table(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
         let counted = on_sections(store, pulse, |store, section, pulse| {
-            let mut counters = vec![DenseCount::default(); codes * codes];
+            let mut counters = Cells::new(codes * codes, Content::LateZeros)?;
+            counters.fill(DenseCount::default());
             let mut occurrences = 0;
             store.slots.each_batch(section, &store.spans, pulse, |batch| {
                 for pair in batch {
@@ -238,7 +242,7 @@ impl Recount {
             return Ok(None);
         };
         let threshold = plan.threshold(total, store.occurrences).clamp(1, highest);
-        let length = |counters: &Vec<DenseCount>, key| {
+        let length = |counters: &Cells<DenseCount>, key| {
             let (left, right) = codes_of(key);
             counters[left as usize * codes + right as usize].positions.units
         };
@@ -316,10 +320,11 @@ fn gather(store: &WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<V
     let of = sections.len();
     let seed = HashSeed::of_process();
     let pieces = workers::each(sections, pulse, |section, pulse| {
-        let each = store.occurrences / (of * of);
+        // Most pairs may be in one section: the first have the frequent words, which are merged.
+        let room = store.occurrences / of;
         let mut pieces = Vec::with_capacity(of);
         for _ in 0..of {
-            pieces.push(Rows::with_capacity(each + each / 16)?);
+            pieces.push(Rows::with_capacity(room)?);
         }
         store.slots.each_batch(section, &store.spans, pulse, |batch| {
             batch.iter().filter(|pair| plan.allows(pair.key)).try_for_each(|pair| {
@@ -344,7 +349,7 @@ fn range_of(seed: HashSeed, key: u64, of: usize) -> usize {
 /// Occurrences sorted by pair, and the run of each pair that is frequent enough.
 struct Sorted {
     occurrences: Cells<Occurrence>,
-    runs: Vec<PairRun>,
+    runs: Rows<PairRun>,
     /// The sum of all counts, and the highest.
     total: u64,
     highest: u64,
@@ -362,9 +367,8 @@ impl Sorted {
     /// Counts the pairs of sorted occurrences; a threshold will be chosen from `least` to `most`. Runs that take no memory
     /// take no time to get it, either: they are most of all.
     fn of(occurrences: Cells<Occurrence>, store: &WordStore, least: u64, most: u64) -> Result<Self> {
-        let (mut runs, mut start) = (Vec::new(), 0);
         // Room that is not used takes no memory; enlarging it would take time.
-        memory::reserve(&mut runs, occurrences.len())?;
+        let (mut runs, mut start) = (Rows::with_capacity(occurrences.len())?, 0);
         let (mut total, mut highest) = (0u64, 0);
         let most = most.min(MOST_TOLD_APART);
         let mut by_count = memory::filled(0, most as usize + 1)?;
@@ -382,7 +386,7 @@ impl Sorted {
             by_count[count.min(most) as usize] += 1;
             let end = start + run.len() as u32;
             if count >= least {
-                memory::push(&mut runs, PairRun { count, start, end, units: positions.units })?;
+                runs.push(PairRun { count, start, end, units: positions.units })?;
             }
             start = end;
         }

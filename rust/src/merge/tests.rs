@@ -210,6 +210,7 @@ fn train_engine(
     Planned::tuned(symbols.iter().copied(), &words, rules, prior, tuning, &mut Unwatched)?
         .fill(&words, &mut Unwatched)?
         .train(&mut Unwatched)
+        .map(|merges| merges.to_vec())
 }
 
 fn check(symbols: &[&[u8]], corpus: &Corpus, rules: &Rules, prior: &[MergeRow]) {

@@ -17,6 +17,8 @@ use super::word_store::{Need, Side, Task, WordStore};
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::memory::cells::Plain;
+use crate::memory::rows::Rows;
 use crate::watch::{Pulse, Stage, Watch};
 use crate::workers;
 
@@ -30,9 +32,12 @@ pub fn train<'a, W: Words>(
     prior: &[MergeRow],
     threads: usize,
     watch: &mut dyn Watch,
-) -> Result<Vec<MergeRow>> {
+) -> Result<Rows<MergeRow>> {
     Planned::new(symbols, words, rules, prior, threads, watch)?.fill(words, watch)?.train(watch)
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for MergeRow {}
 
 /// The reason for a recount.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,8 +133,9 @@ impl<'r> Planned<'r> {
             rules,
             tuning,
             base_tokens: tokens.len(),
+            // Some merges result in known tokens.
+            merges: Rows::with_capacity((codes - tokens.len()) / 8 * 9)?,
             tokens,
-            merges: Vec::new(),
             threshold: u64::MAX,
             pairs: PairTable::with_capacity(0)?,
             queue: PairQueue::new(rules.tie_break, tuning.buckets, tuning.sort_batch),
@@ -146,7 +152,7 @@ pub struct Trainer<'r> {
     tuning: Tuning,
     tokens: Tokens,
     base_tokens: usize,
-    merges: Vec<MergeRow>,
+    merges: Rows<MergeRow>,
     /// A pair that is not in `pairs` has a lower count.
     threshold: u64,
     pairs: PairTable,
@@ -165,14 +171,14 @@ const AROUND: usize = 1;
 
 impl Trainer<'_> {
     /// Learns the merges.
-    pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Vec<MergeRow>> {
+    pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
         let mut pulse = pulse_of(watch, self.rules);
         let merges = self.learn(&mut pulse)?;
         pulse.report()?;
         Ok(merges)
     }
 
-    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<Vec<MergeRow>> {
+    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
         while self.remaining() != Some(0) {
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
@@ -251,7 +257,7 @@ impl Trainer<'_> {
         } else {
             self.update_for_known_token(task)?;
         }
-        self.merges.push([left - FIRST, right - FIRST, joined - FIRST]);
+        self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {

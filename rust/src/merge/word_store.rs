@@ -353,7 +353,9 @@ impl WordStore {
     ) -> Result<()> {
         let units_of = |runs: &[PairRun]| runs.iter().map(|run| run.units as usize).sum::<usize>();
         self.make_arena(ranges.iter().map(|(_, runs)| units_of(runs)).sum(), growth)?;
-        self.lists.lengthen(ranges.iter().map(|(_, runs)| runs.len()).sum())?;
+        let lists = ranges.iter().map(|(_, runs)| runs.len()).sum();
+        self.lists = Rows::with_capacity(2 * lists)?;
+        self.lists.lengthen(lists)?;
         let (mut places, mut lists, mut start) = (self.arena.places(), &mut self.lists[..], 0);
         let mut work = Vec::new();
         for &(occurrences, runs) in ranges {
@@ -379,12 +381,16 @@ impl WordStore {
 }
 
 /// A pair's count, its range of occurrences, and the units that their positions take.
+#[derive(Clone, Copy)]
 pub struct PairRun {
     pub count: u64,
     pub start: u32,
     pub end: u32,
     pub units: u32,
 }
+
+// SAFETY: it consists of integers, for which any bytes are valid.
+unsafe impl Plain for PairRun {}
 
 /// A pair and its position.
 #[derive(Clone, Copy, Default)]

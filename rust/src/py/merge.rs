@@ -1,6 +1,6 @@
 //! The Python functions that learn merges, from counts or from words of symbols.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
+use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -44,7 +44,7 @@ pub fn train_symbol_merges<'py>(
         let mut watch = PyWatch::default();
         train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], 1, &mut watch)
     })?;
-    merge_array(py, merges)
+    merge_array(py, &merges)
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.
@@ -205,7 +205,6 @@ fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<
     Ok((flat, lengths))
 }
 
-fn merge_array(py: Python<'_>, merges: Vec<MergeRow>) -> PyResult<Bound<'_, PyArray2<u32>>> {
-    let rows = merges.len();
-    merges.into_flattened().into_pyarray(py).reshape([rows, 3])
+fn merge_array<'py>(py: Python<'py>, merges: &[MergeRow]) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    merges.as_flattened().to_pyarray(py).reshape([merges.len(), 3])
 }

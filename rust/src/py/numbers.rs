@@ -49,11 +49,17 @@ pub fn merge_rows(given: &Bound<'_, PyAny>) -> PyResult<Vec<[u32; 3]>> {
         }
         return Ok(rows.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect());
     }
-    let flat = numbers_32("merges", given)?;
-    match flat.as_chunks::<3>() {
-        (rows, []) => Ok(rows.to_vec()),
+    let bytes = given.cast::<PyBytes>()?.as_bytes();
+    memory::ensure(bytes.len())?;
+    match bytes.as_chunks::<12>() {
+        (rows, []) => Ok(rows.iter().map(merge_row).collect()),
         _ => Err(PyValueError::new_err("merges: the bytes are not whole rows of three numbers")),
     }
+}
+
+fn merge_row(bytes: &[u8; 12]) -> [u32; 3] {
+    let numbers = bytes.as_chunks::<4>().0;
+    std::array::from_fn(|at| u32::from_ne_bytes(numbers[at]))
 }
 
 /// The bytes of numbers of 32 bits.
