@@ -113,6 +113,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn parts_hold_zeros_and_do_not_overlap() {
+        let mut parts = Vec::new();
+        for nth in 0..100 {
+            // There is none while another test cuts one.
+            let Some((start, pages)) = part(1 << 17) else { continue };
+            assert_eq!(start.align_offset(64), 0);
+            // SAFETY: these words belong to the part, which nothing else uses.
+            let words = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), (1 << 17) / 8) };
+            assert!(words.iter().all(|&word| word == 0));
+            words.fill(nth);
+            parts.push((nth, words, pages));
+        }
+        assert!(parts.iter().all(|(nth, words, _)| words.iter().all(|word| word == nth)));
+    }
+
+    #[test]
     fn pages_begin_at_a_multiple_of_their_size_and_hold_zeros() {
         for zeros in [true, false] {
             let pages = Pages::fresh(2 * LARGE + 4096, zeros).unwrap();

@@ -53,12 +53,23 @@ impl Neighbours {
     }
 
     /// Makes room for codes below `codes`, and for so many occurrences.
+    #[inline(always)]
     pub fn widen(&mut self, codes: usize, occurrences: usize) -> Result<()> {
+        // One more than are in use: a place is written whether or not it is needed.
+        let most = occurrences.min(codes) + 1;
+        if codes <= self.tallies.len() && most <= self.touched.len() {
+            Ok(())
+        } else {
+            self.grow(codes, most)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, codes: usize, most: usize) -> Result<()> {
         if codes > self.tallies.len() {
             self.tallies.lengthen(codes.next_power_of_two())?;
         }
-        // One more than are in use: a place is written whether or not it is needed.
-        let most = occurrences.min(codes) + 1;
         if most > self.touched.len() {
             self.touched.resize(most.next_power_of_two(), 0);
         }

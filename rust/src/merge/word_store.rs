@@ -197,9 +197,9 @@ impl WordStore {
         if self.lengthened.get(task.list as usize) == Some(&true) && !positions.clone().is_sorted() {
             let mut sorted = memory::gathered(positions)?;
             sorted.sort_unstable();
-            self.slots.replace_all(sorted.iter().copied(), task, output);
+            self.slots.replace_all(sorted.iter().copied(), false, task, output);
         } else {
-            self.slots.replace_all(positions, task, output);
+            self.slots.replace_all(positions, list.len as usize <= PREFETCHED_SLOTS, task, output);
         }
         self.occurrences -= self.events.len();
         self.arena.free_block(list);
@@ -431,8 +431,16 @@ impl AnySlots {
     }
 
     /// Replaces a pair at all positions where it still is; tallies its neighbours and records the events.
-    fn replace_all(&mut self, positions: impl Iterator<Item = u32>, task: Task, output: Output<'_>) {
+    fn replace_all(
+        &mut self,
+        positions: impl Iterator<Item = u32>,
+        few: bool,
+        task: Task,
+        output: Output<'_>,
+    ) {
         match self {
+            Self::Narrow(slots) if few => replace_few(slots, positions, task, output),
+            Self::Wide(slots) if few => replace_few(slots, positions, task, output),
             Self::Narrow(slots) => replace_all(slots, positions, task, output),
             Self::Wide(slots) => replace_all(slots, positions, task, output),
         }
@@ -447,20 +455,47 @@ fn neighbours<S: SlotWidth>(slots: &Slots<S>, at: u32, task: &Task) -> Option<(C
     is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
 }
 
+/// Replaces a pair at positions where it still is, one after the other.
+struct Replacer<'s, S> {
+    slots: &'s mut Slots<S>,
+    task: Task,
+    output: Output<'s>,
+    /// The group of the last word.
+    group: Group,
+}
+
+impl<S: SlotWidth> Replacer<'_, S> {
+    #[inline(always)]
+    fn replace_at(&mut self, at: u32) {
+        let (middle, span) = (1 + self.task.left_span as usize, self.task.span as usize);
+        let Some(around) = self.slots.around(at as usize, span) else { return };
+        if around[1] != S::of(self.task.left) || around[middle] != S::of(self.task.right) {
+            return;
+        }
+        let (before, after) = (around[0].code(), around[span + 1].code());
+        replace(&mut around[1..=span], middle - 1, self.task.joined);
+        if !self.group.contains(at) {
+            self.group = self.slots.group(at as usize);
+        }
+        let (tallies_before, tallies_after, events) = &mut self.output;
+        tallies_before.add(before, self.group.count, at);
+        tallies_after.add(after, self.group.count, at);
+        events.push(Event { at, before, after });
+    }
+}
+
 fn replace_all<S: SlotWidth>(
     slots: &mut Slots<S>,
     mut positions: impl Iterator<Item = u32>,
     task: Task,
-    (tallies_before, tallies_after, events): Output<'_>,
+    output: Output<'_>,
 ) {
-    let (left, right) = (S::of(task.left), S::of(task.right));
-    let (middle, span) = (1 + task.left_span as usize, task.span as usize);
-    let mut group = Group::default();
+    let mut replacer = Replacer { slots, task, output, group: Group::default() };
     // The next positions, whose slots are on their way; a ring once it is full.
     let mut window = [0; AHEAD];
     let (mut place, mut left_over) = (0, 0);
     for (at, position) in zip(&mut window, positions.by_ref()) {
-        slots.prefetch(position as usize);
+        replacer.slots.prefetch(position as usize);
         *at = position;
         left_over += 1;
     }
@@ -468,23 +503,23 @@ fn replace_all<S: SlotWidth>(
         let at = window[place];
         match positions.next() {
             Some(later) => {
-                slots.prefetch(later as usize);
+                replacer.slots.prefetch(later as usize);
                 window[place] = later;
             }
             None => left_over -= 1,
         }
         place = (place + 1) % AHEAD;
-        let Some(around) = slots.around(at as usize, span) else { continue };
-        if around[1] != left || around[middle] != right {
-            continue;
-        }
-        let (before, after) = (around[0].code(), around[span + 1].code());
-        replace(&mut around[1..=span], middle - 1, task.joined);
-        if !group.contains(at) {
-            group = slots.group(at as usize);
-        }
-        tallies_before.add(before, group.count, at);
-        tallies_after.add(after, group.count, at);
-        events.push(Event { at, before, after });
+        replacer.replace_at(at);
     }
+}
+
+/// The same for a few positions, whose slots were prefetched before.
+fn replace_few<S: SlotWidth>(
+    slots: &mut Slots<S>,
+    positions: impl Iterator<Item = u32>,
+    task: Task,
+    output: Output<'_>,
+) {
+    let mut replacer = Replacer { slots, task, output, group: Group::default() };
+    positions.for_each(|at| replacer.replace_at(at));
 }
