@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::memory;
+use crate::memory::cells::{Cells, Content};
 
 /// The tokens of a vocabulary, concatenated in the order of their ids.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,9 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
         return None;
     }
     let mut tokens = SpelledTokens { bytes: Vec::new(), places: vec![TokenPlace::default(); largest + 1] };
-    for (byte, &id) in (0..=255).zip(base) {
+    let mut bytes: Vec<(u32, u8)> = base.iter().copied().zip(0..=255).collect();
+    bytes.sort_unstable();
+    for (id, byte) in bytes {
         tokens.add_byte(id, byte)?;
     }
     for &[left, right, id] in merges {
@@ -139,8 +142,10 @@ pub fn checked(ids: &[u32], tokens: &[&[u8]], merges: &[[u32; 3]]) -> Option<Che
 
 /// Whether no pair is merged twice.
 pub fn are_distinct(merges: &[[u32; 3]]) -> bool {
-    let mut pairs: Vec<u64> =
-        merges.iter().map(|&[left, right, _]| u64::from(left) << 32 | u64::from(right)).collect();
+    let Ok(mut pairs) = Cells::<u64>::new(merges.len(), Content::LateZeros) else { return false };
+    for (pair, &[left, right, _]) in pairs.iter_mut().zip(merges) {
+        *pair = u64::from(left) << 32 | u64::from(right);
+    }
     pairs.sort_unstable();
     pairs.windows(2).all(|two| two[0] != two[1])
 }
@@ -179,7 +184,9 @@ impl SpelledTokens {
             self.bytes.extend_from_within(parent);
         }
         if let Some(known) = self.range(id) {
-            return (self.bytes[known] == self.bytes[start..]).then_some(());
+            let is_same = self.bytes[known] == self.bytes[start..];
+            self.bytes.truncate(start);
+            return is_same.then_some(());
         }
         *self.places.get_mut(id as usize)? =
             TokenPlace { start: u32::try_from(start).ok()?, length: u32::try_from(length).ok()? };
@@ -194,15 +201,21 @@ impl SpelledTokens {
     }
 
     fn in_order(self) -> Spelled {
-        let mut spelled = Spelled::default();
-        for id in 0..self.places.len() as u32 {
-            if let Some(range) = self.range(id) {
-                spelled.joined.extend_from_slice(&self.bytes[range]);
-                spelled.ids.push(id);
-                spelled.ends.push(spelled.joined.len() as u64);
-            }
+        let (mut ids, mut ends, mut end) = (Vec::new(), Vec::new(), 0);
+        let mut is_in_order = true;
+        for (id, place) in (0..).zip(&self.places).filter(|(_, place)| place.length > 0) {
+            is_in_order &= u64::from(place.start) == end;
+            end += u64::from(place.length);
+            ids.push(id);
+            ends.push(end);
         }
-        spelled
+        let joined = if is_in_order { self.bytes } else { self.joined(&ids) };
+        Spelled { ids, joined, ends }
+    }
+
+    /// The bytes of tokens, concatenated.
+    fn joined(&self, ids: &[u32]) -> Vec<u8> {
+        ids.iter().filter_map(|&id| self.range(id)).flat_map(|range| &self.bytes[range]).copied().collect()
     }
 }
 

@@ -30,6 +30,8 @@ pub unsafe trait Plain {}
 unsafe impl Plain for UnsafeCell<u32> {}
 // SAFETY: the same.
 unsafe impl Plain for u32 {}
+// SAFETY: any eight bytes are a valid integer.
+unsafe impl Plain for u64 {}
 // SAFETY: any two bytes are a valid integer.
 unsafe impl Plain for u16 {}
 
