@@ -370,12 +370,11 @@ def _fits_schema_2(vocabulary: Vocabulary) -> bool:
 
 
 def _to_schema_2(vocabulary: Vocabulary) -> Json:
-    derived = {*vocabulary.base_ids, *vocabulary.arrays.to_merge_ids()}
     return {
         **_rules(vocabulary),
         "base_ids": vocabulary.base_ids,
         "schema_version": 2,
-        "unmerged": _to_unmerged(vocabulary, derived),
+        "unmerged": _to_unmerged(vocabulary),
     }
 
 
@@ -397,7 +396,11 @@ def _rules(vocabulary: Vocabulary) -> Json:
     }
 
 
-def _to_unmerged(vocabulary: Vocabulary, derived: set[int]) -> Json:
+def _to_unmerged(vocabulary: Vocabulary) -> Json:
+    """Return the tokens that are neither single bytes nor results of merges."""
+    if vocabulary.arrays.are_in_order():
+        return {}
+    derived = {*vocabulary.base_ids, *vocabulary.arrays.to_merge_ids()}
     if len(derived) == vocabulary.mergeable_vocab_size:
         return {}
     return {

@@ -164,12 +164,21 @@ class Arrays:
 
     def to_pairs(self) -> tuple[Pair, ...]:
         """Return the pair of every merge."""
-        numbers = _numbers(self.packed.merges)
-        return tuple(zip(numbers[::3], numbers[1::3], strict=True))
+        numbers = memoryview(self.packed.merges).cast("I")
+        return tuple(zip(numbers[::3].tolist(), numbers[1::3].tolist(), strict=True))
 
     def to_merge_ids(self) -> tuple[int, ...]:
         """Return the id of every merge's token."""
-        return tuple(_numbers(self.packed.merges)[2::3])
+        return tuple(memoryview(self.packed.merges).cast("I")[2::3].tolist())
+
+    def are_in_order(self) -> bool:
+        """Whether the merges make all tokens but the first 256, in the order of their ids.
+
+        >>> Vocabulary({byte: bytes([byte]) for byte in range(256)}, []).arrays.are_in_order()
+        True
+        """
+        made = memoryview(self.packed.merges).cast("I")[2::3]
+        return self.packed.ids[4 * BASE_VOCAB_SIZE :] == made.tobytes()
 
 
 def _packed(numbers: Numbers, dtype: Literal["uint32", "uint64"]) -> bytes:
