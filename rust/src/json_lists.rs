@@ -31,19 +31,24 @@ pub const BYTES_PER_BYTE: usize = 4;
 pub fn write_merges(merges: &[[u32; 3]], form: MergeForm) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 + merges.len() * BYTES_PER_MERGE);
     out.push(b'[');
-    for (nth, &[left, right, result]) in merges.iter().enumerate() {
-        out.extend_from_slice(if nth == 0 { b"" } else { b"," });
+    for &[left, right, result] in merges {
         match form {
             MergeForm::Pairs => {
                 out.push(b'[');
                 push_two(&mut out, left, right);
-                out.push(b']');
+                out.extend_from_slice(b"],");
             }
-            MergeForm::Flat => push_two(&mut out, left, right),
-            MergeForm::Results => push_number(&mut out, result),
+            MergeForm::Flat => {
+                push_two(&mut out, left, right);
+                out.push(b',');
+            }
+            MergeForm::Results => {
+                push_number(&mut out, result);
+                out.push(b',');
+            }
         }
     }
-    out.push(b']');
+    close(&mut out, b']');
     out
 }
 
@@ -53,30 +58,32 @@ pub fn write_tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Vec<u8> {
     let mut out = Vec::with_capacity(2 + tokens.len() * BYTES_PER_TOKEN + bytes * BYTES_PER_BYTE);
     if let TokenForm::Rows = form {
         out.push(b'[');
-        for (nth, &(id, token)) in tokens.iter().enumerate() {
-            out.extend_from_slice(if nth == 0 { b"[" } else { b",[" });
+        for &(id, token) in tokens {
+            out.push(b'[');
             push_number(&mut out, id);
             out.push(b',');
             push_hexadecimal(&mut out, token);
-            out.push(b']');
+            out.extend_from_slice(b"],");
         }
-        out.push(b']');
+        close(&mut out, b']');
         return out;
     }
-    let mut order: Vec<usize> = (0..tokens.len()).collect();
-    order.sort_by_key(|&at| as_text(tokens[at].0));
+    let mut order: Vec<_> = tokens.iter().zip(0..).map(|(&(id, _), at)| (as_text(id), at)).collect();
+    // Ids usually ascend, and so do then those of equal length as text: this sort makes use of it.
+    order.sort();
     out.push(b'{');
-    for (nth, at) in order.into_iter().enumerate() {
+    for (_, at) in order {
         let (id, token) = tokens[at];
-        out.extend_from_slice(if nth == 0 { b"\"" } else { b",\"" });
+        out.push(b'"');
         push_number(&mut out, id);
         out.extend_from_slice(b"\":");
         match form {
             TokenForm::Lists => push_list(&mut out, token),
             _ => push_hexadecimal(&mut out, token),
         }
+        out.push(b',');
     }
-    out.push(b'}');
+    close(&mut out, b'}');
     out
 }
 
@@ -96,34 +103,56 @@ pub fn read_numbers(text: &[u8]) -> Option<Vec<u32>> {
     Some(numbers)
 }
 
+/// Close a list or an object, with the bracket in the place of the last comma, if there is one.
+fn close(out: &mut Vec<u8>, bracket: u8) {
+    out.pop_if(|last| *last == b',');
+    out.push(bracket);
+}
+
 fn push_two(out: &mut Vec<u8>, first: u32, second: u32) {
     push_number(out, first);
     out.push(b',');
     push_number(out, second);
 }
 
-/// Push the decimal digits of a number.
-fn push_number(out: &mut Vec<u8>, mut number: u32) {
-    let mut digits = [0; 10];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+/// The three digits of every number below a thousand, and a comma.
+const DIGITS: [[u8; 4]; 1000] = {
+    let mut digits = [[b','; 4]; 1000];
+    let mut number = 0;
+    while number < 1000 {
+        digits[number][0] = b'0' + (number / 100) as u8;
+        digits[number][1] = b'0' + (number / 10 % 10) as u8;
+        digits[number][2] = b'0' + (number % 10) as u8;
+        number += 1;
     }
-    out.extend_from_slice(&digits[first..]);
+    digits
+};
+
+/// Push the decimal digits of a number.
+fn push_number(out: &mut Vec<u8>, number: u32) {
+    if number < 1000 {
+        push_small(out, number);
+        out.pop();
+    } else {
+        push_number(out, number / 1000);
+        out.extend_from_slice(&DIGITS[number as usize % 1000][..3]);
+    }
+}
+
+/// Push the decimal digits of a number below a thousand, and a comma.
+#[inline(always)]
+fn push_small(out: &mut Vec<u8>, number: u32) {
+    let zeros = usize::from(number < 100) + usize::from(number < 10);
+    // Four bytes are written whatever is needed of them: more quickly than so many as are needed.
+    let digits = u32::from_le_bytes(DIGITS[number as usize]) >> (8 * zeros);
+    out.extend_from_slice(&digits.to_le_bytes());
+    out.truncate(out.len() - zeros);
 }
 
 fn push_list(out: &mut Vec<u8>, token: &[u8]) {
     out.push(b'[');
-    for (nth, &byte) in token.iter().enumerate() {
-        out.extend_from_slice(if nth == 0 { b"" } else { b"," });
-        push_number(out, byte.into());
-    }
-    out.push(b']');
+    token.iter().for_each(|&byte| push_small(out, byte.into()));
+    close(out, b']');
 }
 
 fn push_hexadecimal(out: &mut Vec<u8>, token: &[u8]) {
@@ -160,6 +189,18 @@ mod tests {
         assert_eq!(write_tokens(&tokens, TokenForm::Hexadecimal), br#"{"1":"","10":"6162","2":"00ff"}"#);
         assert_eq!(write_tokens(&tokens, TokenForm::Rows), br#"[[2,"00ff"],[10,"6162"],[1,""]]"#);
         assert_eq!(write_tokens(&[], TokenForm::Lists), b"{}");
+    }
+
+    #[test]
+    fn numbers_of_all_lengths_have_their_digits() {
+        for number in (0..10_010).chain([99_999, 100_000, 1_000_000, 999_999_999, u32::MAX]) {
+            let mut out = b"x".to_vec();
+            push_number(&mut out, number);
+            assert_eq!(out, format!("x{number}").into_bytes());
+        }
+        let bytes: Vec<u8> = (0..=255).collect();
+        let written = String::from_utf8(write_tokens(&[(7, &bytes)], TokenForm::Lists)).unwrap();
+        assert_eq!(written, format!("{{\"7\":{bytes:?}}}").replace(' ', ""));
     }
 
     #[test]

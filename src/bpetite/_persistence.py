@@ -12,7 +12,7 @@ import os
 import re
 import struct
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, cast
 
@@ -90,11 +90,15 @@ def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
     """Save a vocabulary as an artifact; no partial file is ever left."""
     with write_whole(path, overwrite=overwrite) as file:
-        file.write(artifact_bytes(vocabulary))
+        file.writelines(_artifact_parts(vocabulary))
 
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
+    return b"".join(_artifact_parts(vocabulary))
+
+
+def _artifact_parts(vocabulary: Vocabulary) -> Iterator[bytes]:
     with collector_paused():
         if _fits_schema_1(vocabulary):
             document = _to_schema_1(vocabulary)
@@ -102,7 +106,7 @@ def artifact_bytes(vocabulary: Vocabulary) -> bytes:
             document = _to_schema_2(vocabulary)
         else:
             document = _to_schema_3(vocabulary)
-        return b"".join(written_object(document, ascii_only=False))
+    return written_object(document, ascii_only=False)
 
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
@@ -227,7 +231,8 @@ def _fits_schema_1(vocabulary: Vocabulary) -> bool:
         and vocabulary.pattern == PRETOKENIZER_PATTERN
         and vocabulary.special_tokens == {END_OF_TEXT_TOKEN: size}
         and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
-        and vocabulary.arrays.to_merge_ids() == tuple(range(BASE_VOCAB_SIZE, size))
+        and vocabulary.arrays.are_in_order()
+        and vocabulary.arrays.id_at(size - 1) == size - 1
         and not vocabulary.whole_pretoken_first
         and vocabulary.normalization is None
         and not vocabulary.token_flags
