@@ -22,69 +22,122 @@ pub enum TokenForm {
     Rows,
 }
 
-/// The maximum size of a merge, of a token, and of a byte of a token in JSON.
-pub const BYTES_PER_MERGE: usize = 24;
-pub const BYTES_PER_TOKEN: usize = 16;
+/// The maximum size of a byte of a token in JSON.
 pub const BYTES_PER_BYTE: usize = 4;
 
+/// Text is passed on in pieces of about this size: their memory is used again and again, while the whole text would take
+/// memory that is new to the process, whose pages take longer than what is written to them.
+pub const PIECE: usize = 1 << 16;
+
+/// Tokens with their ids: all bytes, concatenated, and the end of each token, which ascend.
+#[derive(Clone, Copy)]
+pub struct TokenList<'a> {
+    pub ids: &'a [u32],
+    pub joined: &'a [u8],
+    pub ends: &'a [u64],
+}
+
+impl<'a> TokenList<'a> {
+    /// The id of the token at a place, and its bytes.
+    pub fn get(&self, place: usize) -> (u32, &'a [u8]) {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        (self.ids[place], &self.joined[start as usize..self.ends[place] as usize])
+    }
+}
+
+/// JSON that is passed on piece by piece.
+struct JsonPieces<P> {
+    text: Vec<u8>,
+    pass_on: P,
+}
+
+impl<E, P: FnMut(&[u8]) -> Result<(), E>> JsonPieces<P> {
+    fn new(bracket: u8, pass_on: P) -> Self {
+        let mut text = Vec::with_capacity(2 * PIECE);
+        text.push(bracket);
+        Self { text, pass_on }
+    }
+
+    /// Add an element, which ends with a comma.
+    #[inline(always)]
+    fn add(&mut self, element: impl FnOnce(&mut Vec<u8>)) -> Result<(), E> {
+        // The last comma stays, as a bracket may take its place.
+        if self.text.len() > PIECE {
+            let end = self.text.len() - 1;
+            (self.pass_on)(&self.text[..end])?;
+            self.text.drain(..end);
+        }
+        element(&mut self.text);
+        Ok(())
+    }
+
+    fn finish(mut self, bracket: u8) -> Result<(), E> {
+        close(&mut self.text, bracket);
+        (self.pass_on)(&self.text)
+    }
+}
+
 /// Write the merges, rows of left, right and resulting id, as JSON.
-pub fn write_merges(merges: &[[u32; 3]], form: MergeForm) -> Vec<u8> {
-    let mut out = Vec::with_capacity(2 + merges.len() * BYTES_PER_MERGE);
-    out.push(b'[');
+pub fn write_merges<E>(
+    merges: &[[u32; 3]],
+    form: MergeForm,
+    pass_on: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut json = JsonPieces::new(b'[', pass_on);
     for &[left, right, result] in merges {
-        match form {
+        json.add(|out| match form {
             MergeForm::Pairs => {
                 out.push(b'[');
-                push_two(&mut out, left, right);
+                push_two(out, left, right);
                 out.extend_from_slice(b"],");
             }
             MergeForm::Flat => {
-                push_two(&mut out, left, right);
+                push_two(out, left, right);
                 out.push(b',');
             }
             MergeForm::Results => {
-                push_number(&mut out, result);
+                push_number(out, result);
                 out.push(b',');
             }
-        }
+        })?;
     }
-    close(&mut out, b']');
-    out
+    json.finish(b']')
 }
 
 /// Write tokens, each with its id, as JSON.
-pub fn write_tokens(tokens: &[(u32, &[u8])], form: TokenForm) -> Vec<u8> {
-    let bytes: usize = tokens.iter().map(|(_, token)| token.len()).sum();
-    let mut out = Vec::with_capacity(2 + tokens.len() * BYTES_PER_TOKEN + bytes * BYTES_PER_BYTE);
+pub fn write_tokens<E>(
+    tokens: TokenList<'_>,
+    form: TokenForm,
+    pass_on: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let places = 0..tokens.ids.len();
     if let TokenForm::Rows = form {
-        out.push(b'[');
-        for &(id, token) in tokens {
-            out.push(b'[');
-            push_number(&mut out, id);
+        let mut json = JsonPieces::new(b'[', pass_on);
+        for (id, token) in places.map(|place| tokens.get(place)) {
+            json.add(|out| {
+                out.push(b'[');
+                push_number(out, id);
+                out.push(b',');
+                push_hexadecimal(out, token);
+                out.extend_from_slice(b"],");
+            })?;
+        }
+        return json.finish(b']');
+    }
+    let mut json = JsonPieces::new(b'{', pass_on);
+    for (id, token) in in_text_order(tokens.ids).map(|place| tokens.get(place)) {
+        json.add(|out| {
+            out.push(b'"');
+            push_number(out, id);
+            out.extend_from_slice(b"\":");
+            match form {
+                TokenForm::Lists => push_list(out, token),
+                _ => push_hexadecimal(out, token),
+            }
             out.push(b',');
-            push_hexadecimal(&mut out, token);
-            out.extend_from_slice(b"],");
-        }
-        close(&mut out, b']');
-        return out;
+        })?;
     }
-    let mut order: Vec<_> = tokens.iter().zip(0..).map(|(&(id, _), at)| (as_text(id), at)).collect();
-    // Ids usually ascend, and so do then those of equal length as text: this sort makes use of it.
-    order.sort();
-    out.push(b'{');
-    for (_, at) in order {
-        let (id, token) = tokens[at];
-        out.push(b'"');
-        push_number(&mut out, id);
-        out.extend_from_slice(b"\":");
-        match form {
-            TokenForm::Lists => push_list(&mut out, token),
-            _ => push_hexadecimal(&mut out, token),
-        }
-        out.push(b',');
-    }
-    close(&mut out, b'}');
-    out
+    json.finish(b'}')
 }
 
 /// Read all numbers in a text, whatever is between them; `None` if one does not fit 32 bits.
@@ -162,6 +215,31 @@ fn push_hexadecimal(out: &mut Vec<u8>, token: &[u8]) {
     out.push(b'"');
 }
 
+/// The places of ids in the order of their decimal digits as text.
+fn in_text_order(ids: &[u32]) -> Box<dyn Iterator<Item = usize> + '_> {
+    if ids.iter().zip(0..).all(|(&id, place)| id == place) {
+        let first = if ids.is_empty() { None } else { Some(0) };
+        return Box::new(std::iter::successors(first, |&number| next_in_text_order(number, ids.len())));
+    }
+    let mut order: Vec<_> = ids.iter().zip(0..).map(|(&id, place)| (as_text(id), place)).collect();
+    order.sort();
+    Box::new(order.into_iter().map(|(_, place)| place))
+}
+
+/// Of the numbers below `end`, the next one in the order of their decimal digits as text.
+fn next_in_text_order(mut number: usize, end: usize) -> Option<usize> {
+    if number > 0 && number <= (end - 1) / 10 {
+        return Some(10 * number);
+    }
+    while number % 10 == 9 || number + 1 == end {
+        number /= 10;
+        if number == 0 {
+            return None;
+        }
+    }
+    Some(number + 1)
+}
+
 /// A sort key that orders numbers like their decimal digits as text: the digits padded with zeros on the right, and
 /// the number of digits.
 fn as_text(number: u32) -> (u64, u32) {
@@ -173,22 +251,59 @@ fn as_text(number: u32) -> (u64, u32) {
 mod tests {
     use super::*;
 
+    /// All that is passed on, and the number of pieces.
+    fn written(
+        write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), ()>) -> Result<(), ()>,
+    ) -> (Vec<u8>, usize) {
+        let (mut text, mut pieces) = (Vec::new(), 0);
+        write(&mut |piece| {
+            text.extend_from_slice(piece);
+            pieces += 1;
+            Ok(())
+        })
+        .unwrap();
+        (text, pieces)
+    }
+
+    fn merges_json(merges: &[[u32; 3]], form: MergeForm) -> Vec<u8> {
+        written(|pass_on| write_merges(merges, form, pass_on)).0
+    }
+
+    fn tokens_json(tokens: &[(u32, &[u8])], form: TokenForm) -> Vec<u8> {
+        let (ids, bytes): (Vec<_>, Vec<_>) = tokens.iter().copied().unzip();
+        let ends: Vec<u64> = (1..=ids.len()).map(|end| bytes[..end].concat().len() as u64).collect();
+        let list = TokenList { ids: &ids, joined: &bytes.concat(), ends: &ends };
+        written(|pass_on| write_tokens(list, form, pass_on)).0
+    }
+
     #[test]
     fn merges_are_written_in_each_form() {
         let merges = [[97, 98, 256], [256, u32::MAX, 0]];
-        assert_eq!(write_merges(&merges, MergeForm::Pairs), b"[[97,98],[256,4294967295]]");
-        assert_eq!(write_merges(&merges, MergeForm::Flat), b"[97,98,256,4294967295]");
-        assert_eq!(write_merges(&merges, MergeForm::Results), b"[256,0]");
-        assert_eq!(write_merges(&[], MergeForm::Pairs), b"[]");
+        assert_eq!(merges_json(&merges, MergeForm::Pairs), b"[[97,98],[256,4294967295]]");
+        assert_eq!(merges_json(&merges, MergeForm::Flat), b"[97,98,256,4294967295]");
+        assert_eq!(merges_json(&merges, MergeForm::Results), b"[256,0]");
+        assert_eq!(merges_json(&[], MergeForm::Pairs), b"[]");
     }
 
     #[test]
     fn tokens_are_written_in_each_form() {
         let tokens: [(u32, &[u8]); 3] = [(2, b"\x00\xff"), (10, b"ab"), (1, b"")];
-        assert_eq!(write_tokens(&tokens, TokenForm::Lists), br#"{"1":[],"10":[97,98],"2":[0,255]}"#);
-        assert_eq!(write_tokens(&tokens, TokenForm::Hexadecimal), br#"{"1":"","10":"6162","2":"00ff"}"#);
-        assert_eq!(write_tokens(&tokens, TokenForm::Rows), br#"[[2,"00ff"],[10,"6162"],[1,""]]"#);
-        assert_eq!(write_tokens(&[], TokenForm::Lists), b"{}");
+        assert_eq!(tokens_json(&tokens, TokenForm::Lists), br#"{"1":[],"10":[97,98],"2":[0,255]}"#);
+        assert_eq!(tokens_json(&tokens, TokenForm::Hexadecimal), br#"{"1":"","10":"6162","2":"00ff"}"#);
+        assert_eq!(tokens_json(&tokens, TokenForm::Rows), br#"[[2,"00ff"],[10,"6162"],[1,""]]"#);
+        assert_eq!(tokens_json(&[], TokenForm::Lists), b"{}");
+        assert_eq!(tokens_json(&[(0, b"\x01")], TokenForm::Lists), br#"{"0":[1]}"#);
+    }
+
+    #[test]
+    fn long_lists_are_passed_on_in_pieces() {
+        let merges: Vec<[u32; 3]> = (0..50_000).map(|n| [n, n + 1, n + 2]).collect();
+        let (text, pieces) = written(|pass_on| write_merges(&merges, MergeForm::Results, pass_on));
+        let numbers: Vec<u32> = merges.iter().map(|merge| merge[2]).collect();
+        assert_eq!(String::from_utf8(text).unwrap(), format!("{numbers:?}").replace(' ', ""));
+        assert!((4..8).contains(&pieces));
+        let failing = write_merges(&merges, MergeForm::Results, |_| Err("full"));
+        assert_eq!(failing, Err("full"));
     }
 
     #[test]
@@ -199,7 +314,7 @@ mod tests {
             assert_eq!(out, format!("x{number}").into_bytes());
         }
         let bytes: Vec<u8> = (0..=255).collect();
-        let written = String::from_utf8(write_tokens(&[(7, &bytes)], TokenForm::Lists)).unwrap();
+        let written = String::from_utf8(tokens_json(&[(7, &bytes)], TokenForm::Lists)).unwrap();
         assert_eq!(written, format!("{{\"7\":{bytes:?}}}").replace(' ', ""));
     }
 
@@ -208,13 +323,18 @@ mod tests {
         let mut numbers: Vec<u32> = (0..1200).chain([99_999, 100_000, u32::MAX, u32::MAX / 10]).collect();
         numbers.sort_by_key(|&number| as_text(number));
         assert!(numbers.windows(2).all(|two| two[0].to_string() < two[1].to_string()));
+        for end in (0..130).chain([999, 1000, 1001, 1010, 12_345]) {
+            let ids: Vec<u32> = (0..end).collect();
+            let texts: Vec<_> = in_text_order(&ids).map(|place| place.to_string()).collect();
+            assert!(texts.is_sorted_by(|one, next| one < next) && texts.len() == ids.len());
+        }
     }
 
     #[test]
     fn written_numbers_are_read_back() {
         let merges: Vec<[u32; 3]> = (0..5000).map(|n| [n * n, n, n]).collect();
         for form in [MergeForm::Pairs, MergeForm::Flat] {
-            let read = read_numbers(&write_merges(&merges, form)).unwrap();
+            let read = read_numbers(&merges_json(&merges, form)).unwrap();
             assert_eq!(read, merges.iter().flat_map(|row| [row[0], row[1]]).collect::<Vec<_>>());
         }
         assert_eq!(read_numbers(b"4294967295"), Some(vec![u32::MAX]));

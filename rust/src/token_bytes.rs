@@ -2,6 +2,7 @@
 //!
 //! It is the fast path of loading. It reports only that something is wrong; the caller then finds out what.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -48,8 +49,12 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
 }
 
 /// Convert the symbols of merges to ids: the first 256 symbols are the bytes; new tokens are numbered from `first` on.
-/// With shared tokens a pair may be merged again; only its first merge is kept. Returns the id after the last new one.
-pub fn number_merges(merges: &mut Vec<[u32; 3]>, base: &[u32; 256], first: u32) -> u32 {
+/// With shared tokens a pair may be merged again; only its first merge is kept. Returns the id after the last new one, too.
+pub fn number_merges<'a>(
+    merges: &'a [[u32; 3]],
+    base: &[u32; 256],
+    first: u32,
+) -> (Cow<'a, [[u32; 3]]>, u32) {
     let id = |symbol: u32| match base.get(symbol as usize) {
         Some(&id) => id,
         None => first.wrapping_add(symbol - base.len() as u32),
@@ -61,12 +66,15 @@ pub fn number_merges(merges: &mut Vec<[u32; 3]>, base: &[u32; 256], first: u32) 
         .unwrap_or(0)
         .max(base.len() as u32);
     let is_new_each_time = merges.windows(2).all(|two| two[0][2] < two[1][2]);
-    merges.iter_mut().flatten().for_each(|symbol| *symbol = id(*symbol));
+    if is_new_each_time && (0..=256).all(|symbol| id(symbol) == symbol) {
+        return (Cow::Borrowed(merges), end);
+    }
+    let mut numbered: Vec<_> = merges.iter().map(|merge| merge.map(id)).collect();
     if !is_new_each_time {
         let mut seen = HashSet::with_capacity(merges.len());
-        merges.retain(|&[left, right, _]| seen.insert((left, right)));
+        numbered.retain(|&[left, right, _]| seen.insert((left, right)));
     }
-    id(end)
+    (Cow::Owned(numbered), id(end))
 }
 
 /// Whether the parents of every merge (left, right and resulting token) are bytes or results of earlier merges. `None`
@@ -242,10 +250,18 @@ mod tests {
     fn symbols_become_ids_and_a_pair_is_merged_once() {
         let mut base = bytes();
         base.reverse();
-        let mut merges = vec![[0, 1, 256], [256, 0, 257], [0, 1, 256]];
-        assert_eq!(number_merges(&mut merges, &base, 300), 302);
-        assert_eq!(merges, [[255, 254, 300], [300, 255, 301]]);
-        assert_eq!(number_merges(&mut Vec::new(), &base, 300), 300);
+        let merges = [[0, 1, 256], [256, 0, 257], [0, 1, 256]];
+        let (numbered, end) = number_merges(&merges, &base, 300);
+        assert_eq!((&numbered[..], end), (&[[255, 254, 300], [300, 255, 301]][..], 302));
+        assert_eq!(number_merges(&merges, &bytes(), 256).0[..], merges[..2]);
+        assert_eq!(number_merges(&[], &base, 300).1, 300);
+    }
+
+    #[test]
+    fn symbols_that_are_ids_are_not_copied() {
+        let merges = [[0, 1, 256], [256, 0, 257]];
+        assert!(matches!(number_merges(&merges, &bytes(), 256), (Cow::Borrowed(_), 258)));
+        assert!(matches!(number_merges(&merges, &bytes(), 257), (Cow::Owned(_), 259)));
     }
 
     #[test]

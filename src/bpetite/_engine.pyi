@@ -7,7 +7,7 @@ from typing import Any, Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.types import DType, Ids, Progress, Special
+from bpetite._internal.types import DType, Ids, Progress, Special, Write
 
 __all__ = [
     "UNICODE_VERSION",
@@ -407,16 +407,22 @@ def number_merges(
     A pair that is merged again is dropped; its first merge stays. Returns the id after the last new one, too.
     """
 
-def merges_json(merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"]) -> bytes:
-    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids."""
+def merges_json(
+    merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"], write: Write
+) -> None:
+    """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids.
+
+    `write` is called with pieces of the JSON.
+    """
 
 def tokens_json(
     ids: bytes | NDArray[np.uint32],
     tokens: bytes,
     ends: bytes | NDArray[np.uint64],
     form: Literal["lists", "hexadecimal", "rows"],
-) -> bytes:
-    """Write tokens as JSON.
+    write: Write,
+) -> None:
+    """Write tokens as JSON: `write` is called with pieces of it.
 
     `lists` is an object from ids to lists of bytes, `hexadecimal` one from ids to hexadecimal digits (both in
     the order of their keys as text), and `rows` a list of pairs of id and hexadecimal digits, as given.

@@ -12,7 +12,8 @@ import os
 import re
 import struct
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any, cast
 
@@ -26,8 +27,8 @@ from bpetite._constants import (
 )
 from bpetite._engine import merges_json, numbers_in, tokens_json
 from bpetite._internal.files import write_whole
-from bpetite._internal.json import Json, parse_object, refuse, type_name, written_object
-from bpetite._internal.types import Path
+from bpetite._internal.json import Json, parse_object, refuse, type_name, write_object
+from bpetite._internal.types import Path, Write
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
@@ -90,15 +91,17 @@ def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
     """Save a vocabulary as an artifact; no partial file is ever left."""
     with write_whole(path, overwrite=overwrite) as file:
-        file.writelines(_artifact_parts(vocabulary))
+        _write_artifact(vocabulary, file.write)
 
 
 def artifact_bytes(vocabulary: Vocabulary) -> bytes:
     """Return the artifact of a vocabulary; equal vocabularies give equal bytes."""
-    return b"".join(_artifact_parts(vocabulary))
+    parts: list[bytes] = []
+    _write_artifact(vocabulary, parts.append)
+    return b"".join(parts)
 
 
-def _artifact_parts(vocabulary: Vocabulary) -> Iterator[bytes]:
+def _write_artifact(vocabulary: Vocabulary, write: Write) -> None:
     with collector_paused():
         if _fits_schema_1(vocabulary):
             document = _to_schema_1(vocabulary)
@@ -106,7 +109,7 @@ def _artifact_parts(vocabulary: Vocabulary) -> Iterator[bytes]:
             document = _to_schema_2(vocabulary)
         else:
             document = _to_schema_3(vocabulary)
-    return written_object(document, ascii_only=False)
+        write_object(document, write, ascii_only=False)
 
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
@@ -250,11 +253,12 @@ def _to_schema_1(vocabulary: Vocabulary) -> Json:
     joined = arrays.tokens + special
     return {
         "mergeable_vocab_size": vocabulary.mergeable_vocab_size,
-        "merges": merges_json(arrays.packed.merges, "pairs"),
+        "merges": partial(merges_json, arrays.packed.merges, "pairs"),
         "pretokenizer_pattern": vocabulary.pattern,
         "schema_version": SCHEMA_VERSION,
         "special_tokens": dict(vocabulary.special_tokens),
-        "vocab": tokens_json(
+        "vocab": partial(
+            tokens_json,
             arrays.packed.ids + struct.pack("=I", vocabulary.mergeable_vocab_size),
             joined,
             arrays.packed.ends + struct.pack("=Q", len(joined)),
@@ -389,8 +393,8 @@ def _rules(vocabulary: Vocabulary) -> Json:
     return {
         "added_tokens": sorted(vocabulary.added_tokens),
         "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": merges_json(merges, "results"),
-        "merges": merges_json(merges, "flat"),
+        "merge_ids": partial(merges_json, merges, "results"),
+        "merges": partial(merges_json, merges, "flat"),
         "normalization": vocabulary.normalization,
         **({"token_flags": dict(vocabulary.token_flags)} if vocabulary.token_flags else {}),
         "pattern": vocabulary.pattern,

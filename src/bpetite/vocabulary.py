@@ -25,7 +25,7 @@ import gc
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
 from operator import ge, lt
@@ -37,6 +37,7 @@ from bpetite._engine import check_tokens, merges_json, number_merges, spell_merg
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record
+from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
 
 if TYPE_CHECKING:
@@ -152,9 +153,9 @@ class Arrays:
         """Return the largest id of a token, without the last `but` tokens."""
         return max(_numbers(self.packed.ids)[: len(self) - but])
 
-    def tokens_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> bytes:
-        """Return the tokens as JSON."""
-        return tokens_json(self.packed.ids, self.tokens, self.packed.ends, form)
+    def tokens_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> Callable[[Write], None]:
+        """Return a function that writes the tokens as JSON."""
+        return partial(tokens_json, self.packed.ids, self.tokens, self.packed.ends, form)
 
     def to_tokens(self) -> Mapping[int, bytes]:
         """Return the bytes of every token, by id."""
@@ -529,7 +530,7 @@ class Vocabulary(Record):
 
         arrays = self.arrays
         content: dict[str, object] = {
-            "merges": merges_json(arrays.packed.merges, "pairs"),
+            "merges": partial(merges_json, arrays.packed.merges, "pairs"),
             "pattern": self.pattern,
             "special_tokens": sorted(self.special_tokens.items()),
             "tokens": arrays.tokens_json("rows"),

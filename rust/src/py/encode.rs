@@ -73,7 +73,7 @@ impl PyEncoder {
         };
         let (ids, ends, merges) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?, merge_rows(merges)?);
         memory::ensure(2 * tokens.len() + ids.len() * BYTES_PER_TOKEN)?;
-        let tokens = cut_tokens(tokens, ends.into_iter(), ids.into_iter())?;
+        let tokens = cut_tokens(&ids, tokens, &ends)?;
         let definition = Definition {
             pattern,
             tokens: &tokens,

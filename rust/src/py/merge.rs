@@ -1,5 +1,7 @@
 //! The Python functions that learn merges, from counts or from words of symbols.
 
+use std::borrow::Cow;
+
 use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -72,7 +74,7 @@ pub fn train_merges<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let tie_break = named_tie_break(tie_break)?;
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
-    let prior = prior_merges.map_or(Ok(Vec::new()), merge_rows)?;
+    let prior = prior_merges.map_or(Ok(Cow::default()), merge_rows)?;
     let symbol_of = symbols_of_bytes(base)?;
     let threads = match thread_count(num_threads)? {
         Some(threads) => threads,

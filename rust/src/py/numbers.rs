@@ -2,45 +2,61 @@
 //!
 //! Numbers may be NumPy arrays or the bytes of arrays. Results are bytes, so that NumPy need not be imported for them.
 
+use std::borrow::Cow;
+
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::json_lists::{
-    BYTES_PER_BYTE, BYTES_PER_MERGE, BYTES_PER_TOKEN, MergeForm, TokenForm, read_numbers, write_merges,
-    write_tokens,
+    BYTES_PER_BYTE, MergeForm, TokenForm, TokenList, read_numbers, write_merges, write_tokens,
 };
 use crate::memory;
+use crate::memory::cells::Plain;
 
 /// Numbers of 32 bits: a one-dimensional array, or its bytes.
-pub fn numbers_32(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+pub fn numbers_32<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u32]>> {
     numbers(name, given, u32::from_ne_bytes)
 }
 
 /// Numbers of 64 bits: a one-dimensional array, or its bytes.
-pub fn numbers_64(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+pub fn numbers_64<'a>(name: &str, given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u64]>> {
     numbers(name, given, u64::from_ne_bytes)
 }
 
-fn numbers<T: Element + Copy, const SIZE: usize>(
+/// Numbers in bytes are not copied, as long as they are where numbers may be: new memory takes longer than reading them.
+fn numbers<'a, T: Element + Copy + Plain, const SIZE: usize>(
     name: &str,
-    given: &Bound<'_, PyAny>,
+    given: &'a Bound<'_, PyAny>,
     of_bytes: fn([u8; SIZE]) -> T,
-) -> PyResult<Vec<T>> {
+) -> PyResult<Cow<'a, [T]>> {
     let Ok(bytes) = given.cast::<PyBytes>() else {
         let array: PyReadonlyArray1<'_, T> = given.extract()?;
         return Ok(array.as_array().iter().copied().collect());
     };
-    memory::ensure(bytes.as_bytes().len())?;
-    match bytes.as_bytes().as_chunks::<SIZE>() {
+    let bytes = bytes.as_bytes();
+    if let Some(numbers) = viewed(bytes) {
+        return Ok(Cow::Borrowed(numbers));
+    }
+    memory::ensure(bytes.len())?;
+    match bytes.as_chunks::<SIZE>() {
         (numbers, []) => Ok(numbers.iter().map(|&bytes| of_bytes(bytes)).collect()),
         _ => Err(PyValueError::new_err(format!("{name}: the number of bytes is not a multiple of {SIZE}"))),
     }
 }
 
+/// Views bytes as values, if the bytes begin where a value may and are whole values.
+fn viewed<T: Plain + Copy>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: any bytes are valid values, and what can be copied does not change through a shared borrow.
+    match unsafe { bytes.align_to() } {
+        ([], values, []) => Some(values),
+        _ => None,
+    }
+}
+
 /// Merges: an array of three columns, or its bytes.
-pub fn merge_rows(given: &Bound<'_, PyAny>) -> PyResult<Vec<[u32; 3]>> {
+pub fn merge_rows<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [[u32; 3]]>> {
     if !given.is_instance_of::<PyBytes>() {
         let array: PyReadonlyArray2<'_, u32> = given.extract()?;
         let rows = array.as_array();
@@ -50,6 +66,9 @@ pub fn merge_rows(given: &Bound<'_, PyAny>) -> PyResult<Vec<[u32; 3]>> {
         return Ok(rows.rows().into_iter().map(|row| [row[0], row[1], row[2]]).collect());
     }
     let bytes = given.cast::<PyBytes>()?.as_bytes();
+    if let Some((rows, [])) = viewed::<u32>(bytes).map(<[u32]>::as_chunks) {
+        return Ok(Cow::Borrowed(rows));
+    }
     memory::ensure(bytes.len())?;
     match bytes.as_chunks::<12>() {
         (rows, []) => Ok(rows.iter().map(merge_row).collect()),
@@ -85,33 +104,33 @@ fn packed<'py, T: Copy, const SIZE: usize>(
     })
 }
 
-/// Write merges as JSON.
+/// Write merges as JSON: calls `write` with pieces of it.
 #[pyfunction]
-pub fn merges_json<'py>(
-    py: Python<'py>,
+pub fn merges_json(
+    py: Python<'_>,
     merges: &Bound<'_, PyAny>,
     form: &str,
-) -> PyResult<Bound<'py, PyBytes>> {
+    write: &Bound<'_, PyAny>,
+) -> PyResult<()> {
     let form = match form {
         "pairs" => MergeForm::Pairs,
         "flat" => MergeForm::Flat,
         "results" => MergeForm::Results,
         _ => return Err(unknown(form, "pairs, flat or results")),
     };
-    let merges = merge_rows(merges)?;
-    memory::ensure(2 * merges.len() * BYTES_PER_MERGE)?;
-    Ok(PyBytes::new(py, &py.detach(|| write_merges(&merges, form))))
+    write_merges(&merge_rows(merges)?, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
 }
 
-/// Write tokens, given as concatenated bytes and the end of each, as JSON.
+/// Write tokens, given as concatenated bytes and the end of each, as JSON: calls `write` with pieces of it.
 #[pyfunction]
-pub fn tokens_json<'py>(
-    py: Python<'py>,
+pub fn tokens_json(
+    py: Python<'_>,
     ids: &Bound<'_, PyAny>,
     tokens: &[u8],
     ends: &Bound<'_, PyAny>,
     form: &str,
-) -> PyResult<Bound<'py, PyBytes>> {
+    write: &Bound<'_, PyAny>,
+) -> PyResult<()> {
     let form = match form {
         "lists" => TokenForm::Lists,
         "hexadecimal" => TokenForm::Hexadecimal,
@@ -119,10 +138,14 @@ pub fn tokens_json<'py>(
         _ => return Err(unknown(form, "lists, hexadecimal or rows")),
     };
     let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
-    memory::ensure(4 * ids.len() * BYTES_PER_TOKEN + 2 * tokens.len() * BYTES_PER_BYTE)?;
-    let tokens = cut_tokens(tokens, ends.into_iter(), ids.into_iter())?;
-    Ok(PyBytes::new(py, &py.detach(|| write_tokens(&tokens, form))))
+    let tokens = token_list(&ids, tokens, &ends)?;
+    let longest = (0..ids.len()).map(|place| tokens.get(place).1.len()).max().unwrap_or(0);
+    memory::ensure(ids.len() * BYTES_PER_ORDERED + 3 * longest * BYTES_PER_BYTE)?;
+    write_tokens(tokens, form, |piece| write.call1((PyBytes::new(py, piece),)).map(drop))
 }
+
+/// What putting a token in the order of ids as text takes.
+const BYTES_PER_ORDERED: usize = 48;
 
 /// Read all numbers in a text, whatever is between them; `None` if one does not fit 32 bits.
 #[pyfunction]
@@ -142,27 +165,29 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Split concatenated tokens, and pair each with its id.
-pub fn cut_tokens(
-    tokens: &[u8],
-    ends: impl ExactSizeIterator<Item = u64>,
-    ids: impl ExactSizeIterator<Item = u32>,
-) -> PyResult<Vec<(u32, &[u8])>> {
+/// Concatenated tokens with their ends and ids, which must fit each other.
+fn token_list<'a>(ids: &'a [u32], joined: &'a [u8], ends: &'a [u64]) -> PyResult<TokenList<'a>> {
     if ends.len() != ids.len() {
         return Err(PyValueError::new_err(format!("ends: {} ends for {} ids", ends.len(), ids.len())));
     }
     let mut start = 0;
-    let mut cut = Vec::with_capacity(ids.len());
-    for (end, id) in ends.zip(ids) {
-        let token = usize::try_from(end).ok().and_then(|end| tokens.get(start..end));
-        let token = token.ok_or_else(|| {
-            PyValueError::new_err(format!("ends: {end} is not between {start} and {}", tokens.len()))
-        })?;
-        start += token.len();
-        cut.push((id, token));
+    for &end in ends {
+        if !(start..=joined.len() as u64).contains(&end) {
+            let message = format!("ends: {end} is not between {start} and {}", joined.len());
+            return Err(PyValueError::new_err(message));
+        }
+        start = end;
     }
-    if start < tokens.len() {
-        return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", tokens.len())));
+    if start < joined.len() as u64 {
+        return Err(PyValueError::new_err(format!("ends: the last is {start}, not {}", joined.len())));
     }
-    Ok(cut)
+    Ok(TokenList { ids, joined, ends })
+}
+
+/// Split concatenated tokens, and pair each with its id.
+pub fn cut_tokens<'a>(ids: &[u32], joined: &'a [u8], ends: &[u64]) -> PyResult<Vec<(u32, &'a [u8])>> {
+    let mut start = 0;
+    let cut =
+        |(&id, &end): (&u32, &u64)| (id, &joined[std::mem::replace(&mut start, end as usize)..end as usize]);
+    token_list(ids, joined, ends).map(|_| ids.iter().zip(ends).map(cut).collect())
 }

@@ -145,7 +145,7 @@ pub fn listed_merges<'py>(
 ) -> PyResult<Listed<'py>> {
     let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = cut(tokens, &ends)?;
-    let mut uses: Vec<TokenUse> = ids.into_iter().map(TokenUse::Merged).collect();
+    let mut uses: Vec<TokenUse> = ids.iter().copied().map(TokenUse::Merged).collect();
     uses.resize(tokens.len().max(uses.len()), TokenUse::CutOut);
     for place in only_decoded {
         *uses
@@ -181,8 +181,9 @@ pub fn merges_that_happen<'py>(
     let tokens = cut(tokens, &ends)?;
     let merges = merge_rows(merges)?;
     memory::ensure(3 * merges.len() * BYTES_PER_MERGE)?;
-    let kept =
-        py.detach(|| text_pairs::merges_that_happen(&ids, &tokens, merges, &mut PyWatch::default()))?;
+    let kept = py.detach(|| {
+        text_pairs::merges_that_happen(&ids, &tokens, merges.into_owned(), &mut PyWatch::default())
+    })?;
     let kept = kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
     bytes_of_32(py, kept.as_flattened())
 }

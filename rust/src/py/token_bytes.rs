@@ -1,6 +1,8 @@
 //! The Python functions that build and check the tokens of merges, and read tokens in base64. Arrays of numbers are
 //! passed as bytes.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -38,10 +40,13 @@ pub fn number_merges<'py>(
     base_ids: [u32; 256],
     first: u32,
 ) -> PyResult<(Bound<'py, PyBytes>, u32)> {
-    let mut merges = merge_rows(merges)?;
-    memory::ensure(merges.len() * 64)?;
-    let end = py.detach(|| token_bytes::number_merges(&mut merges, &base_ids, first));
-    Ok((bytes_of_32(py, merges.as_flattened())?, end))
+    let rows = merge_rows(merges)?;
+    memory::ensure(rows.len() * 64)?;
+    let (numbered, end) = py.detach(|| token_bytes::number_merges(&rows, &base_ids, first));
+    match (numbered, merges.cast::<PyBytes>()) {
+        (Cow::Borrowed(_), Ok(same)) => Ok((same.clone(), end)),
+        (numbered, _) => Ok((bytes_of_32(py, numbered.as_flattened())?, end)),
+    }
 }
 
 /// Checks tokens with ids in their order, and merges of them: whether the parents of every merge are made before it, and

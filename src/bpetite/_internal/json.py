@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from bpetite._internal.types import Path
+from bpetite._internal.types import Path, Write
 
 Json = dict[str, Any]
 
@@ -34,22 +34,25 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     return document
 
 
-def written_object(content: Mapping[str, object], *, ascii_only: bool = True) -> Iterator[bytes]:
-    """Yield the JSON of an object: sorted keys, no spaces; a value of type bytes is JSON already.
+def write_object(content: Mapping[str, object], write: Write, *, ascii_only: bool = True) -> None:
+    """Write the JSON of an object: sorted keys, no spaces; a value that is a function writes its own JSON.
 
-    >>> b"".join(written_object({"b": b"[1,2]", "a": {"y": None, "x": "é"}}, ascii_only=False)).decode()
+    >>> pieces = []
+    >>> content = {"b": lambda write: write(b"[1,2]"), "a": {"y": None, "x": "é"}}
+    >>> write_object(content, pieces.append, ascii_only=False)
+    >>> b"".join(pieces).decode()
     '{"a":{"x":"é","y":null},"b":[1,2]}'
     """
     before = "{"
     for name, value in sorted(content.items()):
-        yield (before + json.dumps(name, ensure_ascii=ascii_only) + ":").encode("utf-8")
-        if isinstance(value, bytes):
-            yield value
+        write((before + json.dumps(name, ensure_ascii=ascii_only) + ":").encode("utf-8"))
+        if callable(value):
+            value(write)
         else:
             written = json.dumps(value, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))
-            yield written.encode("utf-8")
+            write(written.encode("utf-8"))
         before = ","
-    yield b"{}" if before == "{" else b"}"
+    write(b"{}" if before == "{" else b"}")
 
 
 def refuse(path: Path, what: str) -> NoReturn:

@@ -31,6 +31,9 @@ Unit = Literal["characters", "bytes"]
 DType = Literal["uint32", "uint16"]
 """The width of ids in an array."""
 
+Write = Callable[[bytes], object]
+"""Takes the next piece of a text, as the `write` of a file does."""
+
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
 
