@@ -114,8 +114,9 @@ def test_ids_are_tiktokens_for_the_same_ranks(whole_pretoken_first: bool, text: 
     assert ours.encode_ordinary(text) == theirs.encode_ordinary(text)
 
 
+@pytest.mark.parametrize("whole_pretoken_first", [False, True])
 @pytest.mark.parametrize("seed", range(30))
-def test_any_merge_list_encodes_as_specified(seed: int) -> None:
+def test_any_merge_list_encodes_as_specified(seed: int, whole_pretoken_first: bool) -> None:
     rng = random.Random(seed)
     vocab = {value: bytes([value]) for value in range(256)}
     made = list(b"abc"[: rng.randint(1, 3)])
@@ -131,10 +132,13 @@ def test_any_merge_list_encodes_as_specified(seed: int) -> None:
         elif rng.random() < 0.5:
             continue
         merges.append(pair)  # often another merge that makes a parent of an earlier one
-    encoder = encoder_of(vocab, merges, {}, PATTERNS["none"])
-    for _ in range(40):
-        text = "".join(rng.choices("abcd", k=rng.choice([3, 30, 300])))
-        assert encoder.encode(text) == _encoder.encode(text, vocab, merges, {}, PATTERNS["none"])
+    for _ in range(rng.randint(0, 20)):
+        # Tokens that no merge makes, of which some have the bytes of others.
+        vocab[rng.randrange(400, 500)] = bytes(rng.choices(b"abcd", k=rng.randint(2, 5)))
+    settings = {"pattern": PATTERNS["none"], "whole_pretoken_first": whole_pretoken_first}
+    encoder = encoder_of(vocab, merges, {}, **settings)
+    for text in ["".join(rng.choices("abcd", k=rng.choice([2, 3, 4, 5, 30, 300]))) for _ in range(80)] * 2:
+        assert encoder.encode(text) == _encoder.encode(text, vocab, merges, {}, **settings)
 
 
 def test_a_token_that_two_merges_make_is_merged_as_tokenizers_does() -> None:
@@ -170,6 +174,31 @@ def test_a_whole_pretoken_is_taken_first_only_where_the_vocabulary_says_so() -> 
     merges = [(ord("b"), ord("c"))]
     assert encoder_of(vocab, merges, {}).encode("abc abc") == [97, 256, 32, 97, 256]
     assert encoder_of(vocab, merges, {}, whole_pretoken_first=True).encode("abc abc") == [257, 32, 97, 256]
+
+
+def test_of_tokens_with_the_same_bytes_the_smallest_is_the_whole_pretoken() -> None:
+    tokens = {value: bytes([value]) for value in range(256)} | {
+        256: b"ab",
+        257: b"ab",
+        258: b"cd",
+        259: b"cd",
+    }
+    encoder = _engine.Encoder(
+        pattern=PATTERNS["none"],
+        tokens=b"".join(tokens.values()),
+        ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
+        ids=np.array(list(tokens), dtype=np.uint32),
+        merges=np.array([[97, 98, 257], [99, 100, 258]], dtype=np.uint32),
+        special_tokens=[],
+        whole_pretoken_first=True,
+    )
+    for _ in range(2):
+        assert [encoder.encode(text) for text in ("ab", "abc", "cd", "cde")] == [
+            [256],
+            [257, 99],
+            [258],
+            [258, 101],
+        ]
 
 
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), r"\w+|[^\w\s]+", r"(?=a)a|b+", r"l+|\s"])

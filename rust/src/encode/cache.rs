@@ -1,9 +1,13 @@
 //! A cache from pretokens to their ids, so that no pretoken is merged twice.
 //!
-//! All threads share one table and read it without locks. An entry is written once and never changes: a writer claims an
-//! empty entry, fills it, and publishes it by storing the second half of its key last. A table that is half full is
+//! All threads share one table and read it without locks. What a text has brought never changes: a writer claims a free
+//! entry, fills it, and publishes it by storing the second half of its key last. A table that is half full is
 //! replaced by a larger one; the largest is replaced by an empty one. So memory is limited (see [`LARGEST`]), and the cache
 //! adapts to new kinds of text.
+//!
+//! A new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text has such a token, its
+//! entry is *unused*: it is as free as an empty one, and is looked for only if a pretoken is not found. So tokens that
+//! never occur take no place from pretokens that do.
 //!
 //! A pretoken of up to 15 bytes is its own key. The key of a longer one is a hash, and its bytes are compared before its ids
 //! are used. So the cache never changes a result.
@@ -45,12 +49,17 @@ const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS;
 const EMPTY: u64 = 0;
 /// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
 const CLAIMED: u64 = 1;
+/// Marks the second half of the key of an unused token: a bit of the key's 15th byte, which is 0 for any pretoken of up to 14
+/// bytes. So no pretoken has this key.
+const UNUSED: u64 = 1 << 55;
+/// The longest token that a new cache holds.
+const LONGEST_TOKEN: usize = 14;
 
 /// A key, and four ids; or the place of more ids in the arena (place in words, number of ids).
 #[repr(C, align(32))]
 pub struct Entry {
-    /// The key; its second half, with the number of ids, is `EMPTY` until the entry is claimed, `CLAIMED` until it is
-    /// published.
+    /// The key; its second half, with the number of ids, is `EMPTY` or that of an unused token until the entry is claimed,
+    /// `CLAIMED` until it is published.
     key: SharedKey,
     ids: UnsafeCell<[u32; INLINE]>,
 }
@@ -138,16 +147,16 @@ fn probes(entries: &[Entry], first: usize) -> impl Iterator<Item = &Entry> {
     })
 }
 
-/// What entries hold for a key that is not the one of the first place. A function of its own, to keep the path of most keys
-/// short.
+/// What entries hold for a key. None lies behind a free entry, since the first free one is claimed. A function of its own, to
+/// keep the path of most keys short.
 #[cold]
 #[inline(never)]
 fn find_nearby<'a>(entries: &'a [Entry], key: &Key, first: usize) -> Option<CachedIds<'a>> {
-    for entry in probes(entries, first).skip(1) {
+    for entry in probes(entries, first) {
         if entry.holds(*key) {
             return Some(entry.held());
         }
-        if entry.key.high.load(Ordering::Relaxed) == EMPTY {
+        if entry.is_free() {
             return None;
         }
     }
@@ -161,9 +170,9 @@ pub struct CachedIds<'a> {
     pub count: usize,
 }
 
-// SAFETY: an `UnsafeCell` in an entry is written only by the thread that moved the key's `high` from EMPTY to
-// CLAIMED (or by the one that makes the table, before others have it), before it stores the final `high` with Release,
-// and is read only after a load of that final value with Acquire.
+// SAFETY: an `UnsafeCell` in an entry is written only by the thread that made the key's `high` CLAIMED, which only that of a
+// free entry becomes (or by the one that makes the table, before others have it), before it stores the final `high` with
+// Release, and is read only after a load of that final value with Acquire, or by the thread that made it so of an unused token.
 unsafe impl Sync for Table {}
 
 // SAFETY: words are written only by the thread that reserved them by moving `used` past them, before it publishes the
@@ -240,7 +249,7 @@ impl Table {
                     self.words_of_long(entry.held(), pretoken)
                 };
             }
-            if entry.key.high.load(Ordering::Relaxed) == EMPTY {
+            if entry.is_free() {
                 return None;
             }
         }
@@ -292,6 +301,45 @@ impl Table {
         true
     }
 
+    /// Add unused tokens, all of different bytes, to a table that is not shared yet.
+    fn add_unused(&self, tokens: &[(u32, &[u8])]) {
+        for some in tokens.chunks(AHEAD) {
+            let mut keys = [(Key::default(), 0); AHEAD];
+            for ((key, place), (_, token)) in keys.iter_mut().zip(some) {
+                *key = Key::of(token, self.hasher.seed);
+                *place = self.place(*key);
+                self.entries().prefetch(*place);
+            }
+            for ((key, place), &(id, _)) in keys.into_iter().zip(some) {
+                let Some(key) = unused(key) else { continue };
+                if let Some(entry) = self.entries().probes(place).find(|entry| entry.is_empty()) {
+                    entry.publish(key, [id, 0, 0, 0], 1);
+                }
+            }
+        }
+    }
+
+    /// The id of a pretoken that is an unused token; from now on it is found like any other, where it would lie if there were
+    /// no unused ones.
+    pub fn find_unused(&self, key: Key, place: u32) -> Option<&[u32]> {
+        let sought = unused(key)?;
+        let mut lies_behind_free = false;
+        for entry in self.entries().probes(place) {
+            if entry.holds(sought) {
+                let ids = entry.begin_use(key)?;
+                if lies_behind_free {
+                    self.insert(key, place, &[], ids);
+                }
+                return Some(ids);
+            }
+            if entry.is_empty() {
+                return None;
+            }
+            lies_behind_free |= entry.is_free();
+        }
+        None
+    }
+
     /// Claim a free entry for this thread; `None` if the key has an entry already or none is free nearby.
     #[inline(always)]
     fn claim(&self, key: Key, place: u32) -> Option<&Entry> {
@@ -299,8 +347,8 @@ impl Table {
             if entry.holds(key) {
                 return None;
             }
-            let high = &entry.key.high;
-            if high.compare_exchange(EMPTY, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            let high = entry.key.high.load(Ordering::Relaxed);
+            if is_free(high) && entry.replace(high, CLAIMED) {
                 return Some(entry);
             }
         }
@@ -385,8 +433,7 @@ impl Table {
 
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
-        let free = |entry: &&Entry| entry.key.high.load(Ordering::Relaxed) == EMPTY;
-        let entry = table.entries().probes(table.place(key)).find(free)?;
+        let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
         let mut ids = *held.ids;
         if held.count == 0 && !self.shares() {
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
@@ -409,11 +456,31 @@ impl Entry {
         self.key.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
     }
 
-    /// The key and the content of an entry, if it was published.
+    /// The key and the content of an entry, if it was published and is used.
     fn published(&self) -> Option<(Key, CachedIds<'_>)> {
         let high = self.key.high.load(Ordering::Acquire);
         let key = || Key { low: self.key.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
-        (high != EMPTY && high != CLAIMED).then(|| (key(), self.held()))
+        (!is_free(high) && high != CLAIMED).then(|| (key(), self.held()))
+    }
+
+    /// Make an unused token one that is found by its key; its id, unless another thread was faster.
+    fn begin_use(&self, key: Key) -> Option<&[u32]> {
+        let high = key.high | 1 << COUNT_SHIFT;
+        self.replace(high | UNUSED, high).then(|| &self.held().ids[..1])
+    }
+
+    /// Replace the second half of the key, if it has not changed.
+    fn replace(&self, old: u64, new: u64) -> bool {
+        self.key.high.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.key.high.load(Ordering::Relaxed) == EMPTY
+    }
+
+    /// Whether the entry may be claimed.
+    fn is_free(&self) -> bool {
+        is_free(self.key.high.load(Ordering::Relaxed))
     }
 
     /// The content of a published entry.
@@ -442,6 +509,17 @@ impl Entry {
     }
 }
 
+/// The key of the entry of a token while it is unused.
+fn unused(key: Key) -> Option<Key> {
+    (1..=LONGEST_TOKEN).contains(&key.length()).then_some(Key { high: key.high | UNUSED, ..key })
+}
+
+/// Whether an entry whose key has this second half may be claimed: an empty one, or an unused token.
+fn is_free(high: u64) -> bool {
+    let key = Key { low: 0, high: high & !(0xF << COUNT_SHIFT) };
+    high == EMPTY || high & UNUSED != 0 && key.length() <= LONGEST_TOKEN
+}
+
 /// Bytes as words, the last one padded with zeros.
 fn words_of(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks(4).map(|chunk| {
@@ -466,10 +544,11 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A small cache, which grows with its content.
-    pub fn new() -> Result<Self> {
-        let table = Arc::new(Table::new(SMALLEST)?);
-        Ok(Self { table: RwLock::new(table), being_replaced: AtomicBool::new(false) })
+    /// A cache of a vocabulary's first tokens, which grows with its content.
+    pub fn new(tokens: &[(u32, &[u8])]) -> Result<Self> {
+        let table = Table::new(if tokens.len() > SMALLEST / 4 { SIZES[1] } else { SMALLEST })?;
+        table.add_unused(tokens);
+        Ok(Self { table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
     }
 
     /// The current table, unless it is just being replaced.
@@ -572,6 +651,86 @@ mod tests {
             assert!(second.iter().all(|&number| knows(&larger, number)));
             assert_eq!(larger.counters.entries.load(Ordering::Relaxed), copied + second.len());
         }
+    }
+
+    /// A table with tokens that no text had yet.
+    fn with_tokens(size: usize, tokens: &[(u32, &[u8])]) -> Table {
+        let table = Table::new(size).unwrap();
+        table.add_unused(tokens);
+        table
+    }
+
+    /// The numbers as tokens of up to 14 bytes.
+    fn tokens_of(numbers: Range<u32>) -> Vec<(u32, Vec<u8>)> {
+        numbers.map(|number| (number, format!("{:.14}", number.to_string().repeat(3)).into_bytes())).collect()
+    }
+
+    #[test]
+    fn a_token_is_found_once_as_an_unused_one_and_then_as_any_pretoken() {
+        let tokens = tokens_of(0..2000);
+        let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
+        let table = with_tokens(SMALLEST, &tokens);
+        let mut missing = 0;
+        for &(id, token) in &tokens {
+            let key = key_of(token);
+            let place = table.place(key);
+            assert_eq!(table.find(key, place, token), None);
+            match table.find_unused(key, place) {
+                Some(ids) => {
+                    assert_eq!(ids, [id]);
+                    assert_eq!(table.find(key, place, token), Some(&[id][..]));
+                    assert_eq!(table.find_unused(key, place), None);
+                }
+                None => missing += 1,
+            }
+        }
+        // Some have made room for others.
+        assert!(missing < tokens.len() / 20, "{missing}");
+        let larger = table.successor().unwrap();
+        let known =
+            |table: &Table, token| table.find(key_of(token), table.place(key_of(token)), token).is_some();
+        let kept = tokens.iter().filter(|(_, token)| known(&larger, token)).count();
+        assert!(nearly_all(kept, tokens.len() - missing));
+    }
+
+    #[test]
+    fn unused_tokens_take_no_place_from_pretokens() {
+        let tokens = tokens_of(100_000..102_000);
+        let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
+        let (table, without) = (with_tokens(SMALLEST, &tokens), Table::new(SMALLEST).unwrap());
+        let numbers = 1000..1000 + SMALLEST / 2;
+        assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
+        let place_of = |table: &Table, number| {
+            let key = key_of(&learned(number).0);
+            table.entries().probes(table.place(key)).position(|entry| entry.holds(key))
+        };
+        assert!(numbers.clone().all(|number| place_of(&table, number) == place_of(&without, number)));
+        assert_eq!(table.is_full(), without.is_full());
+
+        let larger = table.successor().unwrap();
+        assert!(
+            tokens
+                .iter()
+                .all(|(_, token)| larger.find_unused(key_of(token), larger.place(key_of(token))).is_none())
+        );
+    }
+
+    #[test]
+    fn no_pretoken_is_taken_for_an_unused_token() {
+        let table = Table::new(SMALLEST).unwrap();
+        for last in 0..=255 {
+            let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
+            let key = key_of(&pretoken);
+            assert!(table.insert(key, table.place(key), &pretoken, &[u32::from(last)]));
+        }
+        let others = learn(&table, 1000..SMALLEST / 2);
+        for last in 0..=255 {
+            let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
+            let key = key_of(&pretoken);
+            assert_eq!(table.find(key, table.place(key), &pretoken), Some(&[u32::from(last)][..]));
+            assert_eq!(table.find_unused(key, table.place(key)), None);
+        }
+        assert!(others.iter().all(|&number| knows(&table, number)));
     }
 
     #[test]

@@ -484,52 +484,61 @@ impl<'a> LongPretoken<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::watch::Unwatched;
 
     /// Numbers that look random and are the same in every run.
-    struct RandomNumbers(u64);
+    pub struct RandomNumbers(pub u64);
 
     impl RandomNumbers {
-        fn below(&mut self, bound: usize) -> usize {
+        pub fn below(&mut self, bound: usize) -> usize {
             self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (self.0 >> 33) as usize % bound
         }
     }
 
-    /// A merge list over the first `letters` letters, in which several merges may make the same token.
-    fn vocabulary(numbers: &mut RandomNumbers, letters: usize, count: usize) -> (Merges, TokenBytes) {
-        let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-        let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
-        let mut rows: Vec<[u32; 3]> = Vec::new();
-        while rows.len() < count {
-            let (left, right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
-            let token = [&spelled[left as usize][..], &spelled[right as usize]].concat();
-            if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
-                continue;
+    /// A merge list over the first letters, in which several merges may make the same token.
+    pub struct RandomVocabulary {
+        pub merges: Merges,
+        pub tokens: TokenBytes,
+        pub rows: Vec<[u32; 3]>,
+    }
+
+    impl RandomVocabulary {
+        pub fn new(numbers: &mut RandomNumbers, letters: usize, count: usize) -> Self {
+            let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+            let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
+            let mut rows: Vec<[u32; 3]> = Vec::new();
+            while rows.len() < count {
+                let (left, right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
+                let token = [&spelled[left as usize][..], &spelled[right as usize]].concat();
+                if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
+                    continue;
+                }
+                let known = (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
+                let id = known.flatten().unwrap_or(spelled.len());
+                if id == spelled.len() {
+                    spelled.push(token);
+                    made.push(id as u32);
+                }
+                rows.push([left, right, id as u32]);
             }
-            let known = (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
-            let id = known.flatten().unwrap_or(spelled.len());
-            if id == spelled.len() {
-                spelled.push(token);
-                made.push(id as u32);
+            let tokens =
+                TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..])))
+                    .unwrap();
+            // Tokens may be used by merges that come before their own.
+            let shuffled = numbers.below(2) == 0;
+            for last in (1..rows.len()).rev().filter(|_| shuffled) {
+                rows.swap(last, numbers.below(last + 1));
             }
-            rows.push([left, right, id as u32]);
+            let base = Box::new(std::array::from_fn(|byte| byte as u32));
+            Self { merges: Merges::new(base, &rows, &tokens).unwrap(), tokens, rows }
         }
-        let tokens =
-            TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..]))).unwrap();
-        // Tokens may be used by merges that come before their own.
-        let shuffled = numbers.below(2) == 0;
-        for last in (1..rows.len()).rev().filter(|_| shuffled) {
-            rows.swap(last, numbers.below(last + 1));
-        }
-        let base = Box::new(std::array::from_fn(|byte| byte as u32));
-        (Merges::new(base, &rows, &tokens).unwrap(), tokens)
     }
 
     /// The definition: the lowest-ranked, leftmost pair, again and again.
-    fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
+    pub fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
         let mut ids: Vec<u32> = bytes.iter().map(|&byte| merges.base(byte)).collect();
         loop {
             let merge = |i: usize| merges.get(ids[i - 1], ids[i]);
@@ -557,7 +566,7 @@ mod tests {
         for round in 0..300 {
             let letters = 1 + numbers.below(4);
             let count = numbers.below(if letters == 1 { 8 } else { 60 });
-            let (merges, tokens) = vocabulary(&mut numbers, letters, count);
+            let RandomVocabulary { merges, tokens, .. } = RandomVocabulary::new(&mut numbers, letters, count);
             for _ in 0..20 {
                 let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
                 let bytes = text(&mut numbers, letters, length);

@@ -24,6 +24,7 @@ mod settled;
 mod spaced;
 mod special;
 mod stream;
+mod whole;
 
 use cache::Cache;
 pub use growing::Growing;
@@ -35,6 +36,7 @@ pub use spaced::{Put, SpacedPart, Spaces};
 use special::Segment;
 pub use special::{Special, SpecialTokens, Strips};
 pub use stream::EncodeStream;
+use whole::{WholeTokens, is_first};
 
 /// Everything that decides the ids of a text.
 pub struct Definition<'a> {
@@ -92,8 +94,8 @@ pub struct Encoder {
     merges: Merges,
     tokens: TokenBytes,
     special_tokens: SpecialTokens,
-    /// Tokens that replace a whole pretoken without merging.
-    whole: HashMap<Box<[u8]>, u32>,
+    /// Tokens that replace a whole pretoken though merging would not make them of it.
+    replacing: HashMap<Box<[u8]>, u32>,
     cache: Cache,
     largest_id: u32,
     /// A number that is unique among the encoders of this process.
@@ -230,6 +232,12 @@ impl Encoder {
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
         }
+        let whole = WholeTokens::new(&merges, definition.merges, definition.whole_pretoken_first)?;
+        let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
+        let replacing = replacing_tokens(definition, is_merged);
+        let first =
+            |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
+        let first: Vec<_> = definition.tokens.iter().copied().filter(first).collect();
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
@@ -237,13 +245,9 @@ impl Encoder {
             unknown: definition.unknown,
             provisional,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
-            whole: if definition.whole_pretoken_first {
-                whole_tokens(definition.tokens)
-            } else {
-                HashMap::new()
-            },
+            replacing,
             special_tokens: SpecialTokens::new(definition.special_tokens)?,
-            cache: Cache::new()?,
+            cache: Cache::new(&first)?,
             merges,
             tokens,
         })
@@ -375,14 +379,24 @@ fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
 }
 
-/// The tokens by their bytes; for equal bytes the smallest id.
-fn whole_tokens(tokens: &[(u32, &[u8])]) -> HashMap<Box<[u8]>, u32> {
-    let mut whole = HashMap::with_capacity(tokens.len());
-    for &(id, token) in tokens {
-        let smallest = whole.entry(token.into()).or_insert(id);
-        *smallest = id.min(*smallest);
+/// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
+fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> HashMap<Box<[u8]>, u32> {
+    let mut replacing = HashMap::new();
+    if !definition.whole_pretoken_first {
+        return replacing;
     }
-    whole
+    for (id, token) in definition.tokens.iter().filter(|(id, _)| !is_merged(id)) {
+        let smallest = replacing.entry(Box::from(*token)).or_insert(*id);
+        *smallest = (*smallest).min(*id);
+    }
+    if !replacing.is_empty() {
+        for (id, token) in definition.tokens.iter().filter(|(id, _)| is_merged(id)) {
+            if let Some(smallest) = replacing.get_mut(*token) {
+                *smallest = (*smallest).min(*id);
+            }
+        }
+    }
+    replacing
 }
 
 /// The last character boundary at or before `at`.

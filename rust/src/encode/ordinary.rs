@@ -269,6 +269,10 @@ impl Encoder {
         if let Some(ids) = table.find(key, place, pretoken) {
             return Ok(ids);
         }
+        if let Some(ids) = table.find_unused(key, place) {
+            misses.learned += 1;
+            return Ok(ids);
+        }
         self.merge(pretoken, misses, pulse)?;
         if pretoken.len() <= LONGEST {
             misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
@@ -294,7 +298,7 @@ impl Encoder {
     /// Compute the ids of a pretoken without the cache.
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
-        if let Some(&id) = self.whole.get(pretoken) {
+        if let Some(&id) = self.replacing.get(pretoken) {
             misses.ids.push(id);
             return Ok(());
         }

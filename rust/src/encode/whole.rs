@@ -1,0 +1,136 @@
+//! Finds the tokens that are the whole result for their own bytes, so that these need not be merged.
+//!
+//! A merge of two such tokens makes a third one, unless another merge crosses the border between the two before both are
+//! complete. So time is gone through backwards: the token that was made last is taken apart, of which only the part at the
+//! border matters, and it is asked whether the two that then stood there would have been merged at once.
+//!
+//! Only tokens are found whose parts were made by earlier merges. There are few others, and none has to be found.
+
+use super::merges::Merges;
+use crate::error::Result;
+use crate::memory;
+
+/// The tokens that a new cache holds are those with ids below this number.
+const FIRST: usize = 1 << 15;
+
+/// Where all tokens are looked at, it is those with ids below this many times the number of merges, and some.
+const SPREAD: usize = 2;
+const SOME: usize = 1 << 12;
+
+/// How a token that is the result for its own bytes is made.
+#[derive(Clone, Copy)]
+struct Made {
+    left: u32,
+    right: u32,
+    /// When: 0 for a byte, then one more than the rank of its merge; `NEVER` for other tokens.
+    time: u32,
+}
+
+const NEVER: Made = Made { left: 0, right: 0, time: u32::MAX };
+
+/// The tokens that are the result for their own bytes, by their ids.
+pub struct WholeTokens {
+    made: Vec<Made>,
+}
+
+/// Whether a new cache may hold the token with this id.
+pub fn is_first(id: u32) -> bool {
+    (id as usize) < FIRST
+}
+
+impl WholeTokens {
+    /// Look among the first tokens, or among all, for those that rows of left id, right id and resulting id make.
+    pub fn new(merges: &Merges, rows: &[[u32; 3]], among_all: bool) -> Result<Self> {
+        let most = if among_all { usize::MAX } else { FIRST };
+        let mut tokens = Self { made: memory::filled(NEVER, most.min(SPREAD * rows.len() + SOME))? };
+        for byte in 0..=u8::MAX {
+            if let Some(made) = tokens.made.get_mut(merges.base(byte) as usize) {
+                made.time = 0;
+            }
+        }
+        for (rank, &[left, right, id]) in (0..).zip(rows) {
+            if tokens.may_make(left, right, id) && tokens.meet(merges, left, right) {
+                tokens.made[id as usize] = Made { left, right, time: rank + 1 };
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// Whether a token is the result for its own bytes. (Not all are found.)
+    pub fn holds(&self, id: u32) -> bool {
+        self.of(id).time != NEVER.time
+    }
+
+    fn of(&self, id: u32) -> Made {
+        self.made.get(id as usize).copied().unwrap_or(NEVER)
+    }
+
+    /// Whether a merge is the first one of a token, and of two that are results for their own bytes.
+    fn may_make(&self, left: u32, right: u32, id: u32) -> bool {
+        (id as usize) < self.made.len() && !self.holds(id) && self.holds(left) && self.holds(right)
+    }
+
+    /// Whether two tokens meet when both are complete: whether no merge crosses the border between them before.
+    fn meet(&self, merges: &Merges, mut left: u32, mut right: u32) -> bool {
+        loop {
+            let (before, behind) = (self.of(left), self.of(right));
+            // The border is crossed by a merge with a rank below this one: among equal ranks, the leftmost is the first.
+            let too_late = if before.time > behind.time {
+                left = before.right;
+                before.time - 1
+            } else if behind.time > 0 {
+                right = behind.left;
+                behind.time
+            } else {
+                return true;
+            };
+            if merges.get(left, right).rank() < too_late {
+                return false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::merging::tests::{RandomNumbers, RandomVocabulary, defined};
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_that_merging_makes_of_their_bytes() {
+        let mut numbers = RandomNumbers(3);
+        let (mut whole, mut found) = (0, 0);
+        for _ in 0..1000 {
+            let letters = 1 + numbers.below(4);
+            let count = numbers.below(if letters == 1 { 8 } else { 60 });
+            let RandomVocabulary { merges, tokens, rows } =
+                RandomVocabulary::new(&mut numbers, letters, count);
+            let known = WholeTokens::new(&merges, &rows, numbers.below(2) == 0).unwrap();
+            for id in rows.iter().map(|&[_, _, id]| id) {
+                let is_whole = defined(&merges, tokens.get(id).unwrap()) == [id];
+                assert!(is_whole || !known.holds(id), "{rows:?}: {id}");
+                whole += usize::from(is_whole);
+                found += usize::from(known.holds(id));
+            }
+        }
+        // Not those with a part that is made by a later merge, which are many where merges come in any order.
+        assert!(whole > 5000 && found > whole / 2, "{found} of {whole}");
+    }
+
+    #[test]
+    fn all_are_found_if_every_merge_is_of_tokens_that_were_made_before() {
+        let mut numbers = RandomNumbers(5);
+        for _ in 0..300 {
+            let letters = 1 + numbers.below(4);
+            let vocabulary = RandomVocabulary::new(&mut numbers, letters, 12);
+            let rows = &vocabulary.rows;
+            let in_order =
+                (256..).zip(rows).all(|(next, &[left, right, id])| left < next && right < next && id == next);
+            let known = WholeTokens::new(&vocabulary.merges, rows, false).unwrap();
+            for id in rows.iter().map(|&[_, _, id]| id).filter(|_| in_order) {
+                let is_whole = defined(&vocabulary.merges, vocabulary.tokens.get(id).unwrap()) == [id];
+                assert_eq!(known.holds(id), is_whole, "{rows:?}: {id}");
+            }
+        }
+    }
+}
