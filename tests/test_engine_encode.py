@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -135,10 +136,17 @@ def test_any_merge_list_encodes_as_specified(seed: int, whole_pretoken_first: bo
     for _ in range(rng.randint(0, 20)):
         # Tokens that no merge makes, of which some have the bytes of others.
         vocab[rng.randrange(400, 500)] = bytes(rng.choices(b"abcd", k=rng.randint(2, 5)))
-    settings = {"pattern": PATTERNS["none"], "whole_pretoken_first": whole_pretoken_first}
-    encoder = encoder_of(vocab, merges, {}, **settings)
+    encoder = encoder_of(vocab, merges, {}, PATTERNS["none"], whole_pretoken_first)
+    specification = partial(
+        _encoder.encode,
+        vocab=vocab,
+        merges=merges,
+        special_tokens={},
+        pattern=PATTERNS["none"],
+        whole_pretoken_first=whole_pretoken_first,
+    )
     for text in ["".join(rng.choices("abcd", k=rng.choice([2, 3, 4, 5, 30, 300]))) for _ in range(80)] * 2:
-        assert encoder.encode(text) == _encoder.encode(text, vocab, merges, {}, **settings)
+        assert encoder.encode(text) == specification(text)
 
 
 def test_a_token_that_two_merges_make_is_merged_as_tokenizers_does() -> None:
