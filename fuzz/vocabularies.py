@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from random import Random
-from typing import get_args, get_type_hints
 
 from bpetite import Dialect, Tokenizer, Vocabulary
-from bpetite.dialect import DIALECTS
+from bpetite.dialect import AXES, DIALECTS
 from fuzz import texts
 
 
@@ -14,8 +13,7 @@ def dialect(rng: Random) -> Dialect:
     """Return a named dialect, or one with a random choice on every axis."""
     if rng.random() < 0.4:
         return rng.choice(list(DIALECTS.values()))
-    kinds = get_type_hints(Dialect)
-    return Dialect(**{axis: rng.choice(get_args(kinds[axis])) for axis in Dialect().to_dict()})
+    return Dialect().replace(**{axis: rng.choice(choices) for axis, choices in AXES.items()})
 
 
 def specials(rng: Random) -> list[str]:

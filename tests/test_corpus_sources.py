@@ -25,12 +25,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
+from bpetite._internal.types import Invalid
 from bpetite.reading import batches, json_lines
 from bpetite.reading.ahead import read_ahead
 from bpetite.reading.batches import batches_of, decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
-from bpetite.reading.options import Invalid, Reading
+from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, find_inputs
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, product
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,15 +11,15 @@ from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, _engine
 from bpetite._trainer import train_bpe
-from bpetite.dialect import DIALECTS, BaseIds, Dialect, EqualTokens, TieBreak
+from bpetite.dialect import AXES, DIALECTS, Dialect
 from bpetite.training import Training, train_vocabulary
 
 ALL_RULES = [
     *DIALECTS.values(),
     *(
-        Dialect(tie_break=tie_break, equal_tokens=equal_tokens, base_ids=base_ids)
+        Dialect().replace(tie_break=tie_break, equal_tokens=equal_tokens, base_ids=base_ids)
         for tie_break, equal_tokens, base_ids in product(
-            get_args(TieBreak), get_args(EqualTokens), get_args(BaseIds)
+            AXES["tie_break"], AXES["equal_tokens"], AXES["base_ids"]
         )
     ),
 ]

@@ -12,10 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite._engine import Buffers, FieldTexts
+from bpetite._internal.types import Invalid
 from bpetite.reading import batches, json_lines
 from bpetite.reading.batches import decoded
 from bpetite.reading.documents import read_batches
-from bpetite.reading.options import Invalid, Reading
+from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input
 
 INVALID: tuple[Invalid, ...] = ("error", "replace", "skip")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from bpetite import Dialect, Tokenizer, Vocabulary, _persistence
 from bpetite._constants import PRETOKENIZER_PATTERN, UNICODE_VERSION
+from bpetite._internal.json import written
 from bpetite._trainer import train_bpe
 from bpetite.dialect import DIALECTS
 
@@ -410,3 +411,21 @@ def test_what_is_written_here_is_not_read_part_by_part() -> None:
     for artifact in ARTIFACTS[:2]:
         assert _persistence.vocabulary_as_written(artifact, "a.json") is not None
         assert _persistence.vocabulary_as_written(artifact + b" ", "a.json") is None
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda values: st.lists(values) | st.dictionaries(st.text(), values),
+)
+
+
+@given(JSON_VALUES)
+def test_json_is_written_as_the_standard_library_writes_it(value: object) -> None:
+    assert written(value) == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def test_every_character_is_written_as_the_standard_library_writes_it() -> None:
+    text = "".join(map(chr, range(0x3000))) + "\U0001f600"
+    assert written(text) == json.dumps(text, ensure_ascii=False)
+    with pytest.raises(TypeError, match=r"1\.5 cannot be written"):
+        written([1.5])

@@ -3,6 +3,8 @@
 import copy
 import pickle
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -275,9 +277,29 @@ def test_available_memory_is_what_the_system_tells() -> None:
 
 
 def test_memory_that_the_process_may_not_take_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (4096, 4096))
+    limit = {"/proc/self/limits": b"4096", "/proc/self/status": b"8"}
+
+    def word(path: str, before: bytes = b"") -> bytes:
+        if path not in limit:
+            raise FileNotFoundError(path)
+        return limit[path]
+
+    monkeypatch.setattr(training, "_word", word)
     assert training.available_memory() == 0
+    limit["/proc/self/limits"] = b"unlimited"
+    assert training.available_memory() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux tells of a process")
+def test_a_limit_of_the_process_is_found() -> None:
+    code = """
+import resource
+from bpetite.training import available_memory
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+print(available_memory())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < int(done.stdout) < 2**30
 
 
 def test_a_memory_limit_of_training_is_met_or_refused_with_what_would_fit(tmp_path: Path) -> None:

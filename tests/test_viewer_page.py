@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,6 +21,7 @@ from bpetite.show.display import visible
 from bpetite.show.viewer.server import Viewer
 from viewing import open_view, running, settled, watched_page
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

@@ -11,7 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from bpetite import Tokenizer
 from bpetite.show.viewer.answers import Model
 from bpetite.show.viewer.server import Viewer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 

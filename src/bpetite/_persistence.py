@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import struct
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain
-from typing import Any, cast
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -32,8 +29,9 @@ from bpetite._internal.types import Path, Write
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
-_HEXADECIMAL = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
-_CANONICAL_ID = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _SCHEMA_1_KEYS = (
     "mergeable_vocab_size",
@@ -217,8 +215,11 @@ def _rows(pairs: array[int], merge_ids: array[int]) -> bytes:
 
 def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
     """Read ids that are the keys of an object; each must be written in canonical form."""
+    import re
+
+    is_canonical = re.compile(r"0|[1-9][0-9]{0,9}").fullmatch
     for key in keys:
-        if not _CANONICAL_ID(key):
+        if not is_canonical(key):
             refuse(path, f"{field}: {key!r:.80} is not an id")
     return list(map(int, keys))
 
@@ -259,9 +260,9 @@ def _to_schema_1(vocabulary: Vocabulary) -> Json:
         "special_tokens": dict(vocabulary.special_tokens),
         "vocab": partial(
             tokens_json,
-            arrays.packed.ids + struct.pack("=I", vocabulary.mergeable_vocab_size),
+            arrays.packed.ids + array("I", [vocabulary.mergeable_vocab_size]).tobytes(),
             joined,
-            arrays.packed.ends + struct.pack("=Q", len(joined)),
+            arrays.packed.ends + array("Q", [len(joined)]).tobytes(),
             "lists",
         ),
     }
@@ -350,15 +351,12 @@ def _schema_1_tokens(path: Path, vocab: Json, size: int) -> dict[int, bytes]:
     return tokens
 
 
-def _byte_strings(path: Path, field: str, lists: Mapping[int, object]) -> dict[int, bytes]:
+def _byte_strings(path: Path, field: str, lists: Mapping[int, Any]) -> dict[int, bytes]:
     """Convert lists of byte values to bytes; a slower path reports errors."""
-    if set(map(type, lists.values())) <= {list} and set(
-        map(type, chain.from_iterable(cast("Iterable[list[int]]", lists.values())))
-    ) <= {int}:
+    are_lists = set(map(type, lists.values())) <= {list}
+    if are_lists and set(map(type, chain.from_iterable(lists.values()))) <= {int}:
         with contextlib.suppress(ValueError):
-            return {
-                token_id: bytes(token) for token_id, token in cast("Mapping[int, list[int]]", lists).items()
-            }
+            return {token_id: bytes(token) for token_id, token in lists.items()}
     return {
         token_id: bytes(_integers(path, f"{field}[{token_id}]", token, 255))
         for token_id, token in lists.items()
@@ -575,9 +573,12 @@ def _from_hexadecimal(path: Path, document: Json, field: str) -> dict[int, bytes
     spelled = _object(path, document, field)
     ids = _ids(path, field, spelled)
     _integers(path, field, ids, LARGEST_ID)
+    import re
+
+    is_hexadecimal = re.compile(r"(?:[0-9a-f]{2})*").fullmatch
     tokens: dict[int, bytes] = {}
     for token_id, digits in zip(ids, spelled.values(), strict=True):
-        if not isinstance(digits, str) or not _HEXADECIMAL(digits):
+        if not isinstance(digits, str) or not is_hexadecimal(digits):
             refuse(path, f"{field}[{token_id}] must be bytes in hexadecimal, not {digits!r:.80}")
         tokens[token_id] = bytes.fromhex(digits)
     return dict(sorted(tokens.items()))

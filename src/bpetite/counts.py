@@ -7,28 +7,28 @@ corpus was divided, so threads, machines and days can each count a part.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Limits, Path, Progress
+from bpetite._internal.types import Format, Invalid, Limits, Path, Progress, Split
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
-from bpetite.reading.options import Format, Invalid, Reading, Split
+from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.vocabulary import listed_special_tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -213,7 +213,9 @@ class Counts:
 
     def _add(self, other: Counts) -> None:
         """Add counts, after bringing both to a common scale."""
-        common = math.lcm(self.scale, other.scale)
+        from math import lcm
+
+        common = lcm(self.scale, other.scale)
         if common != self.scale:
             raised = self.empty()
             raised.limit_memory(self._table.memory_limit)

@@ -7,19 +7,24 @@ A dialect is chosen by name (`Dialect.named("cs336")`) or axis by axis; artifact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.integers import integer
 from bpetite._internal.record import Record
 
-TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
-BaseIds = Literal["byte_value", "gpt2_printable"]
-SpecialIds = Literal["first", "after_bytes", "last"]
-VocabSizeCounts = Literal["bytes_and_merges", "everything"]
-SpecialsInCorpus = Literal["text", "boundary"]
-EqualTokens = Literal["distinct", "shared"]
-UnmatchedText = Literal["counted", "skipped"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
+    BaseIds = Literal["byte_value", "gpt2_printable"]
+    SpecialIds = Literal["first", "after_bytes", "last"]
+    VocabSizeCounts = Literal["bytes_and_merges", "everything"]
+    SpecialsInCorpus = Literal["text", "boundary"]
+    EqualTokens = Literal["distinct", "shared"]
+    UnmatchedText = Literal["counted", "skipped"]
+else:
+    TieBreak = BaseIds = SpecialIds = VocabSizeCounts = SpecialsInCorpus = EqualTokens = UnmatchedText = str
 
 
 class Dialect(Record):
@@ -58,7 +63,7 @@ class Dialect(Record):
     (Encoding never leaves text out.) Most named patterns match all text."""
 
     def __post_init__(self) -> None:
-        for axis, choices in _AXES.items():
+        for axis, choices in AXES.items():
             value = getattr(self, axis)
             if value not in choices:
                 raise ValueError(f"dialect: {axis} must be one of {', '.join(choices)}, not {value!r}")
@@ -85,15 +90,15 @@ class Dialect(Record):
         """
         return next((name for name, dialect in DIALECTS.items() if dialect == self), "custom")
 
-    def replace(self, **axes: Any) -> Dialect:
+    def replace(self, **axes: str) -> Dialect:
         """Return this dialect with some axes changed.
 
         >>> Dialect().replace(tie_break="largest_bytes").tie_break
         'largest_bytes'
         """
-        unknown = sorted(set(axes) - set(_AXES))
+        unknown = sorted(set(axes) - set(AXES))
         if unknown:
-            raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(_AXES)}")
+            raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}")
         return self._replace(**axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
@@ -166,9 +171,16 @@ class Dialect(Record):
         return self._asdict()
 
 
-_AXES: dict[str, tuple[str, ...]] = {
-    axis: get_args(globals()[choices]) for axis, choices in Dialect.__annotations__.items()
+AXES: dict[str, tuple[str, ...]] = {
+    "tie_break": ("smallest_ids", "largest_bytes", "smallest_bytes"),
+    "base_ids": ("byte_value", "gpt2_printable"),
+    "special_ids": ("first", "after_bytes", "last"),
+    "vocab_size_counts": ("bytes_and_merges", "everything"),
+    "specials_in_corpus": ("text", "boundary"),
+    "equal_tokens": ("distinct", "shared"),
+    "unmatched_text": ("counted", "skipped"),
 }
+"""The choices on every axis."""
 
 DIALECTS: dict[str, Dialect] = {
     "bpetite": Dialect(),

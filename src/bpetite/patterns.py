@@ -6,8 +6,6 @@ the text between two matches, so that no text is lost.
 
 from __future__ import annotations
 
-import re
-
 from bpetite._constants import PRETOKENIZER_PATTERN
 
 CL100K = (
@@ -89,8 +87,12 @@ def pattern_steps(pattern: str) -> list[str]:
     >>> pattern_steps("a(?then)[(?then)]")
     ['a', '[(?then)]']
     """
+    if "(?then)" not in pattern:
+        return [pattern]
+    import re
+
     found = [""]
-    for part in re.findall(_PART, pattern) if "(?then)" in pattern else [pattern]:
+    for part in re.findall(_PART, pattern):
         if part == "(?then)":
             found.append("")
         else:
@@ -106,7 +108,7 @@ def named_pattern(pattern: str) -> str:
     >>> named_pattern("whitespace")
     '\\\\S+|\\\\s+'
     """
-    if pattern in PATTERNS or not re.fullmatch(_WORD, pattern):
+    if pattern in PATTERNS or not _is_word(pattern):
         return PATTERNS.get(pattern, pattern)
     from difflib import get_close_matches  # slow to import
 
@@ -118,8 +120,21 @@ def named_pattern(pattern: str) -> str:
     )
 
 
-_WORD = r"[A-Za-z][A-Za-z0-9_-]{2,60}(?:\.[0-9]+)?"
-"""A string that is meant as a name, not as a regular expression."""
+def _is_word(pattern: str) -> bool:
+    """Whether a string such as `llama-3` or `qwen3.5` is meant as a name, not as a regular expression.
+
+    >>> _is_word("qwen3.5"), _is_word("[a-z]+"), _is_word("a.b")
+    (True, False, False)
+    """
+    word, dot, version = pattern.partition(".")
+    letters = word.replace("-", "").replace("_", "")
+    return (
+        pattern.isascii()
+        and 3 <= len(word) <= 61
+        and word[0].isalpha()
+        and letters.isalnum()
+        and (not dot or version.isdecimal())
+    )
 
 
 def pattern_name(pattern: str) -> str | None:

@@ -10,21 +10,33 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
 from weakref import ref
 
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
-from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule, import_numpy
-from bpetite._internal.types import DType, Ids, Path, Progress, Special, SpecialTokens
+from bpetite._internal.types import (
+    DType,
+    Format,
+    Ids,
+    Invalid,
+    Path,
+    Progress,
+    Side,
+    Special,
+    SpecialTokens,
+    Unit,
+)
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary, collector_paused
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     import numpy as np
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
@@ -32,6 +44,7 @@ if TYPE_CHECKING:
     from bpetite import _persistence
     from bpetite import counts as counting
     from bpetite import training as learning
+    from bpetite._internal import files as whole_files
     from bpetite.counts import Counts
     from bpetite.encoding import fitting as fitting_parts
     from bpetite.encoding import preparation, prepared_encoder
@@ -41,12 +54,12 @@ if TYPE_CHECKING:
     from bpetite.formats.shared.imported import Imported, Original
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
-    from bpetite.reading.options import Format, Invalid
     from bpetite.show import display
     from bpetite.show.display import ShownText
     from bpetite.training import Training
 else:
     _persistence = LazyModule("bpetite._persistence")
+    whole_files = LazyModule("bpetite._internal.files")
     counting = LazyModule("bpetite.counts")
     fitting_parts = LazyModule("bpetite.encoding.fitting")
     learning = LazyModule("bpetite.training")
@@ -433,7 +446,7 @@ class Tokenizer:
         return growing
 
     def encode_with_offsets(
-        self, text: str, *, special: Special = "parse", unit: Literal["characters", "bytes"] = "characters"
+        self, text: str, *, special: Special = "parse", unit: Unit = "characters"
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Encode a text, and return the start and end of each token in it.
 
@@ -474,7 +487,7 @@ class Tokenizer:
         text: str,
         max_tokens: int,
         *,
-        side: Literal["right", "left"] = "right",
+        side: Side = "right",
         special: Special = "parse",
     ) -> str:
         """Shorten a text to at most `max_tokens` tokens; `side` is the side where the rest is cut off.
@@ -804,7 +817,9 @@ class Tokenizer:
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )
         to_folder = self._original.is_written_to_folder(path)
-        write_all(self._original.at(path), overwrite=overwrite, folder=path if to_folder else None)
+        whole_files.write_all(
+            self._original.at(path), overwrite=overwrite, folder=path if to_folder else None
+        )
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
@@ -872,7 +887,7 @@ class Tokenizer:
             path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
         )
         self._check_export(again.vocabulary, path)
-        with write_whole(path, overwrite=overwrite) as file:
+        with whole_files.write_whole(path, overwrite=overwrite) as file:
             file.write(content)
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
@@ -951,7 +966,7 @@ class Tokenizer:
             kept = original.files.get("tokenizer_config.json")
             content = kept or huggingface.config_bytes(self._vocabulary)
             files[os.path.join(folder, "tokenizer_config.json")] = content
-        write_all(files, overwrite=overwrite, folder=path if to_folder else None)
+        whole_files.write_all(files, overwrite=overwrite, folder=path if to_folder else None)
 
     @classmethod
     def from_gpt2(
@@ -990,7 +1005,7 @@ class Tokenizer:
             vocab, merges = gpt2.to_bytes(self._vocabulary)
             again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
             self._check_export(again.vocabulary, vocab_path)
-        write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
+        whole_files.write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
     def _check_export(self, again: Vocabulary, path: Path) -> None:
         """Refuse an export that, read back, encodes difficult texts to other ids."""

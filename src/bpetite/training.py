@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
@@ -22,7 +20,10 @@ from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from bpetite._internal import counts_file
 else:
     counts_file = LazyModule("bpetite._internal.counts_file")
@@ -222,6 +223,8 @@ def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: i
             f"{_what_fits(counts, min_count, expected, limit)}"
         )
     if available is not None and expected > available:
+        import warnings
+
         warnings.warn(
             f"merging is expected to take {_gigabytes(expected)} of memory, but only "
             f"{_gigabytes(available)} are free; {_what_fits(counts, min_count, expected, available)}",
@@ -292,25 +295,22 @@ def _gigabytes(size: int) -> str:
 def available_memory() -> int | None:
     """Return the free memory in bytes, on systems that report it."""
     found = []
-    with contextlib.suppress(OSError, StopIteration):
-        lines = _read("/proc/meminfo").splitlines()
-        found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
+    with contextlib.suppress(OSError, IndexError):
+        found.append(1024 * int(_word("/proc/meminfo", b"MemAvailable:")))
     with contextlib.suppress(OSError, ValueError):  # the limit of a container, which may be the word "max"
-        limit, used = (int(_read(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
+        limit, used = (int(_word(f"/sys/fs/cgroup/memory.{name}")) for name in ("max", "current"))
         found.append(max(limit - used, 0))
-    with contextlib.suppress(ImportError, OSError, ValueError):  # the limit of a process (ulimit -v)
-        import resource
-
-        allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-        mapped = int(_read("/proc/self/statm").split()[0]) * resource.getpagesize()
-        if allowed != resource.RLIM_INFINITY:
-            found.append(max(allowed - mapped, 0))
+    with contextlib.suppress(OSError, IndexError, ValueError):  # `ulimit -v`, which may be "unlimited"
+        allowed = int(_word("/proc/self/limits", b"Max address space"))
+        mapped = 1024 * int(_word("/proc/self/status", b"VmSize:"))
+        found.append(max(allowed - mapped, 0))
     return min(found, default=None)
 
 
-def _read(path: str) -> str:
-    with open(path, encoding="ascii") as file:
-        return file.read()
+def _word(path: str, before: bytes = b"") -> bytes:
+    """Return the first word of a file of the kernel, or the one after some others."""
+    with open(path, "rb") as file:
+        return file.read().partition(before)[2].split()[0] if before else file.read().split()[0]
 
 
 def _check_counted_by(counts: Counts, training: Training) -> None:

@@ -30,7 +30,6 @@ from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
 from operator import ge, lt
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, cast
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
 from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
@@ -40,8 +39,17 @@ from bpetite._internal.record import Record
 from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from numpy.typing import NDArray
+
+    DropsSpace = bool | Literal["all"]
+    Numbers = NDArray[np.uint32] | NDArray[np.uint64] | bytes
+    """An array of numbers, or its bytes."""
+else:
+    DropsSpace = bool | str
 
 Step = tuple[str, ...]
 """The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
@@ -75,11 +83,7 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-Numbers = Union["NDArray[np.uint32]", "NDArray[np.uint64]", bytes]
-"""An array of numbers, or its bytes."""
-
-
-class Packed(NamedTuple):
+class Packed(Record):
     """The tokens and merges of a vocabulary as the engine takes them: bytes of arrays, without NumPy."""
 
     ids: bytes
@@ -256,7 +260,7 @@ class Vocabulary(Record):
     with characters, need them for the first bytes of characters. With `unknown` they may also be single
     bytes, and a character of which any is left is unknown."""
 
-    drops_space: bool | Literal["all"] = False
+    drops_space: DropsSpace = False
     """Whether decoding removes a space at the beginning of the text, because encoding put one there; `all`
     removes the spaces of the first token, as the decoder `Metaspace` does."""
 
@@ -269,7 +273,7 @@ class Vocabulary(Record):
     """Whether this is the result of a training in this process, and no copy or change of it."""
 
     def __post_init__(self) -> None:
-        merges = cast("tuple[Pair, ...]", tuple(map(tuple, self.merges)))
+        merges: tuple[Pair, ...] = tuple(map(tuple, self.merges))  # type: ignore[arg-type]
         _check_distinct("pair", merges)
         merge_ids = tuple(self.merge_ids or _find_merge_ids(self.tokens, merges))
         if self.irregular:

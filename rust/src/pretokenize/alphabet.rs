@@ -59,9 +59,8 @@ impl Alphabet {
                 changes.extend([(first, 1 << index), (last + 1, 1 << index)]);
             }
         }
-        changes.sort_unstable();
-        let mut atom_of: HashMap<u128, u8> = HashMap::new();
-        let mut signatures = Vec::new();
+        changes.sort(); // The changes of each set are in order already, which `sort_unstable` would not notice.
+        let mut signatures: Vec<u128> = Vec::new();
         let mut ranges: Vec<(usize, u8)> = Vec::new();
         let mut signature = 0;
         for (index, &(place, change)) in changes.iter().enumerate() {
@@ -69,14 +68,15 @@ impl Alphabet {
             if place >= 0x11_0000 || changes.get(index + 1).is_some_and(|next| next.0 == place) {
                 continue;
             }
-            if signatures.len() == MAX_ATOMS && !atom_of.contains_key(&signature) {
+            let known = signatures.iter().position(|known| *known == signature);
+            let atom = known.unwrap_or(signatures.len());
+            if atom == MAX_ATOMS {
                 return None;
             }
-            let atom = *atom_of.entry(signature).or_insert_with(|| {
+            if known.is_none() {
                 signatures.push(signature);
-                (signatures.len() - 1) as u8
-            });
-            ranges.push((place as usize, atom));
+            }
+            ranges.push((place as usize, atom as u8));
         }
         let (end, final_line_feed) = (signatures.len() as u8, signatures.len() as u8 + 1);
         let (pages, atoms) = make_pages(&ranges);
@@ -181,7 +181,7 @@ impl Alphabet {
 fn make_pages(ranges: &[(usize, u8)]) -> (Box<[u16]>, Vec<u8>) {
     let mut pages = vec![0_u16; PAGES].into_boxed_slice();
     let mut atoms: Vec<u8> = Vec::new();
-    let mut uniform: HashMap<u8, u16> = HashMap::new();
+    let mut uniform: [Option<u16>; MAX_ATOMS] = [None; MAX_ATOMS];
     let mut next = 0;
     let mut current = 0;
     for (index, page) in pages.iter_mut().enumerate() {
@@ -192,7 +192,7 @@ fn make_pages(ranges: &[(usize, u8)]) -> (Box<[u16]>, Vec<u8>) {
         }
         let new = (atoms.len() >> PAGE_BITS) as u16;
         if ranges.get(next).is_none_or(|range| range.0 >= last) {
-            *page = *uniform.entry(current).or_insert_with(|| {
+            *page = *uniform[usize::from(current)].get_or_insert_with(|| {
                 atoms.extend([current; PAGE]);
                 new
             });

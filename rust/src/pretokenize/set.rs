@@ -13,7 +13,7 @@ impl CharSet {
     /// The set of ranges, which may overlap and be in any order; a range whose ends are swapped is empty.
     pub fn new(ranges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut given: Vec<(u32, u32)> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
-        given.sort_unstable();
+        given.sort(); // mostly a few ascending lists, one after the other
         let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(given.len());
         for (first, last) in given {
             match ranges.last_mut() {

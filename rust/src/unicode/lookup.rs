@@ -104,7 +104,7 @@ impl Property {
             .flat_map(|set| self.set(set))
             .flat_map(|(first, last)| [first, last + 1])
             .collect();
-        ends.sort_unstable();
+        ends.sort(); // a few ascending lists, one after the other
         let mut odd: Vec<u32> = Vec::with_capacity(ends.len());
         for end in ends {
             if odd.last() == Some(&end) {

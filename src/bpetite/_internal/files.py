@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> str:
@@ -51,8 +54,7 @@ def read_fully(file: BinaryIO, room: memoryview) -> None:
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file in the same folder; it replaces `path` if the block ends without an error."""
     target = check_target(path, overwrite=overwrite)
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    temporary = _temporary_beside(target)
     try:
         with open(temporary, "xb") as file:
             yield file
@@ -66,7 +68,20 @@ def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Ite
     finally:
         with contextlib.suppress(OSError):  # already renamed, or the folder is read-only
             os.unlink(temporary)
-    sync_folder(folder)
+    sync_folder(os.path.dirname(target))
+
+
+def try_writing(target: str) -> None:
+    """Create a temporary file in the folder of a file and remove it; an error says why that is impossible."""
+    temporary = _temporary_beside(target)
+    with open(temporary, "xb"):
+        pass
+    os.unlink(temporary)
+
+
+def _temporary_beside(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.part")
 
 
 def write_all(

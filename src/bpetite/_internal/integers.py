@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
-import re
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NUMBER = r"(?i)([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?"
 
@@ -38,6 +40,8 @@ def number_with_unit(name: str, value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
+    import re
+
     match = re.fullmatch(_NUMBER, value.strip())
     if match is None or (match[3] and not match[2]):
         raise ValueError(f"{name}: {value!r} is not a size such as 4096, 500MB, 2GB or 1.5GiB")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NoReturn
 
+from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Path, Write
 
-Json = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import json
+    from typing import Any, NoReturn
+
+    Json = dict[str, Any]
+else:
+    json = LazyModule("json")
+    Json = dict
 
 
 def parse_object(path: Path, content: bytes, what: str) -> Json:
@@ -43,16 +50,49 @@ def write_object(content: Mapping[str, object], write: Write, *, ascii_only: boo
     >>> b"".join(pieces).decode()
     '{"a":{"x":"é","y":null},"b":[1,2]}'
     """
+    json_of = _ascii if ascii_only else written
     before = "{"
     for name, value in sorted(content.items()):
-        write((before + json.dumps(name, ensure_ascii=ascii_only) + ":").encode("utf-8"))
+        write(f"{before}{json_of(name)}:".encode())
         if callable(value):
             value(write)
         else:
-            written = json.dumps(value, ensure_ascii=ascii_only, sort_keys=True, separators=(",", ":"))
-            write(written.encode("utf-8"))
+            write(json_of(value).encode("utf-8"))
         before = ","
     write(b"{}" if before == "{" else b"}")
+
+
+def _ascii(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+_ESCAPES: dict[int, str] = {
+    **{control: f"\\u{control:04x}" for control in range(0x20)},
+    **{ord(character): f"\\{letter}" for character, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)},
+}
+"""What stands for a character in a string of JSON."""
+
+
+def written(value: object) -> str:
+    """Return the JSON of a value, with sorted keys and without spaces, as `json.dumps` does.
+
+    What is trained is mostly saved by a process that reads no JSON; importing `json`, which imports `re`,
+    would take it longer than writing.
+
+    >>> written({"y": None, "x": ["é", True, 2]})
+    '{"x":["é",true,2],"y":null}'
+    """
+    if isinstance(value, str):
+        return f'"{value.translate(_ESCAPES)}"'
+    if value is None:
+        return "null"
+    if isinstance(value, int):
+        return str(value).lower()  # a bool, too
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(written, value)) + "]"
+    raise TypeError(f"{value!r:.80} cannot be written as JSON")
 
 
 def refuse(path: Path, what: str) -> NoReturn:

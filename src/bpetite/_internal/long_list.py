@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
+from _thread import allocate_lock
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any, Generic, TypeVar, overload
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any, TypeVar, overload
+
+    T = TypeVar("T")
+else:
+    T = object
 
 _BLOCK = 1 << 10
 """How many values are packed at a time."""
@@ -18,7 +22,7 @@ _IN_MEMORY = 1 << 22
 file."""
 
 
-class LongList(Sequence[T], Generic[T]):
+class LongList(Sequence[T]):
     """A list of any length that takes little memory, for values that are read one after the other.
 
     `row_of` gives what is kept of a value, and `make` makes it again.
@@ -40,7 +44,7 @@ class LongList(Sequence[T], Generic[T]):
         """Where each packed block begins, and where the last one ends."""
         self._rows: list[tuple[Any, ...]] = []
         """What is not packed yet."""
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self.extend(values)
 
     def append(self, value: T) -> None:
@@ -62,6 +66,7 @@ class LongList(Sequence[T], Generic[T]):
     def _opened(self) -> IO[bytes]:
         """Return the file, which is closed with the list."""
         if self._file is None:
+            import weakref
             from tempfile import SpooledTemporaryFile
 
             self._file = SpooledTemporaryFile(self._in_memory)  # noqa: SIM115
@@ -79,11 +84,13 @@ class LongList(Sequence[T], Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return self._values(0)
 
-    @overload
-    def __getitem__(self, index: int) -> T: ...
+    if TYPE_CHECKING:
 
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
+        @overload
+        def __getitem__(self, index: int) -> T: ...
+
+        @overload
+        def __getitem__(self, index: slice) -> Sequence[T]: ...
 
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         places = range(len(self))[index]

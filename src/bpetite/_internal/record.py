@@ -1,8 +1,8 @@
 """Immutable values with named fields, as `@dataclass(frozen=True)` makes them, but quick to start.
 
 For classes that nearly every process needs. Importing `dataclasses` and making five classes with it takes 9
-ms of processor time, half as much as importing `Tokenizer` without it. A `NamedTuple` starts as quickly, but
-cannot check its fields, fill them later, or differ from a tuple of the same values.
+ms of processor time, as much as importing `Tokenizer` without it. A `NamedTuple` needs `typing`, which takes
+half of that, and cannot check its fields, fill them later, or differ from a tuple of the same values.
 
 For all who look at such values from outside (`dataclasses.replace`, `fields`, `asdict`, `inspect.signature`,
 `help`), a class has what an equal dataclass has, which is made when it is asked for. Inside the package,
@@ -11,9 +11,10 @@ For all who look at such values from outside (`dataclasses.replace`, `fields`, `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
     from typing_extensions import Self, dataclass_transform
 else:
 
@@ -52,8 +53,11 @@ class Record:
         for name in cls._field_defaults:
             delattr(cls, name)  # It would hide a field that is missing until `__getattr__` makes it.
 
-    _fields: ClassVar[tuple[str, ...]] = ()
-    _field_defaults: ClassVar[dict[str, Any]] = {}
+    if TYPE_CHECKING:
+        _fields: ClassVar[tuple[str, ...]]
+        _field_defaults: ClassVar[dict[str, Any]]
+    else:  # Annotations would have to be evaluated with those of each class.
+        _fields, _field_defaults = (), {}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Set all fields, then call `__post_init__`, which may check them."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias, TypedDict
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -22,28 +24,39 @@ SpecialTokens: TypeAlias = "Mapping[str, int] | Sequence[str]"
 Ids: TypeAlias = "Iterable[int] | NDArray[np.integer[Any]]"
 """Ids to decode."""
 
-Special = Literal["parse", "text", "error"]
-"""How a special token in a text is treated: as its id, as ordinary text, or as an error."""
-
-Unit = Literal["characters", "bytes"]
-"""The unit of offsets in a text."""
-
-DType = Literal["uint32", "uint16"]
-"""The width of ids in an array."""
-
 Write = Callable[[bytes], object]
 """Takes the next piece of a text, as the `write` of a file does."""
 
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
 
-
 if TYPE_CHECKING:
+    Special = Literal["parse", "text", "error"]
+    """How a special token in a text is treated: as its id, as ordinary text, or as an error."""
+
+    Unit = Literal["characters", "bytes"]
+    """The unit of offsets in a text."""
+
+    Side = Literal["right", "left"]
+    """The side of a text from which tokens are left out."""
+
+    DType = Literal["uint32", "uint16"]
+    """The width of ids in an array."""
+
+    Invalid = Literal["error", "replace", "skip"]
+    """How text that is not valid is treated: as an error, with U+FFFD in its place, or as no document."""
+
+    Format = Literal["auto", "text", "jsonl", "parquet"]
+    """The format of an input; `auto` finds it by name and content."""
+
+    Split = Literal["train", "held-out"]
+    """A side of the split by `hold_out`."""
 
     class Limits(TypedDict):
         """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
 
         num_threads: int | None
         memory_limit: int | None
-else:
-    Limits = dict  # a class of its own would take a millisecond at each start
+else:  # For whoever evaluates annotations; `typing` would take longer to import than all of the package.
+    Special = Unit = Side = DType = Invalid = Format = Split = str
+    Limits = dict

@@ -14,12 +14,14 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
 
+from bpetite._internal.lazy import imported
 from bpetite.reading.process_memory import set_limit
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from _typeshed import WriteableBuffer
 
 _GROUPS = {
@@ -207,7 +209,7 @@ def _parser(arguments: Sequence[str]) -> _Parser:
     given = next((word for word in arguments if word in _command_names()), None)
     for name in _command_names():
         if given in (name, "completion"):  # completion needs the options of all commands
-            import_module(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
+            imported(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
         else:
             commands.add_parser(name)
     return parser

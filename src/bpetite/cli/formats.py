@@ -10,13 +10,14 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bpetite._internal.files import created
 from bpetite.cli.options import add_special_tokens
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bpetite.formats.shared.difficult import Encodes
 

@@ -6,12 +6,15 @@ import argparse
 import json
 import os
 import sys
-from typing import Any
 
-from bpetite._internal.files import check_target
+from bpetite._internal.files import check_target, try_writing
 from bpetite.cli.text import utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Commands = argparse._SubParsersAction  # the type that `add_subparsers` returns has no public name
 
@@ -36,14 +39,11 @@ def add_output(command: argparse.ArgumentParser, what: str) -> None:
 
 def check_output(path: str, *, force: bool) -> None:
     """Check that the output can be written, before any work is done."""
-    import tempfile  # slow to import
-
     target = check_target(path, overwrite=True)
     if os.path.lexists(path) and not force:
         raise FileExistsError(f"{path} exists already; --force overwrites it")
     try:
-        with tempfile.TemporaryFile(dir=os.path.dirname(target)):
-            pass
+        try_writing(target)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, path) from None
 

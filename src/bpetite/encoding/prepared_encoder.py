@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bpetite._engine import DecodeStream, Encoder
 from bpetite._internal.lazy import numpy as np
@@ -14,6 +14,7 @@ from bpetite.encoding.preparation import Preparation, Segment
 from bpetite.encoding.prepared_stream import PreparedStream
 from bpetite.vocabulary import Vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

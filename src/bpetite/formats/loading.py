@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
@@ -19,11 +18,14 @@ from bpetite._internal.lazy import LazyModule
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.formats.shared.cut_model import parse_without_merges
-from bpetite.formats.shared.imported import Imported, Original
+from bpetite.formats.shared.imported import Imported
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final, NoReturn
+
     from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
     from bpetite.formats.shared import configuration
     from bpetite.formats.shared.configuration import Configuration
@@ -67,9 +69,9 @@ _MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
 """The maximum size of an unpacked file: a number of bytes, and a number for each compressed byte."""
 
 _GGUF = b"GGUF"
-_RANKS = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)")
-_RWKV = re.compile(rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""")
-_WORDPIECE = re.compile(rb"\[(?:PAD|UNK|unused0)\]\r?\n")
+_RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
+_RWKV = rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n"""
+_WORDPIECE = rb"\[(?:PAD|UNK|unused0)\]\r?\n"
 
 
 class Found(Record):
@@ -190,7 +192,8 @@ def _not_looked_for(vocabulary: Vocabulary, beside: Configuration) -> list[str]:
 
 def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Imported:
     """Keep all files of the tokenizer in a folder."""
-    original = cast(Original, imported.original)
+    original = imported.original
+    assert original is not None  # as the caller saw
     files = dict(original.files)
     others = [name for name in sorted(names) if name not in files]
     if _MORE_TEMPLATES in others and os.path.isdir(os.path.join(folder, _MORE_TEMPLATES)):
@@ -245,7 +248,7 @@ def _of_file(
         content = raw = beginning + file.read()
     if content.startswith(b"\x1f\x8b"):
         content = _unpacked(path, content)
-    if _RANKS.match(content):
+    if content[:1] != b"{" and re.match(_RANKS, content):
         imported = tiktoken.parse_published(path, content, pattern, special_tokens)
         return _kept(imported, "tiktoken", {path: raw})
     if content.startswith(b"#version") or os.path.basename(path) in ("merges.txt", "vocab.bpe"):
@@ -327,9 +330,9 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
     """Refuse a file that is not JSON; known formats are named."""
-    if _WORDPIECE.match(content):
+    if re.match(_WORDPIECE, content):
         refuse(path, "a WordPiece vocabulary cannot be read; only byte-level BPE can")
-    if _RWKV.match(content):
+    if re.match(_RWKV, content):
         refuse(path, "an RWKV vocabulary cannot be read; only byte-level BPE can")
     if content.startswith((b'"bpe_simple_vocab', b'"#version')):
         refuse(path, "a CLIP vocabulary cannot be read; only byte-level BPE can")

@@ -13,7 +13,6 @@ import io
 from array import array
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, compress, pairwise
-from typing import TYPE_CHECKING
 
 from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
 from bpetite._internal.json import refuse
@@ -27,6 +26,7 @@ from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import COVERING, PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
 

@@ -11,11 +11,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, SupportsIndex
+from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from bpetite._engine import Buffers, JoinedTexts
 from bpetite._internal.lazy import numpy as np
-from bpetite.reading.options import Invalid
+from bpetite._internal.types import Invalid
 
 BLOCK = 1 << 21
 """The size of a batch in bytes."""

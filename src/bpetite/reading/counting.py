@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
 
 from bpetite._engine import CountTable
 from bpetite._internal.lazy import LazyModule
@@ -14,6 +13,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bpetite.reading import batches as batching
     from bpetite.reading import parallel

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bpetite._engine import Xxh3128
 from bpetite.reading.batches import Batch, refuse_invalid
 from bpetite.reading.options import Reading, share_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
 

@@ -7,16 +7,15 @@ takes a fixed amount beside that, and the table of counts, or the encoder's cach
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from bpetite._engine import trim_memory
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Limits
 from bpetite.reading.process_memory import megabytes, memory_in_use
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bpetite.reading import parallel
 else:
@@ -91,7 +90,9 @@ def _prepare() -> None:
     with contextlib.suppress(ImportError):
         import numpy  # noqa: F401 - for its memory
         import pyarrow.parquet  # noqa: F401 - for its memory
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # where the C library is not glibc
+    with contextlib.suppress(AttributeError, ImportError, OSError, TypeError):  # without glibc or `ctypes`
+        import ctypes
+
         ctypes.CDLL(None).mallopt(_MAPPED_FROM, _MAPPED)
 
 

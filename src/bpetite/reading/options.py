@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
 
 from bpetite._internal.record import Record
+from bpetite._internal.types import Format, Invalid, Split
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
-
-Invalid = Literal["error", "replace", "skip"]
-Format = Literal["auto", "text", "jsonl", "parquet"]
-Split = Literal["train", "held-out"]
+    from typing import Any
 
 
 def share_of(share: Any) -> Fraction:

@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from bpetite._engine import Buffers, JoinedTexts, PageTexts
 from bpetite._internal.lazy import numpy as np
@@ -28,6 +28,7 @@ from bpetite.reading.process_memory import is_limited, refuse_beyond
 from bpetite.reading.raw import Raw
 from bpetite.reading.unpacking import needed_pyarrow
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

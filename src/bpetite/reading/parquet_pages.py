@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bpetite._engine import PageTexts, Unsnappy
 from bpetite._internal.lazy import numpy as np
@@ -14,6 +14,7 @@ from bpetite.reading.batches import PIECE
 from bpetite.reading.process_memory import refuse_beyond
 from bpetite.reading.unpacking import PACKED, unpacked
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

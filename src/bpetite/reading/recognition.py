@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING
 
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bpetite.reading.options import Format, Reading
+    from bpetite._internal.types import Format
+    from bpetite.reading.options import Reading
 
 
 _COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -37,12 +37,17 @@ _PARQUET = b"PAR1"
 _LARGE = 1 << 18
 """The size from which a file of text is worth a call of the engine."""
 
+_BEGINNINGS = {
+    "gzip": (b"\x1f\x8b\x08",),
+    "zstd": (b"\x28\xb5\x2f\xfd", *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))),
+    "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+    "xz": (b"\xfd7zXZ\x00",),
+    "zip": (b"PK\x03\x04",),
+}
+"""How formats begin that hold others."""
 
-_MARKED = re.compile(
-    rb"(?P<gzip>\x1f\x8b\x08)|(?P<zstd>\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18)|(?P<bzip2>BZh[1-9]1AY&SY)"
-    rb"|(?P<xz>\xfd7zXZ\x00)|(?P<zip>PK\x03\x04)|(?P<tar>(?s:.{257})ustar[\0 ])|PAR1"
-)
-"""How formats begin that are not text; all but Parquet hold others."""
+_TAR = (b"ustar\0", b"ustar ")
+"""What a tar file has from its byte 257 on."""
 
 
 def named_format(name: str, asked: Format) -> str | None:
@@ -55,7 +60,15 @@ def named_format(name: str, asked: Format) -> str | None:
 
 def is_marked(content: bytes) -> bool:
     """Whether content begins like a format that is not text."""
-    return _MARKED.match(content) is not None
+    return content.startswith(_PARQUET) or _held_in(content) is not None
+
+
+def _held_in(content: bytes) -> str | None:
+    """Return the format that content begins like, if it is one that holds others."""
+    for form, marks in _BEGINNINGS.items():
+        if content.startswith(marks):
+            return form
+    return "tar" if content.startswith(_TAR, 257) else None
 
 
 def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
@@ -65,8 +78,7 @@ def recognise(name: str, raw: Raw, asked: Format) -> tuple[str, str | None]:
     named_compression = _COMPRESSED.get(suffix)
     if named_compression is not None:
         suffix = os.path.splitext(stem)[1]
-    marked = _MARKED.match(head)
-    held = None if marked is None else marked.lastgroup
+    held = _held_in(head)
     unreadable = held if held in ("bzip2", "xz", "zip", "tar") else _UNREADABLE.get(suffix)
     if unreadable is not None:
         raise ValueError(

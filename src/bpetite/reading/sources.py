@@ -8,20 +8,20 @@ whose names begin with a dot are left out of folders. An argument may end in a w
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
-import weakref
+from collections import namedtuple
 from collections.abc import Generator, Iterable, Iterator
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path
 from bpetite.reading.unreadable import Found, Unreadable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
+    from typing import Any, BinaryIO, NamedTuple
 
 STDIN = "-"
 
@@ -34,38 +34,49 @@ _WAITING = 1 << 16
 _WEIGHTED = r"(?s)(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)"
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
 
-
-_ONCE = cast("Fraction", 1)
+_ONCE: Fraction = 1  # type: ignore[assignment]
 """The usual weight; an `int` has all that is used of a fraction, and needs no import."""
 
 
-class Input(NamedTuple):
+if TYPE_CHECKING:
+
+    class _Fields(NamedTuple):
+        name: str
+        """Its path or URL; `-` is stdin."""
+
+        weight: Fraction = _ONCE
+        """The factor for its counts."""
+
+        source: str = ""
+        """The argument that named it."""
+
+        span: tuple[int, int] | None = None
+        """The range of bytes, if not all: the records whose separators begin there."""
+
+        whole: int = 0
+        """The size of the whole file when it was divided."""
+
+        form: tuple[str, str | None] | None = None
+        """Its format and compression, if known."""
+
+        row_groups: tuple[int, int] | None = None
+        """The row groups of Parquet, if not all: the first, and the one after the last. The span then only
+        says how much of the file they are."""
+
+        found_size: int | None = None
+        """Its size when it was found, if it is an ordinary local file: it may have changed since."""
+else:  # The same, without `typing`.
+    _Fields = namedtuple(
+        "_Fields",
+        ("name", "weight", "source", "span", "whole", "form", "row_groups", "found_size"),
+        defaults=(_ONCE, "", None, 0, None, None, None),
+    )
+
+
+class Input(_Fields):
     """One file of a corpus, local or not."""
 
-    name: str
-    """Its path or URL; `-` is stdin."""
-
-    weight: Fraction = _ONCE
-    """The factor for its counts."""
-
-    source: str = ""
-    """The argument that named it."""
-
-    span: tuple[int, int] | None = None
-    """The range of bytes, if not all: the records whose separators begin there."""
-
-    whole: int = 0
-    """The size of the whole file when it was divided."""
-
-    form: tuple[str, str | None] | None = None
-    """Its format and compression, if known."""
-
-    row_groups: tuple[int, int] | None = None
-    """The row groups of Parquet, if not all: the first, and the one after the last. The span then only says
-    how much of the file they are."""
-
-    found_size: int | None = None
-    """Its size when it was found, if it is an ordinary local file: it may have changed since."""
+    __slots__ = ()
 
     @property
     def is_part(self) -> bool:
@@ -86,6 +97,8 @@ class Input(NamedTuple):
             return open(self.name, "rb", buffering=0)
         remote = _fsspec().open(self.name, "rb")
         opened: BinaryIO = remote.open()
+        import weakref
+
         weakref.finalize(
             opened, remote.close
         ).atexit = False  # An archive must stay open as long as the file in it.
@@ -171,7 +184,11 @@ def find_inputs(
 
 
 def _is_url(name: str) -> bool:
-    return ("://" in name or "::" in name) and re.match(_URL, name) is not None
+    if "://" not in name and "::" not in name:
+        return False
+    import re
+
+    return re.match(_URL, name) is not None
 
 
 def _has_wildcards(path: str) -> bool:
@@ -185,8 +202,12 @@ def weight_of(found: Input) -> tuple[Fraction, str]:
 
 def _weighted(argument: str) -> tuple[str, Fraction]:
     """Split a weight off the end of an argument."""
-    match = re.fullmatch(_WEIGHTED, argument) if ":" in argument else None
-    if match is None or os.path.lexists(argument):
+    if ":" not in argument or os.path.lexists(argument):
+        return argument, _ONCE
+    import re
+
+    match = re.fullmatch(_WEIGHTED, argument)
+    if match is None:
         return argument, _ONCE
     path = match["path"]
     if _is_url(path) and path.count("/") < 3:  # scheme://host:port

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import stat
-import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMED = 5
 """The maximum number of names in a message."""
@@ -68,6 +70,8 @@ class Unreadable:
             raise ValueError(f"{cannot}: {named}{more}")
         if not skip_unreadable:
             raise ValueError(f"{cannot} (--skip-unreadable leaves them out): {named}{more}")
+        import warnings
+
         warnings.warn(f"{cannot} and are left out: {named}{more}", RuntimeWarning, stacklevel=4)
 
     def to_dict(self) -> dict[str, Any]:
