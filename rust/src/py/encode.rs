@@ -25,7 +25,8 @@ use crate::memory;
 use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Unwatched};
 
-/// Shorter texts are encoded without releasing the GIL.
+/// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result on
+/// copies it, and waits for it to be written.
 pub const SHORT: usize = 1 << 14;
 
 /// The memory of a token besides its bytes while the tables are built; of a list and of a count in Python.
@@ -98,6 +99,7 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
+    #[inline(always)]
     fn encode<'py>(
         &self,
         text: &Bound<'py, PyString>,
@@ -121,6 +123,7 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=None))]
+    #[inline(always)]
     fn encode_to_numpy<'py>(
         &self,
         text: &Bound<'py, PyString>,
@@ -357,6 +360,7 @@ impl PyEncoder {
         Ok(py.detach(|| self.encoder.encode_all(&[text][..], special, threads, watch))?.ids)
     }
 
+    #[inline(always)]
     fn encode_to_array<'py, T: Id + numpy::Element>(
         &self,
         text: &Bound<'py, PyString>,
@@ -560,6 +564,7 @@ thread_local! {
 const LARGE_WORKSPACE: usize = 1 << 20;
 
 /// Call with this thread's workspace for short texts, and an empty vector for their ids.
+#[inline(always)]
 pub fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
     REUSED.with(|cell| {
         // The garbage collector may run Python code that gets here again.
