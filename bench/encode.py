@@ -30,7 +30,7 @@ from statistics import median
 from typing import Any
 
 from bench.encoders import ENCODERS, PRERELEASE, SEPARATOR, SHORT_LENGTHS, WAYS
-from bench.section import machine, raise_priority, table, versions, write_section
+from bench.section import machine, raise_priority, table, touch_memory, versions, write_section
 from bpetite import Tokenizer
 
 PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
@@ -349,7 +349,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--print", action="store_true", help="print the section and leave the page as it is")
     arguments = parser.parse_args()
-    priority = raise_priority()
+    conditions = f"{touch_memory()}, {raise_priority()}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         characters = arguments.megabytes * 1_000_000
@@ -359,7 +359,7 @@ def main() -> None:
         different = check(bench)
         sizes = ", ".join(f"{corpus} {size:.0f}" for corpus, size in bench.sizes(characters).items())
         parts = [
-            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}, {priority}; "
+            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}, {conditions}; "
             f"{versions(PEERS)}. Corpora, in MB: {sizes}; cut into their documents. "
             f"Each figure is the median of {bench.rounds} processes, which take turns: their first pass / "
             f"the best of {LATER_PASSES} later ones, by the faster of all interfaces (a call for each "

@@ -5,12 +5,15 @@ Also describes the machine. `python -m bench.section` copies the tables from the
 
 from __future__ import annotations
 
+import mmap
 import os
 import platform
 import re
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
+
+from bpetite.training import available_memory
 
 PROJECT = Path(__file__).parent.parent
 
@@ -37,6 +40,20 @@ def raise_priority() -> str:
     except (AttributeError, OSError):
         return "normal priority"
     return "real-time priority"
+
+
+def touch_memory() -> str:
+    """Write to half of the free memory once, and give it back; return what to say of it.
+
+    A virtual machine gets memory from its host when it first touches it, and waits milliseconds for a large
+    page. What a process takes would depend on whether the memory that it gets was in use before.
+    """
+    size = (available_memory() or 0) // 2 // mmap.PAGESIZE * mmap.PAGESIZE
+    if size == 0:
+        return "memory as it is"
+    with mmap.mmap(-1, size) as memory:
+        memory[:: mmap.PAGESIZE] = b"x" * (size // mmap.PAGESIZE)
+    return f"{size / 1e9:.0f} GB of memory touched before"
 
 
 def write_section(title: str, text: str, project: Path = PROJECT) -> None:

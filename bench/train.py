@@ -28,7 +28,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.contenders import CONTENDERS
-from bench.section import machine, raise_priority, table, versions, write_section
+from bench.section import machine, raise_priority, table, touch_memory, versions, write_section
 from bench.stages import count
 from bpetite._constants import END_OF_TEXT_TOKEN, PRETOKENIZER_PATTERN
 from bpetite.patterns import PATTERNS
@@ -183,8 +183,8 @@ def check(path: Path) -> None:
 def report(paths: Sequence[Path], scratch: Path, rounds: int) -> str:
     """Measure everything; return the section."""
     notes = [
-        f"Command: `make bench-train CORPORA=folder`. Machine: {machine()}, {raise_priority()}. "
-        f"Versions: {versions(PEERS)}.",
+        f"Command: `make bench-train CORPORA=folder`. Machine: {machine()}, {touch_memory()}, "
+        f"{raise_priority()}. Versions: {versions(PEERS)}.",
         "Whole processes, start included, two threads: "
         "seconds on the wall / seconds of processor time / peak MB; "
         f"medians of {rounds} interleaved rounds (one where a round takes over {SLOW:.0f} s).",
