@@ -60,7 +60,7 @@ emulated: ## The scanner's tests on an emulated aarch64, with its vector instruc
 		$(CARGO) test --quiet --locked --manifest-path $(MANIFEST) --lib --target aarch64-unknown-linux-gnu -- pretokenize
 
 test-python: $(TESTED) browser ## The specification's, the differential and the product's tests
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto
 
 MODELS := ../shared/models
 
