@@ -459,6 +459,31 @@ def test_every_call_does_what_tiktokens_does(call: Call) -> None:
     assert outcome(call, tok.as_tiktoken("one")) == outcome(call, theirs)
 
 
+@pytest.mark.parametrize("pattern", ["gpt2", "o200k", "[a-z]+"])
+def test_an_encoding_is_extended_as_tiktokens_documentation_shows(pattern: str) -> None:
+    tok = Tokenizer.train_from_iterator([CORPUS], 400, dialect="tiktoken", pattern=pattern)
+    enc: Any = tok.as_tiktoken()
+    extended = tiktoken.Encoding(
+        name="chat",
+        pat_str=enc._pat_str,
+        mergeable_ranks=enc._mergeable_ranks,
+        special_tokens={**enc._special_tokens, "<|im_start|>": enc.n_vocab},
+    )
+    assert extended.encode_ordinary(CORPUS) == tok.encode_ordinary(CORPUS)
+    text = f"<|im_start|>{CORPUS}{EOT}"
+    assert extended.encode(text, allowed_special="all") == [enc.n_vocab, *tok.encode(CORPUS + EOT)]
+    assert Tokenizer.load(extended).encode(text) == extended.encode(text, allowed_special="all")
+
+
+def test_what_tiktoken_cannot_express_is_not_given_for_extension() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)}
+    tokens |= {256: b"ab", 257: b"abb", 258: b"bb", 259: b"abb"}
+    merges = [(97, 98), (256, 98), (98, 98), (97, 258)]
+    enc: Any = Tokenizer(Vocabulary(tokens, merges)).as_tiktoken()
+    with pytest.raises(ValueError, match="cannot hold two tokens of the same bytes"):
+        _ = enc._mergeable_ranks
+
+
 def test_without_an_end_of_text_token_there_is_no_eot_token() -> None:
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[])
     for encoding in (tok.as_tiktoken(), tok.to_tiktoken_encoding()):

@@ -1,6 +1,7 @@
 """The interface of `tiktoken.Encoding` for our tokenizers: the same arguments, defaults and exceptions.
 
-`encode_with_unstable` and private methods are left out. Of overlapping special tokens, the longest wins;
+`encode_with_unstable` and private methods are left out. The private attributes are there from which
+encodings are extended, as tiktoken's documentation shows. Of overlapping special tokens, the longest wins;
 tiktoken does not define which.
 """
 
@@ -14,6 +15,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
+from bpetite.formats.tiktoken import check_expressible, covering_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
 TYPE_CHECKING = False
@@ -254,6 +256,20 @@ class Encoding:
     def n_vocab(self) -> int:
         """The largest id plus one."""
         return self.max_token_value + 1
+
+    # `_special_tokens` and these two are what a `tiktoken.Encoding` is made of.
+
+    @cached_property
+    def _pat_str(self) -> str:
+        """The pattern, as tiktoken reads it."""
+        return covering_pattern(self._tokenizer.vocabulary.pattern)
+
+    @cached_property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        """The id of every token except special ones; refused if tiktoken would merge in another order."""
+        vocabulary = self._tokenizer.vocabulary
+        check_expressible(vocabulary)
+        return {token: token_id for token_id, token in vocabulary.tokens.items()}
 
     @cached_property
     def _ids(self) -> Mapping[bytes, int]:
