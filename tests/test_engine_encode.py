@@ -289,6 +289,8 @@ def test_a_text_that_is_not_utf8_is_refused_before_any_other_fault_of_a_batch() 
     for num_threads in (1, 2, 5):
         with pytest.raises(UnicodeEncodeError):
             encoder.encode_batch(batch, "error", num_threads)
+        with pytest.raises(ValueError, match="text 10: not valid UTF-8 at byte 2"):
+            encoder.encode_batch([*batch[:-1], b"ab\xff"], "error", num_threads)
         with pytest.raises(ValueError, match='"<s>" at character 0'):
             encoder.encode_batch(batch[:-1], "error", num_threads)
 

@@ -279,7 +279,7 @@ impl PyEncoder {
             self.encoder.count_all(strings, special, threads, watch)?
         } else {
             let held = HeldTexts::new(texts)?;
-            let count = || self.encoder.count_all(&held.checked()?[..], special, threads, watch);
+            let count = || self.encoder.count_all(&held, special, threads, watch);
             texts.py().detach(count)?
         };
         memory::ensure(counts.len() * BYTES_PER_COUNT)?;
@@ -394,7 +394,7 @@ impl PyEncoder {
             return Ok(self.encoder.encode_all(strings, special, threads, watch)?);
         }
         let held = HeldTexts::new(texts)?;
-        let encode = || self.encoder.encode_all(&held.checked()?[..], special, threads, watch);
+        let encode = || self.encoder.encode_all(&held, special, threads, watch);
         Ok(texts.py().detach(encode)?)
     }
 

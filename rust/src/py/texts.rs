@@ -273,6 +273,15 @@ impl HeldTexts {
         }
     }
 
+    /// One text, checked to be UTF-8; the error names its number.
+    fn text(&self, index: usize) -> Result<&str> {
+        let what = || format!("text {index}");
+        match self {
+            Self::Joined(_) => checked(self.bytes(index), what),
+            Self::Each(texts) => texts[index].text(what),
+        }
+    }
+
     /// The texts, checked to be UTF-8; the error names the number of the first text that is not.
     pub fn checked(&self) -> Result<Vec<&str>> {
         match self {
@@ -280,12 +289,37 @@ impl HeldTexts {
             Self::Each(texts) => {
                 let mut checked = Vec::new();
                 memory::reserve(&mut checked, texts.len())?;
-                for (number, text) in texts.iter().enumerate() {
-                    checked.push(text.text(|| format!("text {number}"))?);
+                for index in 0..texts.len() {
+                    checked.push(self.text(index)?);
                 }
                 Ok(checked)
             }
         }
+    }
+}
+
+/// Each text is checked when it is its turn, so that other threads need not wait until all are.
+impl<'t> TextSource<'t> for &'t HeldTexts {
+    fn number(&self) -> usize {
+        self.count()
+    }
+
+    fn bytes(&self) -> usize {
+        let held: &HeldTexts = self;
+        (0..held.count()).map(|index| held.bytes(index).len()).sum()
+    }
+
+    fn most_ids(&self) -> usize {
+        TextSource::bytes(self)
+    }
+
+    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()> {
+        let held: &'t HeldTexts = self;
+        (0..held.count()).try_for_each(|index| take(held.text(index)?))
+    }
+
+    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        work()
     }
 }
 
