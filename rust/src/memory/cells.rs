@@ -2,15 +2,16 @@
 //!
 //! Large slices are allocated in large pages where the system offers them: fewer page faults, and fewer TLB misses.
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
 
-use super::ensure;
 #[cfg(target_os = "linux")]
 use super::pages::{self, LARGE, Pages};
+use super::{ensure, missing, pool};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
@@ -73,9 +74,19 @@ enum Storage {
 /// Words from the allocator.
 struct WordBox(NonNull<[u64]>);
 
+impl WordBox {
+    /// Zeros; `None` without memory for them. There must be words.
+    fn zeros(words: usize) -> Option<Self> {
+        let layout = Layout::array::<u64>(words).ok()?;
+        // SAFETY: the layout is not empty, as there are words.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Self(NonNull::slice_from_raw_parts(start.cast(), words)))
+    }
+}
+
 impl Drop for WordBox {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from a box, and nothing else frees it.
+        // SAFETY: the words came from the allocator as those of a box do, and nothing else frees them.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -106,12 +117,18 @@ impl Storage {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = content;
-        let words = NonNull::from(Box::leak(vec![0_u64; (bytes + ALIGNMENT).div_ceil(8)].into_boxed_slice()));
-        let first: NonNull<u64> = words.cast();
+        // What is small was not checked, and other threads may have taken what is left.
+        let allocate = || WordBox::zeros((bytes + ALIGNMENT).div_ceil(8));
+        let words = allocate().or_else(|| {
+            pool::clear();
+            allocate()
+        });
+        let words = words.ok_or_else(|| missing(bytes))?;
+        let first: NonNull<u64> = words.0.cast();
         let skipped = first.align_offset(ALIGNMENT).min(ALIGNMENT / 8);
         // SAFETY: there are more words than those that are skipped.
         let start = unsafe { first.add(skipped) };
-        Ok((start, Self::Allocated(WordBox(words))))
+        Ok((start, Self::Allocated(words)))
     }
 }
 
