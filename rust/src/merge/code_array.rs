@@ -2,12 +2,15 @@
 //!
 //! Both widths use the same memory, so the array is widened in place, without a second copy.
 
+use std::iter::zip;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use super::tokens::{BOUNDARY, Code};
 use crate::error::Result;
 use crate::memory::cells::{Cells, Content};
+use crate::watch::Pulse;
+use crate::workers;
 
 /// The integer type that stores a code.
 pub trait SlotWidth: Copy + Eq + Send + Sync {
@@ -51,8 +54,8 @@ impl SlotWidth for u32 {
     }
 }
 
-/// The number of slots that are widened at a time.
-const WIDEN_BATCH: usize = 64;
+/// A thread widens at least this many slots.
+const FOR_THREAD: usize = 1 << 18;
 
 /// An array of slots.
 #[derive(Default)]
@@ -76,21 +79,28 @@ impl<S: SlotWidth> CodeArray<S> {
         self.len = len;
     }
 
-    /// The same codes in wide slots.
-    pub fn widened(self) -> Result<CodeArray<u32>> {
+    /// The same codes in wide slots. Most of the time is spent on memory that is touched first, which threads share.
+    pub fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<CodeArray<u32>> {
         let mut wide = CodeArray { memory: self.memory, len: self.len, slots: PhantomData };
         if wide.memory.len() < wide.len {
             let narrow = std::mem::replace(&mut wide.memory, Cells::new(wide.len, Content::LateZeros)?);
             wide.memory[..narrow.len()].copy_from_slice(&narrow);
         }
-        // From the last to the first: a wide slot never overwrites a narrow slot that is still to be read.
-        for start in (0..wide.len).step_by(WIDEN_BATCH).rev() {
-            let range = start..(start + WIDEN_BATCH).min(wide.len);
-            let mut codes = [0; WIDEN_BATCH];
-            for (code, slot) in codes.iter_mut().zip(&S::slots(&wide.memory)[range.clone()]) {
-                *code = slot.code();
-            }
-            wide.memory[range.clone()].copy_from_slice(&codes[..range.len()]);
+        // The last half, then the last half of the others, and so on: these wide slots lie behind all that are narrow.
+        let mut end = wide.len;
+        while end > 1 {
+            let start = end.div_ceil(2);
+            let (narrow, last) = wide.memory[..end].split_at_mut(start);
+            let part = last.len().div_ceil(threads).max(FOR_THREAD);
+            let parts = zip(last.chunks_mut(part), S::slots(narrow)[start..end].chunks(part));
+            workers::each(parts, pulse, |(wide, narrow), _| {
+                zip(wide, narrow).for_each(|(wide, narrow)| *wide = narrow.code());
+                Ok(())
+            })?;
+            end = start;
+        }
+        if end == 1 {
+            wide.memory[0] = S::slots(&wide.memory)[0].code();
         }
         Ok(wide)
     }
@@ -113,17 +123,17 @@ impl<S: SlotWidth> DerefMut for CodeArray<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::Unwatched;
 
     #[test]
     fn an_array_is_widened_and_truncated_in_place() {
-        for len in [0, 1, 2, 7, 8, 63, 64, 65, 200] {
+        for len in [0, 1, 2, 3, 7, 8, 63, 64, 65, 200, 4 * FOR_THREAD + 1] {
             let mut array = CodeArray::<u16>::of_boundaries(len, len % 2 == 0).unwrap();
             assert!(array.iter().all(|slot| slot.code() == BOUNDARY));
-            for (slot, code) in array.iter_mut().zip(65_300..) {
-                *slot = code;
-            }
-            let mut wide = array.widened().unwrap();
-            assert_eq!(*wide, (65_300..).take(len).collect::<Vec<u32>>());
+            let codes = || (65_300..=u16::MAX).cycle().take(len);
+            zip(&mut *array, codes()).for_each(|(slot, code)| *slot = code);
+            let mut wide = array.widened(3, &mut Pulse::of(&mut Unwatched)).unwrap();
+            assert!(wide.iter().copied().eq(codes().map(Code::from)));
             wide.truncate(len / 2);
             assert_eq!(wide.len(), len / 2);
         }

@@ -236,9 +236,9 @@ impl<S: SlotWidth> Slots<S> {
     }
 
     /// Converts to wide slots.
-    fn widened(self) -> Result<Slots<u32>> {
+    fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<Slots<u32>> {
         let Self { slots, starts, counts, group_of_block } = self;
-        Ok(Slots { slots: slots.widened()?, starts, counts, group_of_block })
+        Ok(Slots { slots: slots.widened(threads, pulse)?, starts, counts, group_of_block })
     }
 
     pub fn code(&self, at: usize) -> Code {
@@ -460,9 +460,9 @@ impl AnySlots {
     }
 
     /// Makes the slots wide, for codes that do not fit 16 bits. Positions do not change.
-    pub fn widen(&mut self) -> Result<()> {
+    pub fn widen(&mut self, threads: usize, pulse: &mut Pulse<'_>) -> Result<()> {
         if let Self::Narrow(slots) = self {
-            *self = Self::Wide(std::mem::take(slots).widened()?);
+            *self = Self::Wide(std::mem::take(slots).widened(threads, pulse)?);
         }
         Ok(())
     }

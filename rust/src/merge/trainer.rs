@@ -267,7 +267,7 @@ impl Trainer<'_> {
             // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
             self.drop_lists(WordStore::forget_list);
             self.store.compact_lists()?;
-            self.store.slots.widen()?;
+            self.store.slots.widen(self.tuning.threads, pulse)?;
         }
         if self.store.is_full() {
             self.recount(Reason::Full, pulse)?;
