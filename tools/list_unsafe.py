@@ -14,6 +14,7 @@ PAGE = PROJECT / "docs" / "unsafe.md"
 
 TESTS = {
     "encode/": "`cargo test encode`, `tests/test_engine_encode.py`, `fuzz/encoding.py`",
+    "helpers.rs": "`cargo test helpers`, `cargo test merge`",
     "merge/": "`cargo test merge`, `tests/test_engine_training.py`, `fuzz/training.py`",
     "count/": "`cargo test count`, `tests/test_engine_count.py`, `fuzz/scanning.py`",
     "read/": "`cargo test json_lines`, `tests/test_json_lines.py`, `fuzz/loading.py`",

@@ -26,9 +26,9 @@
 //!   lower one ([`recount`]). A new pair appears with all its occurrences at once, so it can be decided immediately
 //!   whether it is followed.
 //! - A merge first sums its changes per neighbouring token ([`neighbours`]). Each neighbouring pair is then looked up
-//!   once, not once per occurrence ([`word_store`] replaces the pair, [`trainer`] updates the counts).
-//! - Several threads read words, count pairs and list positions. One thread makes the merges, which are too small to
-//!   share.
+//!   once, not once per occurrence ([`replacing`] replaces the pair, [`trainer`] updates the counts).
+//! - Several threads read words, count pairs and list positions. One thread makes the merges, but pairs with thousands of
+//!   positions are replaced by several, each in its own stretch of the words.
 //!
 //! With shared tokens, a merge may result in a token that already exists, and the count of an unfollowed pair may
 //! rise. The pair then enters the queue with an upper bound of its count. If it becomes the best, a recount decides.
@@ -40,6 +40,7 @@ mod positions;
 mod prior;
 mod queue;
 mod recount;
+mod replacing;
 mod slots;
 mod tie_break;
 mod tokens;

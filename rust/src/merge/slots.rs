@@ -148,11 +148,25 @@ fn regions<'a, S>(
 #[derive(Default)]
 pub struct Slots<S> {
     slots: CodeArray<S>,
+    groups: Groups,
+}
+
+/// Where the groups of words lie.
+#[derive(Default)]
+struct Groups {
     /// The first slot of each group, and after them the end of the last group.
     starts: Vec<u32>,
     counts: Vec<u64>,
     /// For every block of slots, the group of its first slot.
-    group_of_block: Vec<u32>,
+    of_block: Vec<u32>,
+}
+
+/// A stretch of the words for one thread: what stands there may be replaced.
+pub struct WordStretch<'s, S> {
+    slots: &'s mut [S],
+    /// The index of the first slot.
+    first: usize,
+    groups: &'s Groups,
 }
 
 /// Slots of 16 bits while all codes fit, then of 32: half the memory for the first 65,000 tokens.
@@ -217,28 +231,14 @@ impl<S: SlotWidth> Slots<S> {
             layout.place(words, *share, spans, regions, pulse)
         })?;
         let counts = layout.groups.iter().map(|group| group.0).collect();
-        let mut filled = Self { slots: array, starts, counts, group_of_block: Vec::new() };
-        filled.index_groups()?;
-        Ok(filled)
-    }
-
-    fn index_groups(&mut self) -> Result<()> {
-        self.group_of_block.clear();
-        memory::reserve(&mut self.group_of_block, self.slots.len().div_ceil(1 << BLOCK))?;
-        let mut group = 0;
-        for first in (0..self.slots.len()).step_by(1 << BLOCK) {
-            while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= first {
-                group += 1;
-            }
-            self.group_of_block.push(group as u32);
-        }
-        Ok(())
+        let mut groups = Groups { starts, counts, of_block: Vec::new() };
+        groups.index(array.len())?;
+        Ok(Self { slots: array, groups })
     }
 
     /// Converts to wide slots.
     fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<Slots<u32>> {
-        let Self { slots, starts, counts, group_of_block } = self;
-        Ok(Slots { slots: slots.widened(threads, pulse)?, starts, counts, group_of_block })
+        Ok(Slots { slots: self.slots.widened(threads, pulse)?, groups: self.groups })
     }
 
     pub fn code(&self, at: usize) -> Code {
@@ -251,27 +251,35 @@ impl<S: SlotWidth> Slots<S> {
     }
 
     /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
-    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
-        self.slots.get_mut(at - 1..=at + span)
-    }
-
-    /// The same, to be read.
     pub fn seen_around(&self, at: usize, span: usize) -> Option<&[S]> {
         self.slots.get(at - 1..=at + span)
     }
 
     /// Prefetches the number of the group at a position.
     pub fn prefetch_group(&self, at: usize) {
-        prefetch(&self.group_of_block, at >> BLOCK);
+        prefetch(&self.groups.of_block, at >> BLOCK);
     }
 
-    /// The group of words at a position.
-    pub fn group(&self, at: usize) -> Group {
-        let mut group = self.group_of_block[at >> BLOCK] as usize;
-        while self.starts[group + 1] as usize <= at {
-            group += 1;
+    /// The first boundary in a range of slots.
+    pub fn boundary_in(&self, mut range: Range<usize>) -> Option<usize> {
+        range.find(|&at| self.code(at) == BOUNDARY)
+    }
+
+    /// All slots as one stretch.
+    pub fn whole(&mut self) -> WordStretch<'_, S> {
+        WordStretch { slots: &mut self.slots, first: 0, groups: &self.groups }
+    }
+
+    /// The slots as stretches, which are divided before these indices.
+    pub fn divided(&mut self, cuts: &[usize]) -> Vec<WordStretch<'_, S>> {
+        let (mut stretches, WordStretch { slots: mut rest, mut first, groups }) = (Vec::new(), self.whole());
+        for &cut in cuts {
+            let (slots, others) = rest.split_at_mut(cut - first);
+            stretches.push(WordStretch { slots, first, groups });
+            (rest, first) = (others, cut);
         }
-        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
+        stretches.push(WordStretch { slots: rest, first, groups });
+        stretches
     }
 
     /// The slots as `of` mutable sections of whole words, each word with the boundary after it.
@@ -325,10 +333,10 @@ impl<S: SlotWidth> Slots<S> {
     ) -> Result<()> {
         let mut batch = [PairAt::default(); BATCH];
         let mut len = 0;
-        let first = self.starts.partition_point(|&start| start as usize <= section.start) - 1;
-        for (group, &count) in self.counts.iter().enumerate().skip(first) {
-            let mut at = section.start.max(self.starts[group] as usize);
-            let end = section.end.min(self.starts[group + 1] as usize);
+        let first = self.groups.starts.partition_point(|&start| start as usize <= section.start) - 1;
+        for (group, &count) in self.groups.counts.iter().enumerate().skip(first) {
+            let mut at = section.start.max(self.groups.starts[group] as usize);
+            let end = section.end.min(self.groups.starts[group + 1] as usize);
             if at >= section.end {
                 break;
             }
@@ -356,9 +364,9 @@ impl<S: SlotWidth> Slots<S> {
     pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
         let next = |slots: &[S], at: usize| at + spans[slots[at].code() as usize] as usize;
         let (mut at, mut to) = (1, 1);
-        for group in 0..self.counts.len() {
-            let end = self.starts[group + 1] as usize;
-            self.starts[group] = to as u32;
+        for group in 0..self.groups.counts.len() {
+            let end = self.groups.starts[group + 1] as usize;
+            self.groups.starts[group] = to as u32;
             while at < end {
                 let begin = at;
                 at = next(&self.slots, at);
@@ -375,11 +383,55 @@ impl<S: SlotWidth> Slots<S> {
                 to += at - begin;
             }
         }
-        if let Some(last) = self.starts.last_mut() {
+        if let Some(last) = self.groups.starts.last_mut() {
             *last = to as u32;
         }
         self.slots.truncate(to);
-        self.index_groups()
+        self.groups.index(to)
+    }
+}
+
+impl Groups {
+    /// Notes the group of every block of so many slots.
+    fn index(&mut self, slots: usize) -> Result<()> {
+        self.of_block.clear();
+        memory::reserve(&mut self.of_block, slots.div_ceil(1 << BLOCK))?;
+        let mut group = 0;
+        for first in (0..slots).step_by(1 << BLOCK) {
+            while group + 1 < self.counts.len() && self.starts[group + 1] as usize <= first {
+                group += 1;
+            }
+            self.of_block.push(group as u32);
+        }
+        Ok(())
+    }
+
+    /// The group of words at a position.
+    fn at(&self, at: usize) -> Group {
+        let mut group = self.of_block[at >> BLOCK] as usize;
+        while self.starts[group + 1] as usize <= at {
+            group += 1;
+        }
+        Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
+    }
+}
+
+impl<S: SlotWidth> WordStretch<'_, S> {
+    /// Prefetches the slots around `at`.
+    pub fn prefetch(&self, at: usize) {
+        prefetch(self.slots, at - self.first);
+    }
+
+    /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
+    #[inline(always)]
+    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
+        let at = at - self.first;
+        self.slots.get_mut(at - 1..=at + span)
+    }
+
+    /// The group of words at a position.
+    pub fn group(&self, at: usize) -> Group {
+        self.groups.at(at)
     }
 }
 
@@ -438,11 +490,11 @@ impl AnySlots {
         }
     }
 
-    /// See [`Slots::group`].
+    /// The group of words at a position.
     pub fn group(&self, at: usize) -> Group {
         match self {
-            Self::Narrow(slots) => slots.group(at),
-            Self::Wide(slots) => slots.group(at),
+            Self::Narrow(slots) => slots.groups.at(at),
+            Self::Wide(slots) => slots.groups.at(at),
         }
     }
 

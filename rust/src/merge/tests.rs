@@ -20,6 +20,7 @@ const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieB
 const TUNINGS: [Tuning; 3] = [
     Tuning {
         threads: 1,
+        for_thread: 1,
         slack: 1,
         slack_when_few: 1,
         slack_when_frequent: 1,
@@ -35,6 +36,7 @@ const TUNINGS: [Tuning; 3] = [
     },
     Tuning {
         threads: 1,
+        for_thread: 1,
         slack: 1 << 40,
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
@@ -50,6 +52,7 @@ const TUNINGS: [Tuning; 3] = [
     },
     Tuning {
         threads: 1,
+        for_thread: 1,
         slack: 4,
         slack_when_few: 4,
         slack_when_frequent: 4,
@@ -69,6 +72,7 @@ const TUNINGS: [Tuning; 3] = [
 const THREADED: [Tuning; 3] = [
     Tuning {
         threads: 3,
+        for_thread: 1,
         slack: 0,
         slack_when_few: 0,
         slack_when_frequent: 0,
@@ -84,6 +88,7 @@ const THREADED: [Tuning; 3] = [
     },
     Tuning {
         threads: 2,
+        for_thread: 3,
         slack: 1 << 40,
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
@@ -99,6 +104,7 @@ const THREADED: [Tuning; 3] = [
     },
     Tuning {
         threads: 3,
+        for_thread: 2,
         slack: 4,
         slack_when_few: 4,
         slack_when_frequent: 4,

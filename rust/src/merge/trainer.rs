@@ -9,13 +9,15 @@ use super::pairs::{Candidate, PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
 use super::queue::PairQueue;
 use super::recount::{Plan, Recount};
+use super::replacing::Task;
 use super::slots::{AnySlots, Layout};
 use super::tie_break::TieBreak;
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::tuning::{LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
-use super::word_store::{Need, Side, Task, WordStore};
+use super::word_store::{Need, Side, WordStore};
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
+use crate::helpers::{self, Helpers};
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
@@ -129,7 +131,7 @@ impl<'r> Planned<'r> {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
         Ok(Box::new(Trainer {
-            store: WordStore::new(slots, spans, tuning.threads, codes)?,
+            store: WordStore::new(slots, spans, &tuning, codes)?,
             rules,
             tuning,
             base_tokens: tokens.len(),
@@ -173,12 +175,12 @@ impl Trainer<'_> {
     /// Learns the merges.
     pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
         let mut pulse = pulse_of(watch, self.rules);
-        let merges = self.learn(&mut pulse)?;
+        let merges = helpers::scope(self.tuning.threads - 1, |helpers| self.learn(helpers, &mut pulse))?;
         pulse.report()?;
         Ok(merges)
     }
 
-    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
+    fn learn(&mut self, helpers: &Helpers<'_, '_>, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
         while self.remaining() != Some(0) {
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
@@ -201,7 +203,7 @@ impl Trainer<'_> {
                 // All of its occurrences are merged now.
                 *self.pairs.count_mut(place) = 0;
                 let (left, right) = codes_of(best.key);
-                self.merge(left, right, list, pulse)?;
+                self.merge((left, right, list), helpers, pulse)?;
             }
         }
         Ok(std::mem::take(&mut self.merges))
@@ -244,28 +246,32 @@ impl Trainer<'_> {
     }
 
     /// Merges a pair at all its positions.
-    fn merge(&mut self, left: Code, right: Code, list: u32, pulse: &mut Pulse<'_>) -> Result<()> {
+    fn merge(
+        &mut self,
+        (left, right, list): (Code, Code, u32),
+        helpers: &Helpers<'_, '_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
-        self.store.make_room(list)?;
         let positions = self.store.list_len(list);
-        self.store.merge(task)?;
+        self.store.merge(task, helpers)?;
         self.prefetch_neighbours(task);
         if is_new {
             self.update_for_new_token(task)?;
         } else {
-            self.update_for_known_token(task)?;
+            self.update_for_known_token(task, helpers)?;
         }
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
-            self.drop_lists(WordStore::drop_list);
+            self.drop_lists(WordStore::drop_list, helpers)?;
         }
         if self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes {
             // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
-            self.drop_lists(WordStore::forget_list);
+            self.drop_lists(WordStore::forget_list, helpers)?;
             self.store.compact_lists()?;
             self.store.slots.widen(self.tuning.threads, pulse)?;
         }
@@ -276,12 +282,13 @@ impl Trainer<'_> {
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
-    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32)) {
-        self.store.list_positions();
+    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32), helpers: &Helpers<'_, '_>) -> Result<()> {
+        self.store.list_positions(helpers)?;
         for list in self.pairs.lists_below(self.threshold) {
             drop(&mut self.store, std::mem::replace(list, UNLISTED));
         }
         self.store.note_size();
+        Ok(())
     }
 
     /// Prefetches the neighbouring pairs of a merge, which are looked up next.
@@ -292,12 +299,12 @@ impl Trainer<'_> {
                 self.pairs.prefetch(new);
             }
         };
-        for &before in self.store.before.touched() {
-            let weight = self.store.before.get(before).weight;
+        for &before in self.store.replaced.before.touched() {
+            let weight = self.store.replaced.before.get(before).weight;
             ask(key_of(before, task.left), key_of(before, task.joined), weight);
         }
-        for &after in self.store.after.touched() {
-            let weight = self.store.after.get(after).weight;
+        for &after in self.store.replaced.after.touched() {
+            let weight = self.store.replaced.after.get(after).weight;
             ask(key_of(task.right, after), key_of(task.joined, after), weight);
         }
     }
@@ -306,9 +313,9 @@ impl Trainer<'_> {
     fn update_for_new_token(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Between adjacent occurrences, (joined, left) rose with the first and fell with the second.
-        let repeated = self.store.before.get(joined).weight;
-        for nth in 0..self.store.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.before, nth);
+        let repeated = self.store.replaced.before.get(joined).weight;
+        for nth in 0..self.store.replaced.before.touched().len() {
+            let (before, tally) = neighbour(&self.store.replaced.before, nth);
             if before == BOUNDARY {
                 continue;
             }
@@ -319,8 +326,8 @@ impl Trainer<'_> {
                 self.extend_list(Side::Before, before, list)?;
             }
         }
-        for nth in 0..self.store.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.after, nth);
+        for nth in 0..self.store.replaced.after.touched().len() {
+            let (after, tally) = neighbour(&self.store.replaced.after, nth);
             if after == BOUNDARY {
                 continue;
             }
@@ -350,11 +357,11 @@ impl Trainer<'_> {
     }
 
     /// Updates the counts after a merge into a token that existed before.
-    fn update_for_known_token(&mut self, task: Task) -> Result<()> {
+    fn update_for_known_token(&mut self, task: Task, helpers: &Helpers<'_, '_>) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Counts are raised first, so that none falls below zero on the way.
-        for nth in 0..self.store.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.before, nth);
+        for nth in 0..self.store.replaced.before.touched().len() {
+            let (before, tally) = neighbour(&self.store.replaced.before, nth);
             if before == BOUNDARY || before == joined {
                 continue;
             }
@@ -362,8 +369,8 @@ impl Trainer<'_> {
                 self.extend_list(Side::Before, before, list)?;
             }
         }
-        for nth in 0..self.store.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.after, nth);
+        for nth in 0..self.store.replaced.after.touched().len() {
+            let (after, tally) = neighbour(&self.store.replaced.after, nth);
             if after == BOUNDARY || after == joined {
                 continue;
             }
@@ -372,37 +379,37 @@ impl Trainer<'_> {
             }
         }
         self.raise_doubled(joined)?;
-        for nth in 0..self.store.before.touched().len() {
-            let (before, tally) = neighbour(&self.store.before, nth);
+        for nth in 0..self.store.replaced.before.touched().len() {
+            let (before, tally) = neighbour(&self.store.replaced.before, nth);
             if (before, left) != (left, right) {
                 self.lower(before, left, tally.weight);
             }
         }
-        for nth in 0..self.store.after.touched().len() {
-            let (after, tally) = neighbour(&self.store.after, nth);
+        for nth in 0..self.store.replaced.after.touched().len() {
+            let (after, tally) = neighbour(&self.store.replaced.after, nth);
             if (right, after) != (left, right) {
                 self.lower(right, after, tally.weight);
             }
         }
-        self.store.list_positions();
-        Ok(())
+        self.store.list_positions(helpers)
     }
 
     /// Raises the pair (joined, joined), whose occurrences may come from both sides.
     fn raise_doubled(&mut self, joined: Code) -> Result<()> {
-        let mut weight = self.store.before.get(joined).weight;
-        add(&mut weight, self.store.after.get(joined).weight)?;
+        let mut weight = self.store.replaced.before.get(joined).weight;
+        add(&mut weight, self.store.replaced.after.get(joined).weight)?;
         if weight == 0 {
             return Ok(());
         }
         let list = self.raise(joined, joined, weight)?;
         if let Some(list) = list {
             let store = &mut self.store;
-            let (before, after) = (store.before.get(joined).units(), store.after.get(joined).units());
+            let (before, after) =
+                (store.replaced.before.get(joined).units(), store.replaced.after.get(joined).units());
             let start = store.lengthen(list, before + after)?;
             store.note_lengthened(list)?;
-            store.before.set_place(joined, start);
-            store.after.set_place(joined, start + before);
+            store.replaced.before.set_place(joined, start);
+            store.replaced.after.set_place(joined, start + before);
         }
         Ok(())
     }

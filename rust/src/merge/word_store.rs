@@ -1,40 +1,31 @@
-//! The words and the lists of their pairs' positions. Here a pair is replaced.
+//! The words and the lists of their pairs' positions.
 //!
 //! A list may hold positions that are out of date: whoever reads it checks the slots. A merge visits its list from left
-//! to right, replaces the pair where it still is, and tallies both neighbours. The positions of new pairs are written
-//! afterwards, once it is known which of them are followed.
+//! to right, replaces the pair where it still is, and tallies both neighbours ([`super::replacing`]). The positions of new
+//! pairs are written afterwards, once it is known which of them are followed.
 //!
-//! One thread merges. Counting pairs and listing positions may use several, each with its own section of the words.
+//! Several threads list all positions after a count, each those in its own section of the words. They also share the
+//! longest lists of a merge.
 
 use std::iter::zip;
 use std::ops::Range;
+use std::sync::Mutex;
 
-use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
 use super::positions::{ListPlace, PositionArena, PositionList};
-use super::slots::{AnySlots, BATCH, Group, PairAt, Slots, replace};
+use super::replacing::{PREFETCHED_SLOTS, Replaced, Task};
+use super::slots::{AnySlots, BATCH, PairAt};
 use super::tokens::Code;
+use super::tuning::Tuning;
 use crate::error::Result;
+use crate::helpers::Helpers;
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
-use crate::workers;
-
-/// A pair to be merged.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Task {
-    pub left: Code,
-    pub right: Code,
-    pub joined: Code,
-    /// The span of the left token, and of both.
-    pub left_span: u32,
-    pub span: u32,
-    /// The number of the list of the pair's positions.
-    pub list: u32,
-}
+use crate::workers::{self, lock};
 
 /// A side of a merged pair.
 #[derive(Clone, Copy, Debug)]
@@ -54,21 +45,14 @@ pub enum Need {
     Slots,
 }
 
-/// A merged occurrence: its position and its neighbours.
-#[derive(Clone, Copy)]
-struct Event {
-    at: u32,
-    before: Code,
-    after: Code,
-}
-
 /// The words, and the lists of positions in them.
 pub struct WordStore {
     pub slots: AnySlots,
     /// The span of every token.
     pub spans: Vec<u32>,
-    /// The number of threads that read the words together.
+    /// The number of threads that read the words together, and the units of positions for each.
     threads: usize,
+    for_thread: usize,
     /// An upper bound of the number of pair occurrences in the words.
     pub occurrences: usize,
     /// By list number.
@@ -79,20 +63,13 @@ pub struct WordStore {
     arena_limit: usize,
     /// The size of the arena when unused lists were last dropped.
     arena_noted: usize,
-    /// Tallies of the tokens left and right of the merged pair.
-    pub before: Neighbours,
-    pub after: Neighbours,
-    /// Occurrences of the last merge whose neighbouring pairs are not yet listed.
-    events: Vec<Event>,
+    /// The occurrences of the last merge, and all tallies, also those of stretches.
+    pub replaced: Replaced,
+    /// The occurrences that threads replaced together, each in a stretch of the words, and the number of stretches.
+    stretches: Vec<Replaced>,
+    stretches_in_use: usize,
 }
 
-/// The prefetch distance, in positions.
-const AHEAD: usize = 32;
-/// The number of a list's positions whose slots are prefetched before its merge begins.
-const PREFETCHED_SLOTS: usize = 16;
-/// The capacity for events is shrunk to this factor times the positions of a merge, and not below the minimum.
-const EVENTS_FACTOR: usize = 8;
-const MIN_EVENTS: usize = 1 << 10;
 /// Units that may always be added before a recount, however few pairs there are.
 const MIN_GROWTH: usize = 1 << 10;
 /// Above this many units, pairs are counted again: places must fit 32 bits.
@@ -100,20 +77,21 @@ const MAX_UNITS: usize = 3 << 30;
 
 impl WordStore {
     /// A store without lists; there will be about `codes` codes.
-    pub fn new(slots: AnySlots, spans: &[u32], threads: usize, codes: usize) -> Result<Self> {
+    pub fn new(slots: AnySlots, spans: &[u32], tuning: &Tuning, codes: usize) -> Result<Self> {
         Ok(Self {
             occurrences: slots.len(),
             slots,
             spans: spans.to_vec(),
-            threads,
+            threads: tuning.threads,
+            for_thread: tuning.for_thread,
             lists: Rows::default(),
             lengthened: Vec::new(),
             arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
-            before: Neighbours::with_capacity(codes)?,
-            after: Neighbours::with_capacity(codes)?,
-            events: Vec::new(),
+            replaced: Replaced::with_capacity(codes)?,
+            stretches: Vec::new(),
+            stretches_in_use: 0,
         })
     }
 
@@ -146,8 +124,8 @@ impl WordStore {
         let Some(&list) = self.lists.get(task.list as usize) else { return };
         for at in self.arena.positions(list).take(PREFETCHED_SLOTS) {
             if let Some((before, after)) = self.slots.neighbours(at, &task) {
-                self.before.prefetch(before);
-                self.after.prefetch(after);
+                self.replaced.before.prefetch(before);
+                self.replaced.after.prefetch(after);
                 pairs(before, after);
             }
         }
@@ -168,40 +146,43 @@ impl WordStore {
         self.arena_noted = self.arena.len();
     }
 
-    /// Makes room for the events of a merge at all positions of a list, and shrinks the capacity to a few times that: the
-    /// first merges have by far the most positions.
-    pub fn make_room(&mut self, list: u32) -> Result<()> {
-        let positions = self.list_len(list);
-        self.events.shrink_to(EVENTS_FACTOR * positions.max(MIN_EVENTS));
-        memory::reserve(&mut self.events, positions)
-    }
-
     /// Replaces the pair in the words, from left to right, and tallies its neighbours.
     ///
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
     /// occurrences.
-    pub fn merge(&mut self, task: Task) -> Result<()> {
-        self.list_positions();
+    pub fn merge(&mut self, task: Task, helpers: &Helpers<'_, '_>) -> Result<()> {
+        self.list_positions(helpers)?;
         if task.joined as usize == self.spans.len() {
             self.spans.push(task.span);
         }
-        let positions = self.list_len(task.list);
-        self.before.widen(self.spans.len(), positions)?;
-        self.after.widen(self.spans.len(), positions)?;
         let list = std::mem::take(&mut self.lists[task.list as usize]);
         let positions = self.arena.positions(list);
-        let output = (&mut self.before, &mut self.after, &mut self.events);
+        let threads = (list.len as usize / self.for_thread).min(self.threads);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
         if self.lengthened.get(task.list as usize) == Some(&true) && !positions.clone().is_sorted() {
             let mut sorted = memory::gathered(positions)?;
             sorted.sort_unstable();
-            self.slots.replace_all(sorted.iter().copied(), false, task, output);
+            self.replaced.make_room(self.spans.len(), sorted.len())?;
+            self.slots.replace_all(sorted.iter().copied(), false, task, &mut self.replaced);
+        } else if threads > 1 {
+            while self.stretches.len() < threads {
+                self.stretches.push(Replaced::default());
+            }
+            let stretches = &mut self.stretches[..threads];
+            let in_use = self.slots.replace_together(positions, task, stretches, helpers)?;
+            for stretch in &stretches[..in_use] {
+                self.replaced.add_tallies(stretch)?;
+                self.occurrences -= stretch.len();
+            }
+            self.stretches_in_use = in_use;
         } else {
-            self.slots.replace_all(positions, list.len as usize <= PREFETCHED_SLOTS, task, output);
+            let few = list.len as usize <= PREFETCHED_SLOTS;
+            self.replaced.make_room(self.spans.len(), list.len as usize)?;
+            self.slots.replace_all(positions, few, task, &mut self.replaced);
         }
-        self.occurrences -= self.events.len();
+        self.occurrences -= self.replaced.len();
         self.arena.free_block(list);
         Ok(())
     }
@@ -209,8 +190,8 @@ impl WordStore {
     /// The tallies of one side.
     pub fn neighbours(&mut self, side: Side) -> &mut Neighbours {
         match side {
-            Side::Before => &mut self.before,
-            Side::After => &mut self.after,
+            Side::Before => &mut self.replaced.before,
+            Side::After => &mut self.replaced.after,
         }
     }
 
@@ -265,22 +246,23 @@ impl WordStore {
     }
 
     /// Writes the positions of the merged occurrences to the lists of the neighbouring pairs.
-    pub fn list_positions(&mut self) {
-        let places = self.arena.places();
-        for event in &self.events {
-            self.before.write(event.before, || event.at - self.spans[event.before as usize], places);
-            self.after.write(event.after, || event.at, places);
+    pub fn list_positions(&mut self, helpers: &Helpers<'_, '_>) -> Result<()> {
+        let (spans, places) = (&self.spans, self.arena.shared_places());
+        let stretches = &mut self.stretches[..std::mem::take(&mut self.stretches_in_use)];
+        if !stretches.is_empty() {
+            stretches.iter_mut().for_each(|stretch| self.replaced.hand_places(stretch));
+            let stretches: Vec<_> = stretches.iter_mut().map(Mutex::new).collect();
+            helpers.run(stretches.len(), &|nth| lock(&stretches[nth]).list_positions(spans, places))?;
         }
-        self.events.clear();
-        self.before.clear();
-        self.after.clear();
+        self.replaced.list_positions(spans, places);
+        Ok(())
     }
 
     /// Drops all positions.
     pub fn forget(&mut self) {
-        self.events.clear();
-        self.before.clear();
-        self.after.clear();
+        self.replaced.clear();
+        self.stretches.iter_mut().for_each(Replaced::clear);
+        self.stretches_in_use = 0;
         self.lists = Rows::default();
         self.lengthened = Vec::new();
         self.arena = PositionArena::default();
@@ -416,110 +398,4 @@ impl Occurrence {
     pub fn at(&self) -> u32 {
         self.at
     }
-}
-
-/// The tallies of both sides, and the events of a merge.
-type Output<'o> = (&'o mut Neighbours, &'o mut Neighbours, &'o mut Vec<Event>);
-
-impl AnySlots {
-    /// The neighbours of a pair, if it is there.
-    fn neighbours(&self, at: u32, task: &Task) -> Option<(Code, Code)> {
-        match self {
-            Self::Narrow(slots) => neighbours(slots, at, task),
-            Self::Wide(slots) => neighbours(slots, at, task),
-        }
-    }
-
-    /// Replaces a pair at all positions where it still is; tallies its neighbours and records the events.
-    fn replace_all(
-        &mut self,
-        positions: impl Iterator<Item = u32>,
-        few: bool,
-        task: Task,
-        output: Output<'_>,
-    ) {
-        match self {
-            Self::Narrow(slots) if few => replace_few(slots, positions, task, output),
-            Self::Wide(slots) if few => replace_few(slots, positions, task, output),
-            Self::Narrow(slots) => replace_all(slots, positions, task, output),
-            Self::Wide(slots) => replace_all(slots, positions, task, output),
-        }
-    }
-}
-
-#[inline(always)]
-fn neighbours<S: SlotWidth>(slots: &Slots<S>, at: u32, task: &Task) -> Option<(Code, Code)> {
-    let around = slots.seen_around(at as usize, task.span as usize)?;
-    slots.prefetch_group(at as usize);
-    let is_there = around[1] == S::of(task.left) && around[1 + task.left_span as usize] == S::of(task.right);
-    is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
-}
-
-/// Replaces a pair at positions where it still is, one after the other.
-struct Replacer<'s, S> {
-    slots: &'s mut Slots<S>,
-    task: Task,
-    output: Output<'s>,
-    /// The group of the last word.
-    group: Group,
-}
-
-impl<S: SlotWidth> Replacer<'_, S> {
-    #[inline(always)]
-    fn replace_at(&mut self, at: u32) {
-        let (middle, span) = (1 + self.task.left_span as usize, self.task.span as usize);
-        let Some(around) = self.slots.around(at as usize, span) else { return };
-        if around[1] != S::of(self.task.left) || around[middle] != S::of(self.task.right) {
-            return;
-        }
-        let (before, after) = (around[0].code(), around[span + 1].code());
-        replace(&mut around[1..=span], middle - 1, self.task.joined);
-        if !self.group.contains(at) {
-            self.group = self.slots.group(at as usize);
-        }
-        let (tallies_before, tallies_after, events) = &mut self.output;
-        tallies_before.add(before, self.group.count, at);
-        tallies_after.add(after, self.group.count, at);
-        events.push(Event { at, before, after });
-    }
-}
-
-fn replace_all<S: SlotWidth>(
-    slots: &mut Slots<S>,
-    mut positions: impl Iterator<Item = u32>,
-    task: Task,
-    output: Output<'_>,
-) {
-    let mut replacer = Replacer { slots, task, output, group: Group::default() };
-    // The next positions, whose slots are on their way; a ring once it is full.
-    let mut window = [0; AHEAD];
-    let (mut place, mut left_over) = (0, 0);
-    for (at, position) in zip(&mut window, positions.by_ref()) {
-        replacer.slots.prefetch(position as usize);
-        *at = position;
-        left_over += 1;
-    }
-    while left_over > 0 {
-        let at = window[place];
-        match positions.next() {
-            Some(later) => {
-                replacer.slots.prefetch(later as usize);
-                window[place] = later;
-            }
-            None => left_over -= 1,
-        }
-        place = (place + 1) % AHEAD;
-        replacer.replace_at(at);
-    }
-}
-
-/// The same for a few positions, whose slots were prefetched before.
-fn replace_few<S: SlotWidth>(
-    slots: &mut Slots<S>,
-    positions: impl Iterator<Item = u32>,
-    task: Task,
-    output: Output<'_>,
-) {
-    let mut replacer = Replacer { slots, task, output, group: Group::default() };
-    positions.for_each(|at| replacer.replace_at(at));
 }
