@@ -232,6 +232,7 @@ def work():
         busy.set()
         Tokenizer.train_from_iterator([text], 300)
         tok.encode_batch([text] * 4)
+        tok.count_batch(["naïve cafés " * 400] * 400, num_threads=8)
 for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 busy.wait()

@@ -5,6 +5,7 @@ import multiprocessing
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal
@@ -283,16 +284,82 @@ def test_the_refusal_is_that_of_the_first_text_whatever_the_number_of_threads() 
             encoder.encode_batch(batch, "error", num_threads)
 
 
-def test_a_text_that_is_not_utf8_is_refused_before_any_other_fault_of_a_batch() -> None:
-    encoder = with_specials("<s>", "<t>")
-    batch = ["<s>", *["é" * 300_000] * 8, "<t>", "ab\ud800"]
-    for num_threads in (1, 2, 5):
-        with pytest.raises(UnicodeEncodeError):
-            encoder.encode_batch(batch, "error", num_threads)
-        with pytest.raises(ValueError, match="text 10: not valid UTF-8 at byte 2"):
-            encoder.encode_batch([*batch[:-1], b"ab\xff"], "error", num_threads)
-        with pytest.raises(ValueError, match='"<s>" at character 0'):
-            encoder.encode_batch(batch[:-1], "error", num_threads)
+THREADS = (1, 2, 8, 16)
+"""One, few, and so many that characters of strings are copied instead of made UTF-8 by the calling thread."""
+
+
+def error_of(call: Callable[..., object], *arguments: object, **named: object) -> str:
+    """The error of a call that fails, with all that it consists of."""
+    with pytest.raises(ValueError) as raised:
+        call(*arguments, **named)
+    parts = raised.value.args if isinstance(raised.value, UnicodeError) else ()
+    return f"{type(raised.value).__name__}: {raised.value} {parts}"
+
+
+def joined(content: list[bytes]) -> _engine.JoinedTexts:
+    return _engine.JoinedTexts(b"".join(content), np.cumsum([0, *map(len, content)], dtype=np.int64))
+
+
+FAULTS = {
+    "a special token": ("<s>", b"<s>"),
+    "no text": ("\ud800", b"\xff"),
+    "both": ("<s>\ud800", b"<s>\xff"),
+}
+"""What a text may end with, as `str` and as `bytes`."""
+
+
+@pytest.mark.parametrize("length", [1000, 200_000], ids=["short texts", "texts that are cut"])
+@pytest.mark.parametrize("second", FAULTS)
+@pytest.mark.parametrize("first", FAULTS)
+def test_the_error_of_a_batch_is_that_of_its_first_bad_text(first: str, second: str, length: int) -> None:
+    encoder = with_specials("<s>")
+    strings = [character * length for character in "aé中"] * (2_000_000 // length)
+    content = [text.encode() for text in strings]
+    bad = len(strings) // 3
+    for place, fault in ((bad, first), (bad + 1, second)):
+        strings[place] += FAULTS[fault][0]
+        content[place] += FAULTS[fault][1]
+    if first == "a special token":
+        of_str = of_bytes = f'ValueError: the text contains the special token "<s>" at character {length};'
+    else:
+        of_str = error_of(strings[bad].encode)
+        of_bytes = f"ValueError: text {bad}: not valid UTF-8 at byte {len(content[bad]) - 1}"
+    for num_threads in THREADS:
+        for call in (encoder.encode_batch_to_numpy, encoder.count_batch):
+            for given_texts in (strings, tuple(strings)):
+                assert of_str in error_of(call, given_texts, "error", num_threads=num_threads)
+            for given_bytes in (content, joined(content)):
+                assert of_bytes in error_of(call, given_bytes, "error", num_threads=num_threads)
+    assert of_bytes in error_of(encoder.encode_into, content, special="error")
+
+
+def test_strings_give_the_ids_of_their_utf8_on_any_number_of_threads() -> None:
+    encoder = trained_encoder()
+    rng = random.Random(3)
+    alphabets = ["a ", "a\x7f\x80é", "\u07ff\u0800中\uffff", "\U00010000😀\U0010ffff", "a é中😀", CORPUS]
+    strings = [
+        "".join(rng.choices(alphabet, k=50)) * repeats
+        for repeats in (1, 5, 6, 100, 3000)
+        for alphabet in alphabets * (200 // repeats + 2)
+    ]
+    rng.shuffle(strings)
+    strings *= 2_000_000 // sum(map(len, strings)) + 1
+    content = [text.encode() for text in strings]
+    expected, offsets = encoder.encode_batch_to_numpy(content, num_threads=1)
+    for num_threads in THREADS:
+        for given_texts in (strings, tuple(strings), content, joined(content)):
+            found = encoder.encode_batch_to_numpy(given_texts, num_threads=num_threads)
+            np.testing.assert_array_equal(found[0], expected)
+            np.testing.assert_array_equal(found[1], offsets)
+            assert encoder.count_batch(given_texts, num_threads=num_threads) == np.diff(offsets).tolist()
+
+
+def test_every_character_of_a_string_becomes_utf8() -> None:
+    encoder = with_specials()  # which has a token for each byte
+    characters = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    strings = [characters[start : start + 999] for start in range(0, len(characters), 999)] * 2
+    ids, _ = encoder.encode_batch_to_numpy(strings, num_threads=8)
+    assert ids.astype(np.uint8).tobytes() == characters.encode() * 2
 
 
 # --- Other forms ------------------------------------------------------------------------------------------
@@ -565,6 +632,7 @@ def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
 LONG_WORK = {
     "encode": "tokenizer.encode_batch_to_numpy([text] * 200)",
     "long pretokens": "tokenizer.count_batch(['a' * 50_000_000] * 200)",
+    "copied characters": "tokenizer.count_batch(['é ' + text[:4000]] * 1_000_000, num_threads=16)",
     "decode": "tokenizer.decode_batch([tokenizer.encode_to_numpy(text[:5_000_000])] * 100_000)",
 }
 

@@ -223,6 +223,7 @@ for child in children:
         "Counts.from_iterator(TEXTS * 5, num_threads=2, memory_limit=1)",
         "Tokenizer.train_from_iterator(TEXTS * 5, 2000, num_threads=2)",
         "TOKENIZER.encode_batch(TEXTS * 5, num_threads=2)",
+        "TOKENIZER.count_batch(['naïve cafés ' * 400] * 400, num_threads=8)",
         "TOKENIZER.encode_to_numpy(TEXTS[0] * 100)",
         "len(SPILLED), sum(1 for _ in SPILLED.items())",
     ],

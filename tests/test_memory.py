@@ -100,6 +100,7 @@ WORK = {
     "encode a stream": "assert list(small.encode_iterable([text])) == ids",
     "encode with offsets": "small.encode_with_offsets(text)",
     "count tokens": "small.count_batch(words * 8)",
+    "copy characters": "small.count_batch([text[:2000] + 'é'] * 2000, num_threads=8)",
     "decode": "assert small.decode(many) == text * 10",
     "decode an array": "assert small.decode(array) == text * 10",
     "decode a batch": "small.decode_batch([ids] * 20)",

@@ -18,6 +18,8 @@ pub enum Error {
     Io { path: PathBuf, source: std::io::Error },
     /// Bytes that are not UTF-8 (`ValueError`): the input, and the offset of the first invalid byte.
     NotUtf8 { input: String, offset: u64 },
+    /// The text of this number is no text; whoever has it knows more.
+    NotText(usize),
     /// An exception raised by the caller's code or by a signal; it is passed on unchanged. If it `interrupts` (Ctrl-C),
     /// the call ends at once.
     Caller { raised: Box<dyn std::error::Error + Send + Sync>, interrupts: bool },
@@ -39,6 +41,7 @@ impl fmt::Display for Error {
             Self::NotUtf8 { input, offset } => {
                 write!(f, "{input}: not valid UTF-8 at byte {offset}")
             }
+            Self::NotText(number) => write!(f, "text {number} is not Unicode"),
             Self::Caller { raised, .. } => write!(f, "{raised}"),
             Self::Forked => f.write_str(
                 "this process was forked during a call that uses threads, and does not have these threads; \

@@ -1,6 +1,6 @@
 //! Encodes texts on the calling thread into an array that the caller provides and reuses.
 
-use super::{Encoder, Id, Sink, Special, Workspace};
+use super::{Encoder, Id, Sink, Special, TextSource, Workspace};
 use crate::error::{Error, Result};
 use crate::memory::reserve;
 use crate::watch::Pulse;
@@ -43,16 +43,17 @@ fn no_room() -> Error {
 
 impl Encoder {
     /// The maximum number of ids of texts: one per byte, and one appended to each text.
-    pub fn most_ids(&self, texts: &[&str], append: Option<u32>) -> usize {
-        let bytes: usize = texts.iter().map(|text| self.pattern.max_bytes(text.len())).sum();
-        bytes + append.map_or(0, |_| texts.len())
+    pub fn most_ids<'t>(&self, texts: &impl TextSource<'t>, append: Option<u32>) -> usize {
+        let number = texts.number();
+        let bytes: usize = (0..number).map(|text| self.pattern.max_bytes(texts.length(text))).sum();
+        bytes + append.map_or(0, |_| number)
     }
 
     /// Write the ids of texts to `ids`, each followed by the id `append`; return the offsets, beginning with 0. A length of
     /// `most_ids` is always enough.
-    pub fn encode_into<T: Id>(
+    pub fn encode_into<'t, T: Id>(
         &self,
-        texts: &[&str],
+        texts: &impl TextSource<'t>,
         ids: &mut [T],
         special: Special,
         append: Option<u32>,
@@ -62,10 +63,10 @@ impl Encoder {
         self.check_fits::<T>()?;
         let mut row = Row { ids, taken: 0 };
         let mut offsets = Vec::new();
-        reserve(&mut offsets, texts.len() + 1)?;
+        reserve(&mut offsets, texts.number() + 1)?;
         offsets.push(0);
-        for text in texts {
-            self.encode(text, special, &mut row, workspace, pulse)?;
+        for text in 0..texts.number() {
+            self.encode(texts.text(text)?, special, &mut row, workspace, pulse)?;
             if let Some(id) = append {
                 row.make_room(1)?;
                 row.put(&[id]);

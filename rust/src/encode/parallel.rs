@@ -9,30 +9,18 @@
 //! about twenty instructions. Nothing is copied under the lock, and no page is touched for the first time.
 
 use std::collections::VecDeque;
-use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread;
 
-use super::special::{Segment, Special};
-use super::{Count, Encoder, Id, Sink, Workspace, character_start};
-use crate::error::{Error, Result};
+use super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
+use super::parts::{TextPart, TextSource, ThreadMemory, explained};
+use super::special::Special;
+use super::{Count, Encoder, Id, Sink};
+use crate::error::Result;
 use crate::memory;
 use crate::memory::pool::{Pooled, vec_for_text};
 use crate::watch::{Pulse, Watch};
-use crate::workers::{self, CHECK_INTERVAL, lock};
-
-/// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
-const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
-
-/// The approximate size of a job in bytes: at least, and at most.
-const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) };
-/// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
-/// system may let a thread begin late.
-const JOBS_EACH: usize = 16;
-
-/// How many bytes a text may have for each that is known of.
-const MOST_BYTES: usize = 4;
+use crate::workers::{CHECK_INTERVAL, lock};
 
 /// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
 const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 4 * size_of::<usize>();
@@ -43,55 +31,6 @@ pub struct Encoded<T: Id> {
     pub offsets: Vec<u64>,
 }
 
-/// The default number of threads: all that the machine offers.
-fn all_threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// How the work of a call is divided.
-#[derive(Clone, Copy)]
-struct Division {
-    threads: usize,
-    /// The approximate size of a job in bytes.
-    job: usize,
-    /// The number of jobs, or more.
-    jobs: usize,
-}
-
-impl Division {
-    fn of(bytes: usize, threads: Option<usize>) -> Self {
-        // The number of processors is only queried if it matters, because the query is slow.
-        let threads = if bytes < 2 * FOR_THREAD {
-            1
-        } else {
-            threads.unwrap_or_else(all_threads).min(bytes / FOR_THREAD)
-        };
-        let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
-        Self { threads, job, jobs: MOST_BYTES * bytes / job + 1 }
-    }
-}
-
-/// Part of a text, small enough for one job; in order, the parts are the texts.
-struct TextPart<'t> {
-    text: usize,
-    is_last: bool,
-    content: PartText<'t>,
-}
-
-enum PartText<'t> {
-    Unparsed(&'t str),
-    Parsed(Segment<'t>),
-}
-
-impl PartText<'_> {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Unparsed(text) | Self::Parsed(Segment::Ordinary(text)) => text.len(),
-            Self::Parsed(Segment::Special(_)) => 0,
-        }
-    }
-}
-
 /// The result of a job: its ids, and their number after each of its parts.
 #[derive(Default)]
 struct Done<T> {
@@ -99,51 +38,11 @@ struct Done<T> {
     ends: Vec<usize>,
 }
 
-/// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
-pub trait TextSource<'t> {
-    /// The number of texts.
-    fn number(&self) -> usize;
-
-    /// Their number of bytes, or less if it is not known yet.
-    fn bytes(&self) -> usize;
-
-    /// No fewer ids than they have, unless they are unusual.
-    fn most_ids(&self) -> usize;
-
-    /// Get the texts in order.
-    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()>;
-
-    /// Do work for which no text must be got any more.
-    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R;
-}
-
-impl<'t> TextSource<'t> for &[&'t str] {
-    fn number(&self) -> usize {
-        self.len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.iter().map(|text| text.len()).sum()
-    }
-
-    fn most_ids(&self) -> usize {
-        self.bytes()
-    }
-
-    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()> {
-        self.iter().try_for_each(|text| take(text))
-    }
-
-    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        work()
-    }
-}
-
 impl Encoder {
-    /// Encode texts into one array of ids.
+    /// Encode texts into one array of ids. The error is that of the first bad text, on any number of threads.
     pub fn encode_all<'t, T: Id>(
         &self,
-        mut texts: impl TextSource<'t>,
+        texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
         watch: &mut (dyn Watch + Send),
@@ -154,11 +53,9 @@ impl Encoder {
         let offsets: Vec<AtomicU64> =
             std::iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
         let mut ids = if division.threads == 1 {
-            let parts = whole(&mut texts)?;
             let mut done = Done::<T>::default();
-            texts.after(|| {
-                let (workspace, pulse) = (&mut Workspace::new()?, &mut Pulse::of(watch));
-                self.encode_parts(&parts, special, &mut done, workspace, pulse)
+            let parts = on_this_thread(&texts, |parts, memory| {
+                self.encode_parts(parts, special, &mut done, memory, &mut Pulse::of(watch))
             })?;
             tell_ends(&parts, &done.ends, 0, &offsets);
             done.ids
@@ -169,7 +66,8 @@ impl Encoder {
             }
             let row = SharedRow::new(&mut ids, division.jobs, &offsets);
             let encoding = Encoding { encoder: self, special, row };
-            Jobs::new(division.jobs).run(texts, (self, special, division), &encoding, watch)?;
+            let cutting = Cutting { encoder: self, special, division };
+            Jobs::new(division.jobs).run(&texts, cutting, &encoding, watch)?;
             let Encoding { row, .. } = encoding;
             row.finish(&mut ids)?;
             ids
@@ -181,7 +79,7 @@ impl Encoder {
     /// Count the ids of each text.
     pub fn count_all<'t>(
         &self,
-        mut texts: impl TextSource<'t>,
+        texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
         watch: &mut (dyn Watch + Send),
@@ -192,49 +90,12 @@ impl Encoder {
             std::iter::repeat_with(AtomicU64::default).take(texts.number()).collect();
         let counting = Counting { encoder: self, special, counts: &counts };
         if division.threads == 1 {
-            let parts = whole(&mut texts)?;
-            texts.after(|| counting.count(&parts, &mut Workspace::new()?, &mut Pulse::of(watch)))?;
+            on_this_thread(&texts, |parts, memory| counting.count(parts, memory, &mut Pulse::of(watch)))?;
         } else {
-            Jobs::new(division.jobs).run(texts, (self, special, division), &counting, watch)?;
+            let cutting = Cutting { encoder: self, special, division };
+            Jobs::new(division.jobs).run(&texts, cutting, &counting, watch)?;
         }
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
-    }
-
-    /// Cut a text into parts for jobs of a size; a short text stays whole.
-    fn cut_text<'t>(
-        &self,
-        (text, content): (usize, &'t str),
-        special: Special,
-        job: usize,
-        take: &mut impl FnMut(TextPart<'t>) -> Result<()>,
-    ) -> Result<()> {
-        if content.len() <= 2 * job {
-            return take(TextPart { text, is_last: true, content: PartText::Unparsed(content) });
-        }
-        let mut last = None;
-        for segment in self.looked_for(special).split(content, special) {
-            for segment in self.cut(segment?, job) {
-                let part = TextPart { text, is_last: false, content: PartText::Parsed(segment) };
-                last.replace(part).map_or(Ok(()), &mut *take)?;
-            }
-        }
-        last.map_or(Ok(()), |last| take(TextPart { is_last: true, ..last }))
-    }
-
-    /// Cut a segment into segments of about the size of a job, as far as safe cuts allow.
-    fn cut<'t>(&self, segment: Segment<'t>, job: usize) -> impl Iterator<Item = Segment<'t>> + use<'t, '_> {
-        let mut rest = Some(segment);
-        std::iter::from_fn(move || {
-            let Segment::Ordinary(text) = rest? else { return rest.take() };
-            let from = character_start(text, job);
-            match self.pattern.safe_cut(text, from).filter(|&cut| from < text.len() && cut < text.len()) {
-                Some(cut) => {
-                    rest = Some(Segment::Ordinary(&text[cut..]));
-                    Some(Segment::Ordinary(&text[..cut]))
-                }
-                None => rest.take(),
-            }
-        })
     }
 
     fn encode_parts<T: Id>(
@@ -242,41 +103,18 @@ impl Encoder {
         parts: &[TextPart],
         special: Special,
         done: &mut Done<T>,
-        workspace: &mut Workspace,
+        memory: &mut ThreadMemory,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Done { ids, ends } = done;
-        ids.expect(total(parts));
+        ids.expect(parts.iter().map(TextPart::length).sum());
         memory::reserve(ends, parts.len())?;
         for part in parts {
-            self.encode_part(part, special, ids, workspace, pulse)?;
+            self.encode_part(part, special, ids, memory, pulse)?;
             ends.push(ids.len());
         }
         Ok(())
     }
-
-    fn encode_part(
-        &self,
-        part: &TextPart,
-        special: Special,
-        sink: &mut impl Sink,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        match part.content {
-            PartText::Unparsed(text) => self.encode(text, special, sink, workspace, pulse),
-            PartText::Parsed(Segment::Ordinary(text)) => self.encode_ordinary(text, sink, workspace, pulse),
-            PartText::Parsed(Segment::Special(id)) => {
-                sink.make_room(1)?;
-                sink.put(&[id]);
-                Ok(())
-            }
-        }
-    }
-}
-
-fn total(parts: &[TextPart]) -> usize {
-    parts.iter().map(|part| part.content.bytes()).sum()
 }
 
 /// Set the ends of the texts whose last parts these are, for a job whose ids begin at `start`.
@@ -288,244 +126,19 @@ fn tell_ends(parts: &[TextPart], ends: &[usize], start: usize, offsets: &[Atomic
     }
 }
 
-/// All texts of a source, each as one part.
-fn whole<'t>(texts: &mut impl TextSource<'t>) -> Result<Vec<TextPart<'t>>> {
+/// Do work with all texts of a source on this thread, each as one part; returns the parts.
+fn on_this_thread<'t>(
+    texts: &impl TextSource<'t>,
+    work: impl FnOnce(&[TextPart<'t>], &mut ThreadMemory) -> Result<()> + Send,
+) -> Result<Vec<TextPart<'t>>> {
     let mut parts = Vec::with_capacity(texts.number());
-    texts.each(&mut |content| {
-        parts.push(TextPart { text: parts.len(), is_last: true, content: PartText::Unparsed(content) });
+    // The texts before a bad one may be bad in another way.
+    let got = (0..texts.number()).try_for_each(|text| {
+        parts.push(TextPart::whole(text, texts.get(text, None)?));
         Ok(())
-    })?;
-    Ok(parts)
-}
-
-/// Successive parts of texts, which one thread encodes.
-struct Job<'t> {
-    number: usize,
-    parts: Vec<TextPart<'t>>,
-}
-
-/// The processing of jobs.
-trait JobHandler<'t>: Sync {
-    /// The state of a thread.
-    type Own: Default;
-
-    /// Process a job; `check` fails in a process that was forked meanwhile, and is called before any lock is taken.
-    fn job(
-        &self,
-        own: &mut Self::Own,
-        job: Job<'t>,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-        check: Check,
-    ) -> Result<()>;
-
-    /// There is no job left.
-    fn end(&self, jobs: &Jobs, own: &mut Self::Own, pulse: &mut Pulse, check: Check) -> Result<()>;
-}
-
-type Check<'a> = &'a dyn Fn() -> Result<()>;
-
-/// Jobs that threads take in order, while more are added. After an error no further job is started, and all jobs before
-/// it are finished, so the reported error is that of the first bad text.
-struct Jobs<'t> {
-    queue: Mutex<JobQueue<'t>>,
-    /// Signals that a job was added, or that none will be.
-    queue_changed: Condvar,
-    /// Whether any job has failed.
-    failed: AtomicBool,
-    /// Whether all threads must stop at once.
-    stop: AtomicBool,
-    errors: Mutex<Vec<(usize, Error)>>,
-}
-
-struct JobQueue<'t> {
-    jobs: VecDeque<Job<'t>>,
-    /// The number of threads that wait for a job.
-    waiting: usize,
-    /// Whether no more jobs are added.
-    closed: bool,
-}
-
-impl<'t> Jobs<'t> {
-    /// None yet, and room for so many.
-    fn new(jobs: usize) -> Self {
-        let queue = JobQueue { jobs: VecDeque::with_capacity(jobs), waiting: 0, closed: false };
-        Self {
-            queue: Mutex::new(queue),
-            queue_changed: Condvar::new(),
-            failed: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-            errors: Mutex::default(),
-        }
-    }
-
-    /// Process all jobs, on this thread and others.
-    fn run(
-        &self,
-        mut texts: impl TextSource<'t>,
-        cutting: (&Encoder, Special, Division),
-        work: &impl JobHandler<'t>,
-        watch: &mut (dyn Watch + Send),
-    ) -> Result<()> {
-        workers::scope(|workers| {
-            for _ in 0..memory::threads(cutting.2.threads - 1) {
-                let help = || {
-                    let _ended = StopOnPanic(&self.stop);
-                    // Errors are recorded with the jobs.
-                    let _ = self.work_on(work, &mut Pulse::until(&self.stop), &|| Ok(()));
-                };
-                if !workers.start(help) {
-                    break; // The threads that did start do all the work.
-                }
-            }
-            let check = || workers.check();
-            let added = self.add_all(&mut texts, cutting, &mut Pulse::of(watch), &check);
-            let lead = || {
-                self.work_on(work, &mut Pulse::of(watch), &check)?;
-                check()?;
-                workers.wait();
-                Ok(())
-            };
-            let led = added.and_then(|()| texts.after(lead));
-            led.inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
-        })?;
-        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        errors.sort_by_key(|(job, error)| (matches!(error, Error::Stopped), *job));
-        errors.drain(..).next().map_or(Ok(()), |(_, error)| Err(error))
-    }
-
-    /// Get all texts and make jobs of them. An error of the source itself is returned, whatever else happens.
-    fn add_all(
-        &self,
-        texts: &mut impl TextSource<'t>,
-        (encoder, special, division): (&Encoder, Special, Division),
-        pulse: &mut Pulse,
-        check: Check,
-    ) -> Result<()> {
-        let _closed = CloseOnDrop { jobs: self, check };
-        let mut job = Job { number: 0, parts: Vec::new() };
-        let (mut text, mut bytes) = (0, 0);
-        texts.each(&mut |content| {
-            text += 1;
-            if self.has_failed() {
-                return Ok(());
-            }
-            let cut = encoder.cut_text((text - 1, content), special, division.job, &mut |part| {
-                bytes += part.content.bytes();
-                job.parts.push(part);
-                if bytes < division.job {
-                    return Ok(());
-                }
-                self.add(&mut job);
-                pulse.beat(std::mem::take(&mut bytes))?;
-                check()
-            });
-            match cut {
-                Err(error @ Error::Value(_)) => {
-                    self.add(&mut job);
-                    self.fail(job.number, error);
-                    Ok(())
-                }
-                cut => cut,
-            }
-        })?;
-        self.add(&mut job);
-        Ok(())
-    }
-
-    /// Add a job, unless one before it has failed; what is left is the next one, without parts.
-    fn add(&self, job: &mut Job<'t>) {
-        let next = Job { number: job.number + 1, parts: Vec::with_capacity(job.parts.len()) };
-        let added = std::mem::replace(job, next);
-        let mut queue = lock(&self.queue);
-        if !queue.closed {
-            queue.jobs.push_back(added);
-        }
-        if queue.waiting > 0 {
-            drop(queue);
-            self.queue_changed.notify_one();
-        }
-    }
-
-    /// The next job, as soon as there is one.
-    fn next(&self) -> Option<Job<'t>> {
-        let mut queue = lock(&self.queue);
-        loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
-            }
-            if queue.closed || self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            queue.waiting += 1;
-            let waited = self.queue_changed.wait_timeout(queue, CHECK_INTERVAL);
-            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            queue.waiting -= 1;
-        }
-    }
-
-    /// Add no more jobs, and start none from this number on.
-    fn close(&self, from: usize) {
-        let mut queue = lock(&self.queue);
-        queue.closed = true;
-        queue.jobs.retain(|job| job.number < from);
-        drop(queue);
-        self.queue_changed.notify_all();
-    }
-
-    fn work_on<W: JobHandler<'t>>(&self, work: &W, pulse: &mut Pulse, check: Check) -> Result<()> {
-        let mut workspace = None;
-        let mut own = W::Own::default();
-        while let Some(job) = self.next() {
-            let number = job.number;
-            let result = Workspace::ready(&mut workspace)
-                .and_then(|workspace| work.job(&mut own, job, workspace, pulse, check));
-            check()?;
-            if let Err(error) = result {
-                self.fail(number, error);
-            }
-        }
-        work.end(self, &mut own, pulse, check)
-    }
-
-    fn fail(&self, job: usize, error: Error) {
-        self.close(job);
-        if matches!(error, Error::Caller { .. }) {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        lock(&self.errors).push((job, error));
-        self.failed.store(true, Ordering::Release);
-    }
-
-    fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire) || self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// Lets threads that wait for jobs end, even if the leading thread panics.
-struct CloseOnDrop<'a, 't> {
-    jobs: &'a Jobs<'t>,
-    check: Check<'a>,
-}
-
-impl Drop for CloseOnDrop<'_, '_> {
-    fn drop(&mut self) {
-        // A forked process has no such threads, and perhaps a lock that is taken.
-        if (self.check)().is_ok() {
-            self.jobs.close(usize::MAX);
-        }
-    }
-}
-
-/// Stops the other threads if this one panics, because they would wait for its jobs.
-struct StopOnPanic<'a>(&'a AtomicBool);
-
-impl Drop for StopOnPanic<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
+    });
+    let worked = texts.aside(|| work(&parts, &mut ThreadMemory::new()?));
+    worked.map_err(|error| explained(error, texts)).and(got).map(|()| parts)
 }
 
 /// Writes the ids of jobs to an array.
@@ -582,12 +195,12 @@ impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
         &self,
         own: &mut Pending<'t, T>,
         job: Job<'t>,
-        workspace: &mut Workspace,
+        memory: &mut ThreadMemory,
         pulse: &mut Pulse,
         check: Check,
     ) -> Result<()> {
         let mut done = own.free.pop().unwrap_or_default();
-        self.encoder.encode_parts(&job.parts, self.special, &mut done, workspace, pulse)?;
+        self.encoder.encode_parts(&job.parts, self.special, &mut done, memory, pulse)?;
         check()?;
         let (number, length) = (job.number, done.ids.len());
         own.jobs.push_back((job, done));
@@ -709,10 +322,10 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    fn count(&self, parts: &[TextPart], workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
+    fn count(&self, parts: &[TextPart], memory: &mut ThreadMemory, pulse: &mut Pulse) -> Result<()> {
         for part in parts {
             let mut count = Count::default();
-            self.encoder.encode_part(part, self.special, &mut count, workspace, pulse)?;
+            self.encoder.encode_part(part, self.special, &mut count, memory, pulse)?;
             self.counts[part.text].fetch_add(count.taken() as u64, Ordering::Relaxed);
         }
         Ok(())
@@ -726,11 +339,11 @@ impl<'t> JobHandler<'t> for Counting<'_> {
         &self,
         (): &mut (),
         job: Job<'t>,
-        workspace: &mut Workspace,
+        memory: &mut ThreadMemory,
         pulse: &mut Pulse,
         _: Check,
     ) -> Result<()> {
-        self.count(&job.parts, workspace, pulse)
+        self.count(&job.parts, memory, pulse)
     }
 
     fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
@@ -740,7 +353,8 @@ impl<'t> JobHandler<'t> for Counting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Definition, Encoder, Special};
+    use super::super::{Definition, Encoder, RawText, Special, TextSource};
+    use crate::error::{Error, Result};
     use crate::watch::Unwatched;
 
     const PATTERNS: [&str; 3] = [
@@ -808,6 +422,107 @@ mod tests {
                     let numbers: Vec<u64> =
                         whole.offsets.windows(2).map(|bounds| bounds[1] - bounds[0]).collect();
                     assert_eq!(counts, numbers);
+                }
+            }
+        }
+    }
+
+    /// Texts that are given as UTF-8, as bytes and as characters in turn; some are none, and nobody knows it before.
+    struct Unchecked<'t> {
+        texts: &'t [String],
+        bad: &'t [bool],
+    }
+
+    impl<'t> TextSource<'t> for &Unchecked<'t> {
+        fn number(&self) -> usize {
+            self.texts.len()
+        }
+
+        fn length(&self, text: usize) -> usize {
+            // What is told to be short is not asked for as text.
+            if text.is_multiple_of(3) { self.texts[text].len() } else { 1 }
+        }
+
+        fn text(&self, text: usize) -> Result<&'t str> {
+            if self.bad[text] { Err(Error::Value(format!("bad: {text}"))) } else { Ok(&self.texts[text]) }
+        }
+
+        fn get(&self, text: usize, characters: Option<&mut Vec<u32>>) -> Result<RawText<'t>> {
+            match characters {
+                Some(characters) if text % 3 == 1 => {
+                    let start = characters.len();
+                    characters.extend(self.texts[text].chars().map(u32::from));
+                    characters.extend(self.bad[text].then_some(0xD800));
+                    Ok(RawText::Characters(start..characters.len()))
+                }
+                _ if text % 3 == 2 && self.bad[text] => Ok(RawText::Bytes(b"ab\xff")),
+                _ if text % 3 == 2 => Ok(RawText::Bytes(self.texts[text].as_bytes())),
+                _ => self.text(text).map(RawText::Text),
+            }
+        }
+    }
+
+    /// From 5 threads on, characters are copied.
+    const THREADS: [usize; 4] = [1, 2, 5, 9];
+
+    #[test]
+    fn texts_that_come_unchecked_have_the_ids_of_checked_ones() {
+        let encoder = encoder(PATTERNS[0]);
+        let mut state = 1;
+        for number in 0..200 {
+            let texts: Vec<String> = (0..number)
+                .map(|_| {
+                    (0..random(&mut state) % 40)
+                        .map(|_| ["ab", " ", "é", "中", "😀", "<s>"][random(&mut state) % 6])
+                        .collect()
+                })
+                .collect();
+            let known: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let expected =
+                encoder.encode_all::<u32>(&known[..], Special::Parse, Some(1), &mut Unwatched).unwrap();
+            let unchecked = &Unchecked { texts: &texts, bad: &vec![false; texts.len()] };
+            for threads in THREADS {
+                let encoded = encoder
+                    .encode_all::<u32>(unchecked, Special::Parse, Some(threads), &mut Unwatched)
+                    .unwrap();
+                assert_eq!(*encoded.ids, *expected.ids);
+                assert_eq!(encoded.offsets, expected.offsets);
+            }
+        }
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_first_bad_text() {
+        let encoder = encoder(PATTERNS[0]);
+        let mut state = 1;
+        for _ in 0..300 {
+            let number = random(&mut state) % 40;
+            let bad: Vec<bool> = (0..number).map(|_| random(&mut state).is_multiple_of(20)).collect();
+            // The place of the special token is the number of the text.
+            let texts: Vec<String> = (0..number)
+                .map(|text| {
+                    let special = if random(&mut state).is_multiple_of(20) { "<s>" } else { "" };
+                    format!("{}{special}{}", "x".repeat(text), "é".repeat(random(&mut state) % 20))
+                })
+                .collect();
+            let first = (0..number).find(|&text| bad[text] || texts[text].contains('<'));
+            let expected = first.map(|text| match bad[text] {
+                // Of two faults of one text, that which is found first: the whole text is looked at before its parts are.
+                true => format!("bad: {text}"),
+                false => format!("at character {text};"),
+            });
+            for threads in THREADS {
+                let texts = &Unchecked { texts: &texts, bad: &bad };
+                let found = [
+                    encoder.encode_all::<u32>(texts, Special::Error, Some(threads), &mut Unwatched).err(),
+                    encoder.count_all(texts, Special::Error, Some(threads), &mut Unwatched).err(),
+                ];
+                for error in found {
+                    let error = error.map(|error| error.to_string());
+                    match &expected {
+                        Some(expected) => assert!(error.unwrap().contains(expected)),
+                        None => assert_eq!(error, None),
+                    }
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
-use super::texts::{HeldTexts, Strings, strings_in_list};
+use super::texts::{HeldTexts, Strings, strings_in};
 use super::{PyWatch, thread_count};
 use crate::encode::{
     self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
@@ -274,7 +274,7 @@ impl PyEncoder {
         let special = self.special(special);
         let threads = thread_count(num_threads)?;
         let watch = &mut PyWatch::default();
-        let counts = if let Some(strings) = strings_in_list(texts)? {
+        let counts = if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
             self.encoder.count_all(strings, special, threads, watch)?
         } else {
@@ -389,7 +389,7 @@ impl PyEncoder {
         let special = self.special(special);
         let threads = thread_count(num_threads)?;
         let watch = &mut PyWatch::default();
-        if let Some(strings) = strings_in_list(texts)? {
+        if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
             return Ok(self.encoder.encode_all(strings, special, threads, watch)?);
         }
@@ -428,15 +428,14 @@ impl PyEncoder {
         let append = append.map(|id| self.known_id(id)).transpose()?;
         self.encoder.check_fits::<T>()?;
         let held = HeldTexts::new(texts)?;
-        let texts = py.detach(|| held.checked())?;
-        let row = row_with_room::<T>(py, row, self.encoder.most_ids(&texts, append))?;
+        let row = row_with_room::<T>(py, row, self.encoder.most_ids(&&held, append))?;
         let mut written = row.try_readwrite()?;
         let ids = written.as_slice_mut()?;
         let offsets = py.detach(|| {
             with_workspace(|workspace, _| {
                 let watch = &mut PyWatch::of(progress);
                 Ok(self.encoder.encode_into(
-                    &texts,
+                    &&held,
                     ids,
                     special,
                     append,

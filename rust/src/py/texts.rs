@@ -1,19 +1,23 @@
 //! Texts from Python: `str`, or `bytes` that must be UTF-8; one object per text, or many texts in one buffer.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyList, PySlice, PyString};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
 
 use super::raised;
-use crate::encode::TextSource;
+use crate::encode::{RawText, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::read::{GatheredTexts, split};
+use crate::unicode::utf8::are_ascii;
 
 /// A text whose bytes stay valid while this value lives, with or without the GIL.
 pub enum OwnedText {
@@ -298,61 +302,87 @@ impl HeldTexts {
     }
 }
 
-/// Each text is checked when it is its turn, so that other threads need not wait until all are.
+/// `bytes` are checked by the thread that encodes them.
 impl<'t> TextSource<'t> for &'t HeldTexts {
     fn number(&self) -> usize {
         self.count()
     }
 
-    fn bytes(&self) -> usize {
-        let held: &HeldTexts = self;
-        (0..held.count()).map(|index| held.bytes(index).len()).sum()
+    fn length(&self, text: usize) -> usize {
+        HeldTexts::bytes(self, text).len()
     }
 
-    fn most_ids(&self) -> usize {
-        TextSource::bytes(self)
+    fn text(&self, text: usize) -> Result<&'t str> {
+        HeldTexts::text(self, text)
     }
 
-    fn each(&mut self, take: &mut dyn FnMut(&'t str) -> Result<()>) -> Result<()> {
-        let held: &'t HeldTexts = self;
-        (0..held.count()).try_for_each(|index| take(held.text(index)?))
-    }
-
-    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        work()
+    fn get(&self, text: usize, _: Option<&mut Vec<u32>>) -> Result<RawText<'t>> {
+        match self {
+            HeldTexts::Each(texts) if let OwnedText::Str(text) = &texts[text] => Ok(RawText::Text(text)),
+            _ => Ok(RawText::Bytes(HeldTexts::bytes(self, text))),
+        }
     }
 }
 
-/// The texts of a list, if all of them are `str`: none has methods of its own, so no code of the caller runs.
-pub fn strings_in_list<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyString>>>> {
-    let Ok(list) = texts.cast_exact::<PyList>() else { return Ok(None) };
+/// The texts of a list or tuple, if all of them are `str`: none has methods of its own, so no code of the caller runs.
+pub fn strings_in<'py>(texts: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyString>>>> {
+    if let Ok(list) = texts.cast_exact::<PyList>() {
+        all_strings(list.iter())
+    } else if let Ok(tuple) = texts.cast_exact::<PyTuple>() {
+        all_strings(tuple.iter())
+    } else {
+        Ok(None)
+    }
+}
+
+fn all_strings<'py>(
+    texts: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Option<Vec<Bound<'py, PyString>>>> {
     let mut strings = Vec::new();
-    memory::reserve(&mut strings, list.len())?;
-    for text in list.iter() {
+    memory::reserve(&mut strings, texts.len())?;
+    for text in texts {
         let Ok(text) = text.cast_into_exact::<PyString>() else { return Ok(None) };
         memory::push(&mut strings, text)?;
     }
     Ok(Some(strings))
 }
 
-/// Strings of Python. Making UTF-8 of one that is not ASCII takes as long as encoding it on several threads, and
-/// needs the GIL.
+/// Strings of Python. Making UTF-8 of one that is not ASCII needs the GIL, and takes a third of the time of encoding it;
+/// copying its characters takes a seventh of that.
 pub struct Strings<'a, 'py> {
     py: Python<'py>,
     strings: &'a [Bound<'py, PyString>],
     characters: usize,
+    /// Whether the last string was ASCII: the next one probably is what that was.
+    was_ascii: Cell<bool>,
 }
+
+/// Asking whether a shorter string is ASCII takes as long as copying its characters.
+const SHORT_STRING: usize = 256;
 
 impl<'a, 'py> Strings<'a, 'py> {
     pub fn of(py: Python<'py>, strings: &'a [Bound<'py, PyString>]) -> PyResult<Self> {
         let lengths = strings.iter().map(|text| text.len());
-        Ok(Self { py, strings, characters: lengths.sum::<PyResult<usize>>()? })
+        let characters = lengths.sum::<PyResult<usize>>()?;
+        Ok(Self { py, strings, characters, was_ascii: Cell::new(true) })
+    }
+
+    /// Whether a string is ASCII, which is its UTF-8, too; of a short one this is a guess.
+    fn is_ascii(&self, string: &Bound<'py, PyString>, length: usize) -> PyResult<bool> {
+        if length < SHORT_STRING {
+            return Ok(self.was_ascii.get());
+        }
+        string.call_method0(intern!(self.py, "isascii"))?.is_truthy()
     }
 }
 
 impl<'a> TextSource<'a> for Strings<'a, '_> {
     fn number(&self) -> usize {
         self.strings.len()
+    }
+
+    fn length(&self, text: usize) -> usize {
+        self.strings[text].len().unwrap_or(0)
     }
 
     fn bytes(&self) -> usize {
@@ -363,13 +393,47 @@ impl<'a> TextSource<'a> for Strings<'a, '_> {
         2 * self.characters
     }
 
-    fn each(&mut self, take: &mut dyn FnMut(&'a str) -> Result<()>) -> Result<()> {
-        self.strings.iter().try_for_each(|text| take(text.to_str().map_err(raised)?))
+    fn text(&self, text: usize) -> Result<&'a str> {
+        self.strings[text].to_str().map_err(raised)
     }
 
-    fn after<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+    fn get(&self, text: usize, characters: Option<&mut Vec<u32>>) -> Result<RawText<'a>> {
+        let Some(characters) = characters else { return self.text(text).map(RawText::Text) };
+        let (string, length) = (&self.strings[text], self.length(text));
+        if self.is_ascii(string, length).map_err(raised)? {
+            let utf8 = self.text(text)?;
+            self.was_ascii.set(utf8.len() == length);
+            return Ok(RawText::Text(utf8));
+        }
+        let copied = append_characters(string, length, characters)?;
+        self.was_ascii.set(length < SHORT_STRING && are_ascii(&characters[copied.clone()]));
+        Ok(RawText::Characters(copied))
+    }
+
+    fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.py.detach(work)
     }
+}
+
+/// Append the characters of a string; returns their place.
+fn append_characters(
+    string: &Bound<'_, PyString>,
+    length: usize,
+    characters: &mut Vec<u32>,
+) -> Result<Range<usize>> {
+    let start = characters.len();
+    memory::reserve(characters, length)?;
+    let room = characters.spare_capacity_mut();
+    // SAFETY: this is a string, the GIL is held, and there is room for the number of characters that is told.
+    let copied = unsafe {
+        ffi::PyUnicode_AsUCS4(string.as_ptr(), room.as_mut_ptr().cast(), room.len() as ffi::Py_ssize_t, 0)
+    };
+    if copied.is_null() {
+        return Err(raised(PyErr::fetch(string.py())));
+    }
+    // SAFETY: as many characters were copied behind the others.
+    unsafe { characters.set_len(start + length) };
+    Ok(start..start + length)
 }
 
 fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {

@@ -1,0 +1,418 @@
+//! Jobs: successive parts of texts, which threads encode while the calling thread still makes more of them.
+//!
+//! The calling thread can feed only so many others, so it leaves to them whatever they can do. They check `bytes`. If there
+//! are many of them, they also make the UTF-8 of Python's strings, of which it only copies the characters: that takes a
+//! seventh of the time. No other thread needs Python's lock, and the calling thread releases it while enough jobs wait and
+//! it works on one itself.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use super::parts::{RawText, TextPart, TextSource, ThreadMemory, explained};
+use super::{Encoder, Special};
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::watch::{Pulse, Watch};
+use crate::workers::{self, CHECK_INTERVAL, lock};
+
+/// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
+const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
+
+/// The approximate size of a job in bytes: at least, and at most.
+const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) };
+/// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
+/// system may let a thread begin late.
+const JOBS_EACH: usize = 16;
+
+/// How many bytes a text may have for each that is known of.
+const MOST_BYTES: usize = 4;
+
+/// So many threads have enough to do while the calling thread makes the UTF-8 of strings, which Python then keeps for
+/// their next use. For more, characters are copied.
+const FEW_THREADS: usize = 4;
+
+/// The number of jobs with copied characters that wait, for each thread; they take 4 bytes of memory for each character.
+const AHEAD: usize = 2;
+
+/// The default number of threads: all that the machine offers.
+fn all_threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// How the work of a call is divided.
+#[derive(Clone, Copy)]
+pub struct Division {
+    pub threads: usize,
+    /// The approximate size of a job in bytes.
+    job: usize,
+    /// The number of jobs, or more.
+    pub jobs: usize,
+}
+
+impl Division {
+    pub fn of(bytes: usize, threads: Option<usize>) -> Self {
+        // The number of processors is only queried if it matters, because the query is slow.
+        let threads = if bytes < 2 * FOR_THREAD {
+            1
+        } else {
+            threads.unwrap_or_else(all_threads).min(bytes / FOR_THREAD)
+        };
+        let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
+        Self { threads, job, jobs: MOST_BYTES * bytes / job + 1 }
+    }
+
+    /// Whether characters are copied instead of making UTF-8 of them.
+    fn copies(self) -> bool {
+        self.threads > FEW_THREADS
+    }
+}
+
+/// Successive parts of texts, which one thread encodes.
+#[derive(Default)]
+pub struct Job<'t> {
+    pub number: usize,
+    pub parts: Vec<TextPart<'t>>,
+    /// The characters of the parts that are not given as bytes.
+    characters: Vec<u32>,
+}
+
+/// The processing of jobs.
+pub trait JobHandler<'t>: Sync {
+    /// The state of a thread.
+    type Own: Default + Send;
+
+    /// Process a job; `check` fails in a process that was forked meanwhile, and is called before any lock is taken.
+    fn job(
+        &self,
+        own: &mut Self::Own,
+        job: Job<'t>,
+        memory: &mut ThreadMemory,
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()>;
+
+    /// There is no job left.
+    fn end(&self, jobs: &Jobs, own: &mut Self::Own, pulse: &mut Pulse, check: Check) -> Result<()>;
+}
+
+pub type Check<'a> = &'a (dyn Fn() -> Result<()> + Sync);
+
+/// What a thread keeps from job to job.
+#[derive(Default)]
+struct Thread<Own> {
+    memory: Option<ThreadMemory>,
+    own: Own,
+}
+
+/// Jobs that threads take in order, while more are added. After an error no further job is started, and all jobs before
+/// it are finished, so the reported error is that of the first bad text.
+pub struct Jobs<'t> {
+    queue: Mutex<JobQueue<'t>>,
+    /// Signals that a job was added, or that none will be.
+    queue_changed: Condvar,
+    /// Whether any job has failed.
+    failed: AtomicBool,
+    /// Whether all threads must stop at once.
+    stop: AtomicBool,
+    errors: Mutex<Vec<(usize, Error)>>,
+    /// Memory for characters that is free again.
+    spare: Mutex<Vec<Vec<u32>>>,
+}
+
+struct JobQueue<'t> {
+    jobs: VecDeque<Job<'t>>,
+    /// The number of threads that wait for a job.
+    waiting: usize,
+    /// Whether no more jobs are added.
+    closed: bool,
+}
+
+impl<'t> Jobs<'t> {
+    /// None yet, and room for so many.
+    pub fn new(jobs: usize) -> Self {
+        let queue = JobQueue { jobs: VecDeque::with_capacity(jobs), waiting: 0, closed: false };
+        Self {
+            queue: Mutex::new(queue),
+            queue_changed: Condvar::new(),
+            failed: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            errors: Mutex::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// Process the jobs of all texts, on this thread and others.
+    pub fn run<W: JobHandler<'t>>(
+        &self,
+        texts: &impl TextSource<'t>,
+        cutting: Cutting,
+        handler: &W,
+        watch: &mut (dyn Watch + Send),
+    ) -> Result<()> {
+        workers::scope(|workers| {
+            let _ended = StopOnPanic(&self.stop);
+            for _ in 0..memory::threads(cutting.division.threads - 1) {
+                let help = || {
+                    let _ended = StopOnPanic(&self.stop);
+                    let (thread, pulse) = (&mut Thread::default(), &mut Pulse::until(&self.stop));
+                    // Errors are recorded with the jobs.
+                    let _ = self.work_on(handler, thread, pulse, &|| Ok(()));
+                };
+                if !workers.start(help) {
+                    break; // The threads that did start do all the work.
+                }
+            }
+            let check = || workers.check();
+            let thread = &mut Thread::default();
+            let added = JobMaker {
+                jobs: self,
+                texts,
+                cutting,
+                handler,
+                thread,
+                check: &check,
+                job: Job::default(),
+                bytes: 0,
+            }
+            .add_all(&mut Pulse::of(watch));
+            let lead = || {
+                self.work_on(handler, thread, &mut Pulse::of(watch), &check)?;
+                check()?;
+                workers.wait();
+                Ok(())
+            };
+            let led = added.and_then(|()| texts.aside(lead));
+            led.inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
+        })?;
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.sort_by_key(|(job, error)| (matches!(error, Error::Stopped), *job));
+        errors.drain(..).next().map_or(Ok(()), |(_, error)| Err(explained(error, texts)))
+    }
+
+    /// Add a job, unless one before it has failed.
+    fn add(&self, job: Job<'t>) {
+        let mut queue = lock(&self.queue);
+        if !queue.closed {
+            queue.jobs.push_back(job);
+        }
+        if queue.waiting > 0 {
+            drop(queue);
+            self.queue_changed.notify_one();
+        }
+    }
+
+    /// The next job, if more than so many wait.
+    fn next_of_more_than(&self, waiting: usize) -> Option<Job<'t>> {
+        let mut queue = lock(&self.queue);
+        if queue.jobs.len() > waiting { queue.jobs.pop_front() } else { None }
+    }
+
+    /// The next job, as soon as there is one.
+    fn next(&self) -> Option<Job<'t>> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.closed || self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            queue.waiting += 1;
+            let waited = self.queue_changed.wait_timeout(queue, CHECK_INTERVAL);
+            (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            queue.waiting -= 1;
+        }
+    }
+
+    /// Add no more jobs, and start none from this number on.
+    fn close(&self, from: usize) {
+        let mut queue = lock(&self.queue);
+        queue.closed = true;
+        queue.jobs.retain(|job| job.number < from);
+        drop(queue);
+        self.queue_changed.notify_all();
+    }
+
+    /// Process jobs until none is left.
+    fn work_on<W: JobHandler<'t>>(
+        &self,
+        handler: &W,
+        thread: &mut Thread<W::Own>,
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()> {
+        while let Some(job) = self.next() {
+            self.process(job, handler, thread, pulse, check)?;
+        }
+        handler.end(self, &mut thread.own, pulse, check)
+    }
+
+    /// Process a job. Its own error is recorded.
+    fn process<W: JobHandler<'t>>(
+        &self,
+        mut job: Job<'t>,
+        handler: &W,
+        thread: &mut Thread<W::Own>,
+        pulse: &mut Pulse,
+        check: Check,
+    ) -> Result<()> {
+        let number = job.number;
+        let Thread { memory, own } = thread;
+        let processed = ThreadMemory::ready(memory).and_then(|memory| {
+            memory.characters = mem::take(&mut job.characters);
+            handler.job(own, job, memory, pulse, check)
+        });
+        check()?;
+        self.keep_characters(memory);
+        if let Err(error) = processed {
+            if matches!(error, Error::Caller { .. }) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            self.fail(number, error);
+        }
+        Ok(())
+    }
+
+    /// Keep the memory of a job's characters for another job.
+    fn keep_characters(&self, memory: &mut Option<ThreadMemory>) {
+        let Some(memory) = memory else { return };
+        if memory.characters.capacity() > 0 {
+            memory.characters.clear();
+            lock(&self.spare).push(mem::take(&mut memory.characters));
+        }
+    }
+
+    fn fail(&self, job: usize, error: Error) {
+        self.close(job);
+        lock(&self.errors).push((job, error));
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire) || self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// How texts are cut.
+#[derive(Clone, Copy)]
+pub struct Cutting<'a> {
+    pub encoder: &'a Encoder,
+    pub special: Special<'a>,
+    pub division: Division,
+}
+
+/// The calling thread while it gets texts and makes jobs of them.
+struct JobMaker<'f, 't, S, W: JobHandler<'t>> {
+    jobs: &'f Jobs<'t>,
+    texts: &'f S,
+    cutting: Cutting<'f>,
+    handler: &'f W,
+    /// For jobs that it processes itself meanwhile.
+    thread: &'f mut Thread<W::Own>,
+    check: Check<'f>,
+    /// The job that is being made, and the bytes of its parts.
+    job: Job<'t>,
+    bytes: usize,
+}
+
+impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
+    /// Get all texts, up to the first bad one, and make jobs of them.
+    fn add_all(mut self, pulse: &mut Pulse) -> Result<()> {
+        let _closed = CloseOnDrop { jobs: self.jobs, check: self.check };
+        let Cutting { encoder, special, division } = self.cutting;
+        for text in 0..self.texts.number() {
+            if self.jobs.has_failed() {
+                return Ok(());
+            }
+            match self.get(text) {
+                Ok(RawText::Text(content)) if content.len() > 2 * division.job => {
+                    for part in encoder.cut_text((text, content), special, division.job) {
+                        match part {
+                            Ok(part) => self.add_part(part, pulse)?,
+                            Err(error) => return self.refuse(error),
+                        }
+                    }
+                }
+                Ok(given) => self.add_part(TextPart::whole(text, given), pulse)?,
+                Err(error) => return self.refuse(error),
+            }
+        }
+        self.add_job();
+        Ok(())
+    }
+
+    /// Get a text; one that must be cut is checked for that.
+    fn get(&mut self, text: usize) -> Result<RawText<'t>> {
+        let Division { job, .. } = self.cutting.division;
+        if self.texts.length(text) > 2 * job {
+            return self.texts.text(text).map(RawText::Text);
+        }
+        self.texts.get(text, self.cutting.division.copies().then_some(&mut self.job.characters))
+    }
+
+    fn add_part(&mut self, part: TextPart<'t>, pulse: &mut Pulse) -> Result<()> {
+        self.bytes += part.length();
+        self.job.parts.push(part);
+        if self.bytes < self.cutting.division.job {
+            return Ok(());
+        }
+        self.add_job();
+        pulse.beat(mem::take(&mut self.bytes))?;
+        (self.check)()?;
+        self.stay_near()
+    }
+
+    /// Add the job, and begin the next one.
+    fn add_job(&mut self) {
+        let characters = lock(&self.jobs.spare).pop().unwrap_or_default();
+        let parts = Vec::with_capacity(self.job.parts.len());
+        let next = Job { number: self.job.number + 1, parts, characters };
+        self.jobs.add(mem::replace(&mut self.job, next));
+    }
+
+    /// Process a job if many wait, so that the memory of copied characters stays bounded.
+    fn stay_near(&mut self) -> Result<()> {
+        let division = self.cutting.division;
+        let most = if division.copies() { AHEAD * division.threads } else { usize::MAX };
+        let Some(job) = self.jobs.next_of_more_than(most) else { return Ok(()) };
+        let Self { jobs, handler, thread, check, .. } = self;
+        self.texts.aside(|| jobs.process(job, *handler, thread, &mut Pulse::until(&jobs.stop), *check))
+    }
+
+    /// The next text is bad: once the job before it is processed, the call fails.
+    fn refuse(mut self, error: Error) -> Result<()> {
+        self.add_job();
+        self.jobs.fail(self.job.number, error);
+        Ok(())
+    }
+}
+
+/// Lets threads that wait for jobs end, even if the leading thread panics.
+struct CloseOnDrop<'a, 't> {
+    jobs: &'a Jobs<'t>,
+    check: Check<'a>,
+}
+
+impl Drop for CloseOnDrop<'_, '_> {
+    fn drop(&mut self) {
+        // A forked process has no such threads, and perhaps a lock that is taken.
+        if (self.check)().is_ok() {
+            self.jobs.close(usize::MAX);
+        }
+    }
+}
+
+/// Stops the other threads if this one panics, because they would wait for its jobs.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
