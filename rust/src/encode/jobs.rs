@@ -133,16 +133,18 @@ struct JobQueue<'t> {
 
 impl<'t> Jobs<'t> {
     /// None yet, and room for so many.
-    pub fn new(jobs: usize) -> Self {
-        let queue = JobQueue { jobs: VecDeque::with_capacity(jobs), waiting: 0, closed: false };
-        Self {
+    pub fn new(jobs: usize) -> Result<Self> {
+        let mut room = Vec::new();
+        memory::reserve(&mut room, jobs)?;
+        let queue = JobQueue { jobs: VecDeque::from(room), waiting: 0, closed: false };
+        Ok(Self {
             queue: Mutex::new(queue),
             queue_changed: Condvar::new(),
             failed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             errors: Mutex::default(),
             spare: Mutex::default(),
-        }
+        })
     }
 
     /// Process the jobs of all texts, on this thread and others.
@@ -341,8 +343,7 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
                 Err(error) => return self.refuse(error),
             }
         }
-        self.add_job();
-        Ok(())
+        self.add_job()
     }
 
     /// Get a text; one that must be cut is checked for that.
@@ -356,22 +357,24 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
 
     fn add_part(&mut self, part: TextPart<'t>, pulse: &mut Pulse) -> Result<()> {
         self.bytes += part.length();
-        self.job.parts.push(part);
+        memory::push(&mut self.job.parts, part)?;
         if self.bytes < self.cutting.division.job {
             return Ok(());
         }
-        self.add_job();
+        self.add_job()?;
         pulse.beat(mem::take(&mut self.bytes))?;
         (self.check)()?;
         self.stay_near()
     }
 
-    /// Add the job, and begin the next one.
-    fn add_job(&mut self) {
+    /// Add the job, and begin the next one, which will have about as many parts.
+    fn add_job(&mut self) -> Result<()> {
         let characters = lock(&self.jobs.spare).pop().unwrap_or_default();
-        let parts = Vec::with_capacity(self.job.parts.len());
+        let mut parts = Vec::new();
+        memory::reserve(&mut parts, self.job.parts.len())?;
         let next = Job { number: self.job.number + 1, parts, characters };
         self.jobs.add(mem::replace(&mut self.job, next));
+        Ok(())
     }
 
     /// Process a job if many wait, so that the memory of copied characters stays bounded.
@@ -385,7 +388,7 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
 
     /// The next text is bad: once the job before it is processed, the call fails.
     fn refuse(mut self, error: Error) -> Result<()> {
-        self.add_job();
+        self.add_job()?;
         self.jobs.fail(self.job.number, error);
         Ok(())
     }

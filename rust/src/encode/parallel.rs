@@ -64,10 +64,10 @@ impl Encoder {
             if ids.capacity() == 0 {
                 memory::expect(&mut ids, texts.most_ids());
             }
-            let row = SharedRow::new(&mut ids, division.jobs, &offsets);
+            let row = SharedRow::new(&mut ids, division.jobs, &offsets)?;
             let encoding = Encoding { encoder: self, special, row };
             let cutting = Cutting { encoder: self, special, division };
-            Jobs::new(division.jobs).run(&texts, cutting, &encoding, watch)?;
+            Jobs::new(division.jobs)?.run(&texts, cutting, &encoding, watch)?;
             let Encoding { row, .. } = encoding;
             row.finish(&mut ids)?;
             ids
@@ -93,7 +93,7 @@ impl Encoder {
             on_this_thread(&texts, |parts, memory| counting.count(parts, memory, &mut Pulse::of(watch)))?;
         } else {
             let cutting = Cutting { encoder: self, special, division };
-            Jobs::new(division.jobs).run(&texts, cutting, &counting, watch)?;
+            Jobs::new(division.jobs)?.run(&texts, cutting, &counting, watch)?;
         }
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
@@ -222,18 +222,21 @@ impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
 
 impl<'a, T: Id> SharedRow<'a, T> {
     /// Borrow the memory of an empty vector, for a number of jobs, until [`finish`](Self::finish).
-    fn new(ids: &mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Self {
-        let mut starts = Vec::with_capacity(jobs + 1);
+    fn new(ids: &mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Result<Self> {
+        let (mut starts, mut lengths) = (Vec::new(), Vec::new());
+        memory::reserve(&mut starts, jobs + 1)?;
+        memory::reserve(&mut lengths, jobs)?;
         starts.push(0);
-        let order = Order { starts, lengths: vec![None; jobs], waiting: 0 };
-        Self {
+        lengths.resize(jobs, None);
+        let order = Order { starts, lengths, waiting: 0 };
+        Ok(Self {
             start: ids.as_mut_ptr(),
             room: ids.capacity(),
             offsets,
             order: Mutex::new(order),
             more_known: Condvar::new(),
             left: Mutex::default(),
-        }
+        })
     }
 
     /// Record that a job is encoded, with its number of ids, and collect the known starts of this thread's pending jobs.
