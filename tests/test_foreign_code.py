@@ -108,7 +108,7 @@ def progress(stage, done, total):
     stages.append(stage)
     assert len(counts) == distinct and "distinct" in repr(counts)
 train_vocabulary(counts, 300, num_threads=2, progress=progress)
-assert len(stages) > 2
+assert len(stages) >= 2  # before the first merge and after the last, however fast the machine is
 """)
 
 
