@@ -284,7 +284,8 @@ impl<'t> Jobs<'t> {
         let Some(memory) = memory else { return };
         if memory.characters.capacity() > 0 {
             memory.characters.clear();
-            lock(&self.spare).push(mem::take(&mut memory.characters));
+            // Without room for it in the list, it is freed.
+            let _ = memory::push(&mut lock(&self.spare), mem::take(&mut memory.characters));
         }
     }
 
