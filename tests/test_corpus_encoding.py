@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from bpetite import Counts, Tokenizer, Vocabulary, corpus
 from bpetite.corpus import Documents, Options, Reading, shards
 from bpetite.corpus.job import Job
-from bpetite.corpus.manifest import Manifest
+from bpetite.corpus.manifest import Journal, Manifest
 from bpetite.corpus.shards import (
     ShardFormat,
     ShardWriter,
@@ -572,6 +572,36 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     assert kills > 2
     subprocess.run(command("encode-corpus", *arguments, "--output", tmp_path / "out", "--resume"), check=True)
     assert contents(tmp_path / "out") == contents(whole)
+
+
+def test_killed_before_it_removes_the_journal_it_ends_with_the_same_files(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.encode(tokenizer, lines, tmp_path / "whole")
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "remove", mock.Mock(side_effect=Stop))
+        with pytest.raises(Stop):
+            corpus.encode(tokenizer, lines, out)
+    (out / ".manifest.json.1-abcd.part").touch()
+    assert {path.name for path in out.glob(".*")} == {".journal.jsonl", ".manifest.json.1-abcd.part"}
+    corpus.encode(tokenizer, lines, out, resume=True)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_two_runs_may_both_remove_the_journal(
+    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that begins between the manifest of another one and its end finds that all is done."""
+    out, remove = tmp_path / "out", Journal.remove
+
+    def resume_first(journal: Journal) -> None:
+        corpus.encode(tokenizer, lines, out, resume=True)
+        remove(journal)
+
+    monkeypatch.setattr(Journal, "remove", resume_first)
+    corpus.encode(tokenizer, lines, out)
+    assert not list(out.glob(".*"))
 
 
 def test_interrupted_it_says_so_and_goes_on_later(large: tuple[list[str], Path], tmp_path: Path) -> None:

@@ -113,7 +113,8 @@ class Journal:
         """Return the same, and the size of the valid part: up to the last shard, or the end of the head."""
         run: Json | None = None
         progress, read, place, whole, missing = RunState(), new_read_inputs(), 0, 0, 0
-        with open(self._path, "rb") as file:
+        with open(self._file.fileno(), "rb", closefd=False) as file:
+            file.seek(0)
             for line in file:
                 if not line.endswith(b"\n"):
                     break
@@ -176,9 +177,9 @@ class Journal:
         self._file.close()
 
     def remove(self) -> None:
-        """Remove the journal of a finished run."""
-        self._path.unlink()
-        self._file.close()
+        """Remove the journal of a finished run, unless a run that found the manifest has done so."""
+        self.close()  # Windows does not remove an open file.
+        self._path.unlink(missing_ok=True)
 
 
 def _lock(file: BinaryIO, folder: Path) -> None:

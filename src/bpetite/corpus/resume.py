@@ -41,7 +41,10 @@ _BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
 
 
 def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
-    """Return the manifest of a finished folder, None for an unfinished one; refuse any other folder."""
+    """Return the manifest of a finished folder, None for an unfinished one; refuse any other folder.
+
+    What a run leaves that is killed after it wrote the manifest is removed.
+    """
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty; --resume continues a stopped run")
@@ -53,6 +56,9 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     _check_same_inputs(folder, lambda: (read.name for read in manifest.inputs), job)
     for read, source in zip(manifest.inputs, job.inputs, strict=True):
         _check_unchanged(read, source)
+    remove_parts(folder)
+    if (folder / JOURNAL).exists():  # A read-only file system refuses to remove even what is not there.
+        (folder / JOURNAL).unlink(missing_ok=True)
     return manifest
 
 
