@@ -12,6 +12,7 @@ mod boundary;
 mod counter;
 mod feed;
 mod queue;
+mod ranges;
 mod shard;
 mod short;
 mod sorted;
@@ -259,9 +260,9 @@ impl CountTable {
             let runs: Vec<_> = self.shards.iter().map(Shard::runs).collect::<Result<_>>()?;
             return Merged::of(&runs.concat())?.visit(&mut frequent(min_count, visitor));
         }
-        let splitters = sorted::splitters(&self.shards[0], min_count)?;
+        let splitters = ranges::splitters(&self.shards[0], min_count)?;
         let threads = thread_count(threads, splitters.len() + 1);
-        let divide = |shards, _: &mut Pulse<'_>| Entries::in_ranges(shards, &splitters, min_count);
+        let divide = |shards, _: &mut Pulse<'_>| ranges::in_ranges(shards, &splitters, min_count);
         let mut parts = each(self.shards.chunks(SHARDS.div_ceil(threads)), pulse, divide)?;
         for first in (0..=splitters.len()).step_by(threads) {
             let ranges = (first..=splitters.len()).take(threads);

@@ -1,16 +1,11 @@
 //! Counts sorted by the bytes of their pretokens.
 //!
-//! Pretokens are divided into ranges, which several threads sort. In a range, short and long pretokens are sorted
-//! separately, the short ones as numbers, and merged when they are visited.
+//! Short and long pretokens are sorted separately, the short ones as numbers, and merged when they are visited.
 
-use super::shard::{SHARDS, Shard};
 use super::short::Short;
 use crate::error::Result;
 use crate::key::Key;
 use crate::memory;
-
-/// The usual number of pretokens in a range: they are sorted in the second-level cache.
-const RANGE: usize = 1 << 16;
 
 /// Pretokens with their counts: pretoken `i` ends at `ends[i]` of `pretokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +26,8 @@ impl CountRows {
 /// Entries of tables.
 #[derive(Default)]
 pub struct Entries<'a> {
-    short: Vec<Short>,
-    long: Vec<(&'a [u8], u64)>,
+    pub short: Vec<Short>,
+    pub long: Vec<(&'a [u8], u64)>,
 }
 
 impl<'a> Entries<'a> {
@@ -54,23 +49,6 @@ impl<'a> Entries<'a> {
         Ok(Self::sorted(short, long))
     }
 
-    /// The entries of shards with a count of at least `min_count`, unsorted, in ranges that begin at the splitters.
-    pub fn in_ranges(shards: &'a [Shard], splitters: &[u64], min_count: u64) -> Result<Vec<Self>> {
-        let range_of = |head| splitters.partition_point(|first| *first <= head);
-        let mut ranges = Vec::new();
-        ranges.resize_with(splitters.len() + 1, Self::default);
-        for shard in shards {
-            let (short, long) = shard.tables();
-            for slot in short.filter(|slot| slot.count >= min_count) {
-                memory::push(&mut ranges[range_of(order(slot.key).0)].short, *slot)?;
-            }
-            for entry in long.filter(|(_, count)| *count >= min_count) {
-                memory::push(&mut ranges[range_of(head(entry.0))].long, entry)?;
-            }
-        }
-        Ok(ranges)
-    }
-
     /// Visit every pretoken and its count, in order.
     pub fn visit(&self, visitor: &mut dyn FnMut(&[u8], u64) -> Result<()>) -> Result<()> {
         let mut long = self.long.iter().peekable();
@@ -86,15 +64,6 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The first bytes, as numbers, at which ranges of about [`RANGE`] pretokens begin (the first range has no number).
-/// A hash has chosen the pretokens of a shard, so those of one are a fair sample of all.
-pub fn splitters(shard: &Shard, min_count: u64) -> Result<Vec<u64>> {
-    let short = shard.tables().0.filter(|slot| slot.count >= min_count);
-    let mut sample = memory::gathered(short.map(|slot| order(slot.key).0))?;
-    sample.sort_unstable();
-    Ok(sample.into_iter().step_by(RANGE / SHARDS).skip(1).collect())
-}
-
 /// A number that sorts like the first bytes of a pretoken.
 pub fn head(pretoken: &[u8]) -> u64 {
     let mut bytes = [0; 8];
@@ -104,7 +73,7 @@ pub fn head(pretoken: &[u8]) -> u64 {
 }
 
 /// A number that sorts like the pretoken's bytes: the bytes in big-endian order, padded with zeros, then the length.
-fn order(key: Key) -> (u64, u64) {
+pub fn order(key: Key) -> (u64, u64) {
     (key.low.swap_bytes(), key.high.swap_bytes())
 }
 
