@@ -356,6 +356,8 @@ impl<'t> JobHandler<'t> for Counting<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use super::super::{Definition, Encoder, RawText, Special, TextSource};
     use crate::error::{Error, Result};
     use crate::watch::Unwatched;
@@ -528,6 +530,37 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+    /// Texts with which the calling thread panics as soon as it has taken a job.
+    struct Panics<'t>(&'t [&'t str]);
+
+    impl<'t> TextSource<'t> for &Panics<'t> {
+        fn number(&self) -> usize {
+            self.0.len()
+        }
+
+        fn length(&self, text: usize) -> usize {
+            self.0[text].len()
+        }
+
+        fn text(&self, text: usize) -> Result<&'t str> {
+            Ok(self.0[text])
+        }
+
+        fn aside<R: Send>(&self, _: impl FnOnce() -> R + Send) -> R {
+            panic!("as it should")
+        }
+    }
+
+    /// The others would wait for the place of its ids.
+    #[test]
+    fn a_panic_of_the_calling_thread_in_a_job_ends_the_call() {
+        let encoder = encoder(PATTERNS[0]);
+        let texts = Panics(&["ab"; 1000]);
+        for threads in THREADS {
+            let call = || encoder.encode_all::<u32>(&texts, Special::Text, Some(threads), &mut Unwatched);
+            assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         }
     }
 }
