@@ -127,6 +127,8 @@ struct JobQueue<'t> {
     jobs: VecDeque<Job<'t>>,
     /// The number of threads that wait for a job.
     waiting: usize,
+    /// The number of threads that were started and have not ended.
+    running: usize,
     /// Whether no more jobs are added.
     closed: bool,
 }
@@ -136,7 +138,7 @@ impl<'t> Jobs<'t> {
     pub fn new(jobs: usize) -> Result<Self> {
         let mut room = Vec::new();
         memory::reserve(&mut room, jobs)?;
-        let queue = JobQueue { jobs: VecDeque::from(room), waiting: 0, closed: false };
+        let queue = JobQueue { jobs: VecDeque::from(room), waiting: 0, running: 0, closed: false };
         Ok(Self {
             queue: Mutex::new(queue),
             queue_changed: Condvar::new(),
@@ -158,8 +160,9 @@ impl<'t> Jobs<'t> {
         workers::scope(|workers| {
             let _ended = StopOnPanic(&self.stop);
             for _ in 0..memory::threads(cutting.division.threads - 1) {
+                let running = RunningGuard::new(self);
                 let help = || {
-                    let _ended = StopOnPanic(&self.stop);
+                    let _running = running;
                     let (thread, pulse) = (&mut Thread::default(), &mut Pulse::until(&self.stop));
                     // Errors are recorded with the jobs.
                     let _ = self.work_on(handler, thread, pulse, &|| Ok(()));
@@ -182,8 +185,9 @@ impl<'t> Jobs<'t> {
             }
             .add_all(&mut Pulse::of(watch));
             let lead = || {
-                self.work_on(handler, thread, &mut Pulse::of(watch), &check)?;
-                check()?;
+                let pulse = &mut Pulse::of(watch);
+                self.work_on(handler, thread, pulse, &check)?;
+                self.wait(pulse, &check)?;
                 workers.wait();
                 Ok(())
             };
@@ -228,6 +232,19 @@ impl<'t> Jobs<'t> {
             (queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
             queue.waiting -= 1;
         }
+    }
+
+    /// Wait until the other threads have ended, and report meanwhile: one of them may have a large job.
+    fn wait(&self, pulse: &mut Pulse, check: Check) -> Result<()> {
+        check()?;
+        let mut queue = lock(&self.queue);
+        while queue.running > 0 {
+            drop(self.queue_changed.wait_timeout(queue, CHECK_INTERVAL));
+            pulse.check()?;
+            check()?;
+            queue = lock(&self.queue);
+        }
+        Ok(())
     }
 
     /// Add no more jobs, and start none from this number on.
@@ -407,6 +424,26 @@ impl Drop for CloseOnDrop<'_, '_> {
         if (self.check)().is_ok() {
             self.jobs.close(usize::MAX);
         }
+    }
+}
+
+/// Counts a thread as running for as long as this value lives.
+struct RunningGuard<'a, 't> {
+    jobs: &'a Jobs<'t>,
+    _ended: StopOnPanic<'a>,
+}
+
+impl<'a, 't> RunningGuard<'a, 't> {
+    fn new(jobs: &'a Jobs<'t>) -> Self {
+        lock(&jobs.queue).running += 1;
+        Self { jobs, _ended: StopOnPanic(&jobs.stop) }
+    }
+}
+
+impl Drop for RunningGuard<'_, '_> {
+    fn drop(&mut self) {
+        lock(&self.jobs.queue).running -= 1;
+        self.jobs.queue_changed.notify_all();
     }
 }
 
