@@ -41,6 +41,8 @@ lines = b'{"text": "%s"}' % text.encode() * 2 + b"\\n"
 with open("text", "w") as file:
     file.write(numbers)
 Tokenizer.train(text, 20_000).save("large.json")
+small.to_tiktoken("small.tiktoken")
+of_large_ids = Tokenizer.from_tiktoken("small.tiktoken", pattern="gpt2", special_tokens={"<x>": 2**21})
 gc.freeze()  # or collections in the forked processes would copy every object
 """
 """The data of each attempt: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
@@ -95,6 +97,7 @@ WORK = {
     "encode to an array": "assert (small.encode_to_numpy(buffer.decode()) >= 0).all()",
     "encode on threads": "small.encode_to_numpy(' '.join([text] * 6), num_threads=2)",
     "encode a batch": "small.encode_batch(words * 2)",
+    "encode a batch to lists of new integers": "of_large_ids.encode_batch([text[:20_000]] * 300)",
     "encode a batch to arrays": "small.encode_batch_to_numpy(words * 4)",
     "encode one huge pretoken": "small.encode_to_numpy(text.replace(' ', 'x'))",
     "encode a stream": "assert list(small.encode_iterable([text])) == ids",

@@ -29,9 +29,8 @@ use crate::watch::{Pulse, Unwatched};
 /// copies it, and waits for it to be written.
 pub const SHORT: usize = 1 << 14;
 
-/// The memory of a token besides its bytes while the tables are built; of a list and of a count in Python.
+/// The memory of a token besides its bytes while the tables are built, and of a count in Python.
 const BYTES_PER_TOKEN: usize = 64;
-const BYTES_PER_LIST: usize = 96;
 const BYTES_PER_COUNT: usize = 40;
 
 type Spans = Vec<(usize, usize)>;
@@ -145,7 +144,8 @@ impl PyEncoder {
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
-        memory::ensure(encoded.offsets.len() * BYTES_PER_LIST)?;
+        // Each list may be too small to be checked by itself.
+        memory::ensure(self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         let lists = PyList::empty(texts.py());
         for bounds in encoded.offsets.windows(2) {
             let ids = &encoded.ids[bounds[0] as usize..bounds[1] as usize];

@@ -23,6 +23,10 @@ const LARGEST_SHARED: usize = 1 << 20;
 /// The memory of an id in a list: a reference, and possibly a new integer.
 const BYTES_PER_ID: usize = 40;
 
+/// The memory of a list besides its ids, and of a reference in it.
+const BYTES_PER_LIST: usize = 96;
+const BYTES_PER_REFERENCE: usize = size_of::<usize>();
+
 /// The memory of a pair of numbers in a list.
 pub const BYTES_PER_PAIR: usize = 160;
 
@@ -38,6 +42,11 @@ impl Integers {
     pub fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
         memory::ensure(ids.len() * BYTES_PER_ID)?;
         PyList::new(py, ids.iter().map(|&id| self.get(py, id)))
+    }
+
+    /// The memory of lists that hold so many ids in all, besides integers that will be shared.
+    pub fn bytes_of_lists(&self, lists: usize, ids: usize) -> usize {
+        lists * BYTES_PER_LIST + ids * if self.0.is_empty() { BYTES_PER_ID } else { BYTES_PER_REFERENCE }
     }
 
     /// The integer of any number.
