@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -646,6 +647,31 @@ tokenizer = Tokenizer.train("some text to learn from " * 100, 300)
 text = "some text to learn from " * 4_000_000
 """
     assert stops_after_interrupt(ready, LONG_WORK[work])
+
+
+@interrupts
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda encoder: encoder.count_batch(itertools.repeat("a")),
+        lambda encoder: encoder.encode_batch_to_numpy(itertools.repeat(b"a")),
+        lambda encoder: encoder.decode(itertools.repeat(97)),
+    ],
+)
+def test_a_signal_ends_an_iterable_that_runs_no_python_code(
+    call: Callable[[_engine.Encoder], object],
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(trained_encoder())
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _encode_in_child(text: str) -> list[int]:

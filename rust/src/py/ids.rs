@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
 
+use super::items;
 use crate::encode::Id;
 use crate::memory;
 use crate::memory::pool::Pooled;
@@ -279,7 +280,7 @@ fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if ids.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
-    for id in ids.try_iter()? {
+    for id in items(ids)? {
         memory::push(&mut copied, id_from(&id?)?)?;
     }
     Ok(copied)

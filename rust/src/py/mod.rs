@@ -144,6 +144,23 @@ pub fn raised(exception: PyErr) -> Error {
     Error::Caller { raised: Box::new(exception), interrupts }
 }
 
+/// How many items are taken between two checks for signals.
+const ITEMS_PER_CHECK: usize = 1 << 12;
+
+/// The items of an iterable. Signals are checked: one that is endless and written in C, such as `itertools.repeat`, runs no
+/// code that would do so.
+fn items<'py>(
+    iterable: &Bound<'py, PyAny>,
+) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
+    let py = iterable.py();
+    Ok(iterable.try_iter()?.enumerate().map(move |(number, item)| {
+        if number % ITEMS_PER_CHECK == ITEMS_PER_CHECK - 1 {
+            py.check_signals()?;
+        }
+        item
+    }))
+}
+
 /// Whether a value is an integer of any type (it has `__index__`); a bool is not.
 pub fn is_integer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!value.is_instance_of::<PyBool>() && value.hasattr(intern!(value.py(), "__index__"))?)

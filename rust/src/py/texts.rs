@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
 
-use super::raised;
+use super::{items, raised};
 use crate::encode::{RawText, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -255,7 +255,7 @@ impl HeldTexts {
             )));
         }
         let mut texts_of_python = Vec::new();
-        for text in texts.try_iter()? {
+        for text in items(texts)? {
             let text = OwnedText::new(&text?, || format!("texts: item {}", texts_of_python.len()))?;
             memory::push(&mut texts_of_python, text)?;
         }
