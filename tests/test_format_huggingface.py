@@ -330,6 +330,7 @@ def split_of(**changes: Any) -> Callable[[Json], None]:
 
 
 REFUSED: list[tuple[str, Callable[[Json], object]]] = [
+    ("version is '2.0'; only '1.0' can be read", put("version", "2.0")),
     ("model must be an object, not a list", put("model", [])),
     ("model must be an object, not null", lambda d: d.pop("model")),
     ("model.type is 'WordPiece'", put("model", "type", "WordPiece")),

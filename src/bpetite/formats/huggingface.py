@@ -84,6 +84,9 @@ class _Reader:
         self._assumptions: list[str] = []
 
     def imported(self) -> Imported:
+        version = self._document.get("version", "1.0")
+        if version != "1.0":
+            self._refuse(f"version is {version!r:.80}; only '1.0' can be read")
         model = self._model()
         ids = self._ids(model)
         specials, added_tokens = self._added_tokens(ids)
