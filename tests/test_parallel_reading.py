@@ -205,6 +205,25 @@ def lines_with(number: int, line: bytes) -> bytes:
 
 
 @pytest.mark.usefixtures("small")
+def test_an_interrupt_while_threads_start_is_passed_on_and_ends_those_that_did(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[threading.Thread] = []
+
+    def start_one(thread: threading.Thread) -> bool:
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        thread.start()
+        return True
+
+    monkeypatch.setattr(parallel, "started_thread", start_one)
+    with pytest.raises(KeyboardInterrupt):
+        list(read_all(find_inputs(folder), READING, 2))
+    assert [thread.is_alive() for thread in started] == [False]
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("work", ["count", "encode"])
 def test_the_first_error_is_the_one_that_one_thread_tells(tmp_path: Path, work: str) -> None:
     (tmp_path / "in").mkdir()
@@ -381,6 +400,7 @@ def test_a_small_file_that_says_much_is_read_by_itself(
     assert all(isinstance(made, Bundle) for _, made, _ in read_all(inputs, READING, 2))
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("work", ["count", "encode"])
 def test_a_small_file_that_is_no_text_is_named(many: Path, work: str) -> None:
     (many / "150.txt").write_bytes(b"abc\xff")

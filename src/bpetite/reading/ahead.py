@@ -36,10 +36,10 @@ def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
             put(None, error)
 
     maker = threading.Thread(target=make, name="bpetite-read-ahead", daemon=True)
-    if not started_thread(maker):
-        yield from items
-        return
     try:
+        if not started_thread(maker):
+            yield from items
+            return
         while True:
             item, error = made.get()
             if error is not None:
@@ -49,7 +49,8 @@ def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
             yield item
     finally:
         left.set()
-        maker.join()
+        if maker.is_alive():
+            maker.join()
 
 
 def started_thread(thread: threading.Thread) -> bool:

@@ -335,8 +335,9 @@ class _Workers:
                 with self._news:
                     self._has_left = True
                     self._news.notify_all()
-                for thread in started:
-                    thread.join()
+                for thread in self._threads:
+                    if thread.is_alive():  # Ctrl-C may come before all are started.
+                        thread.join()
 
     # What each thread does
 
