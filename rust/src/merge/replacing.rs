@@ -132,17 +132,19 @@ impl AnySlots {
         }
     }
 
-    /// The same for positions in their order, in up to so many stretches; returns how many there were.
+    /// The same for positions in their order, in up to so many stretches; returns how many there were. All neighbours
+    /// have codes below `codes`.
     pub fn replace_together(
         &mut self,
         positions: Positions<'_>,
         task: Task,
+        codes: usize,
         stretches: &mut [Replaced],
         helpers: &Helpers<'_, '_>,
     ) -> Result<usize> {
         match self {
-            Self::Narrow(slots) => replace_together(slots, positions, task, stretches, helpers),
-            Self::Wide(slots) => replace_together(slots, positions, task, stretches, helpers),
+            Self::Narrow(slots) => replace_together(slots, positions, task, codes, stretches, helpers),
+            Self::Wide(slots) => replace_together(slots, positions, task, codes, stretches, helpers),
         }
     }
 }
@@ -227,12 +229,13 @@ fn replace_together<S: SlotWidth>(
     slots: &mut Slots<S>,
     positions: Positions<'_>,
     task: Task,
+    codes: usize,
     stretches: &mut [Replaced],
     helpers: &Helpers<'_, '_>,
 ) -> Result<usize> {
     let (cuts, pieces) = divide(slots, positions, stretches.len(), task.span as usize);
     for (positions, replaced) in zip(&pieces, &mut *stretches) {
-        replaced.make_room(task.joined as usize + 1, positions.units())?;
+        replaced.make_room(codes, positions.units())?;
     }
     let number = pieces.len();
     let work = zip(slots.divided(&cuts), zip(pieces, stretches));

@@ -306,6 +306,17 @@ fn threads_do_not_change_what_is_learned() {
 }
 
 #[test]
+fn threads_merge_into_a_known_token_beside_tokens_with_larger_numbers() {
+    let letters: Vec<[u8; 1]> = (b'a'..=b'z').map(|letter| [letter]).collect();
+    // The token that the first merge makes is an early symbol, and its neighbours are all others.
+    let symbols: Vec<&[u8]> =
+        [&b"xy"[..]].into_iter().chain(letters.iter().map(|letter| &letter[..])).collect();
+    let [x, y] = [b'x', b'y'].map(|letter| u32::from(letter - b'a') + 1);
+    let corpus: Corpus = (0..symbols.len() as u32).map(|beside| (vec![beside, x, y, beside], 5)).collect();
+    check_at(&THREADED, &symbols, &corpus, &rules(TieBreak::SmallestIds, true), &[]);
+}
+
+#[test]
 fn symbols_of_unequal_lengths_train_as_specified() {
     let symbols: [&[u8]; 5] = [b"a", b"b", b"ab", b"ba", b"aab"];
     let mut dice = Dice(2);

@@ -171,7 +171,8 @@ impl WordStore {
                 self.stretches.push(Replaced::default());
             }
             let stretches = &mut self.stretches[..threads];
-            let in_use = self.slots.replace_together(positions, task, stretches, helpers)?;
+            let codes = self.spans.len();
+            let in_use = self.slots.replace_together(positions, task, codes, stretches, helpers)?;
             for stretch in &stretches[..in_use] {
                 self.replaced.add_tallies(stretch)?;
                 self.occurrences -= stretch.len();
