@@ -33,7 +33,7 @@ impl Stage {
 
 /// Receives the reports of a long call, several times a second and always in the calling thread. An error that it
 /// returns ends the call and is passed on.
-pub trait Watch {
+pub trait Watch: Send {
     /// `done` of `total` units of `stage` are finished (`total` is 0 if unknown).
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()>;
 

@@ -155,7 +155,7 @@ impl<'t> Jobs<'t> {
         texts: &impl TextSource<'t>,
         cutting: Cutting,
         handler: &W,
-        watch: &mut (dyn Watch + Send),
+        watch: &mut dyn Watch,
     ) -> Result<()> {
         workers::scope(|workers| {
             let _ended = StopOnPanic(&self.stop);
@@ -382,7 +382,7 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
         self.add_job()?;
         pulse.beat(mem::take(&mut self.bytes))?;
         (self.check)()?;
-        self.stay_near()
+        self.stay_near(pulse)
     }
 
     /// Add the job, and begin the next one, which will have about as many parts.
@@ -396,12 +396,12 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
     }
 
     /// Process a job if many wait, so that the memory of copied characters stays bounded.
-    fn stay_near(&mut self) -> Result<()> {
+    fn stay_near(&mut self, pulse: &mut Pulse) -> Result<()> {
         let division = self.cutting.division;
         let most = if division.copies() { AHEAD * division.threads } else { usize::MAX };
         let Some(job) = self.jobs.next_of_more_than(most) else { return Ok(()) };
         let Self { jobs, handler, thread, check, .. } = self;
-        self.texts.aside(|| jobs.process(job, *handler, thread, &mut Pulse::until(&jobs.stop), *check))
+        self.texts.aside(|| jobs.process(job, *handler, thread, pulse, *check))
     }
 
     /// The next text is bad: once the job before it is processed, the call fails.
@@ -455,5 +455,70 @@ impl Drop for StopOnPanic<'_> {
         if thread::panicking() {
             self.0.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::Definition;
+    use super::*;
+    use crate::watch::Stage;
+
+    /// Its jobs end only when the call does.
+    struct Endless;
+
+    impl<'t> JobHandler<'t> for Endless {
+        type Own = ();
+
+        fn job(
+            &self,
+            (): &mut (),
+            _: Job<'t>,
+            _: &mut ThreadMemory,
+            pulse: &mut Pulse,
+            _: Check,
+        ) -> Result<()> {
+            let begun = Instant::now();
+            loop {
+                pulse.check()?;
+                assert!(begun.elapsed() < Duration::from_secs(20), "nobody ended it");
+                thread::yield_now();
+            }
+        }
+
+        fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Interrupted;
+
+    impl Watch for Interrupted {
+        fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
+            Err(Error::Caller { raised: "Ctrl-C".into(), interrupts: true })
+        }
+    }
+
+    #[test]
+    fn an_interrupt_ends_also_a_job_that_the_calling_thread_does_while_it_makes_others() {
+        let encoder = Encoder::new(&Definition {
+            pattern: ".",
+            tokens: &[(0, b"a")],
+            decode_only: &[],
+            merges: &[],
+            special_tokens: &[],
+            whole_pretoken_first: false,
+            provisional: &[],
+            unknown: None,
+        })
+        .unwrap();
+        let texts = ["a"; 100];
+        let division = Division::of(texts.len(), Some(FEW_THREADS + 1));
+        let cutting = Cutting { encoder: &encoder, special: Special::Text, division };
+        let jobs = Jobs::new(division.jobs).unwrap();
+        let ended = jobs.run(&&texts[..], cutting, &Endless, &mut Interrupted);
+        assert!(matches!(ended, Err(Error::Caller { interrupts: true, .. })));
     }
 }

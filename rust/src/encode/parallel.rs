@@ -45,7 +45,7 @@ impl Encoder {
         texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
-        watch: &mut (dyn Watch + Send),
+        watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
         self.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
@@ -82,7 +82,7 @@ impl Encoder {
         texts: impl TextSource<'t>,
         special: Special,
         threads: Option<usize>,
-        watch: &mut (dyn Watch + Send),
+        watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let division = Division::of(texts.bytes(), threads);
