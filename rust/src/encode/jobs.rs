@@ -460,32 +460,36 @@ impl Drop for StopOnPanic<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread::ThreadId;
     use std::time::{Duration, Instant};
 
     use super::super::Definition;
     use super::*;
     use crate::watch::Stage;
 
-    /// Its jobs end only when the call does.
-    struct Endless;
+    /// Its jobs last until the call is stopped; if there is a leader, its own job only until another thread has begun one.
+    struct Endless {
+        leader: Option<ThreadId>,
+        begun: AtomicBool,
+    }
 
     impl<'t> JobHandler<'t> for Endless {
         type Own = ();
 
-        fn job(
-            &self,
-            (): &mut (),
-            _: Job<'t>,
-            _: &mut ThreadMemory,
-            pulse: &mut Pulse,
-            _: Check,
-        ) -> Result<()> {
-            let begun = Instant::now();
-            loop {
+        fn job(&self, (): &mut (), _: Job, _: &mut ThreadMemory, pulse: &mut Pulse, _: Check) -> Result<()> {
+            if self.leader == Some(thread::current().id()) {
+                while !self.begun.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                return Ok(());
+            }
+            self.begun.store(true, Ordering::Relaxed);
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(20) {
                 pulse.check()?;
-                assert!(begun.elapsed() < Duration::from_secs(20), "nobody ended it");
                 thread::yield_now();
             }
+            panic!("nobody ended it")
         }
 
         fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
@@ -501,8 +505,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_interrupt_ends_also_a_job_that_the_calling_thread_does_while_it_makes_others() {
+    fn is_ended_by_an_interrupt(texts: &[&str], threads: usize, leader: Option<ThreadId>) -> bool {
         let encoder = Encoder::new(&Definition {
             pattern: ".",
             tokens: &[(0, b"a")],
@@ -514,11 +517,22 @@ mod tests {
             unknown: None,
         })
         .unwrap();
-        let texts = ["a"; 100];
-        let division = Division::of(texts.len(), Some(FEW_THREADS + 1));
+        let division = Division::of(texts.len(), Some(threads));
+        assert_eq!(division.threads, threads);
         let cutting = Cutting { encoder: &encoder, special: Special::Text, division };
         let jobs = Jobs::new(division.jobs).unwrap();
-        let ended = jobs.run(&&texts[..], cutting, &Endless, &mut Interrupted);
-        assert!(matches!(ended, Err(Error::Caller { interrupts: true, .. })));
+        let endless = Endless { leader, begun: AtomicBool::new(false) };
+        let ended = jobs.run(&texts, cutting, &endless, &mut Interrupted);
+        matches!(ended, Err(Error::Caller { interrupts: true, .. }))
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_job_that_the_calling_thread_does_while_it_makes_others() {
+        assert!(is_ended_by_an_interrupt(&["a"; 100], FEW_THREADS + 1, None));
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_last_job_of_another_thread() {
+        assert!(is_ended_by_an_interrupt(&["a"; 2], 2, Some(thread::current().id())));
     }
 }

@@ -357,14 +357,10 @@ impl<'t> JobHandler<'t> for Counting<'_> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::thread;
 
-    use super::super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
-    use super::super::parts::ThreadMemory;
     use super::super::{Definition, Encoder, RawText, Special, TextSource};
     use crate::error::{Error, Result};
-    use crate::watch::{Pulse, Stage, Unwatched, Watch};
+    use crate::watch::Unwatched;
 
     const PATTERNS: [&str; 3] = [
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -567,52 +563,5 @@ mod tests {
             let call = || encoder.encode_all::<u32>(&texts, Special::Text, Some(threads), &mut Unwatched);
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         }
-    }
-
-    /// The job of another thread lasts until it is stopped; the calling thread has nothing left to do by then.
-    struct Lasting {
-        leader: thread::ThreadId,
-        begun: AtomicBool,
-    }
-
-    impl<'t> JobHandler<'t> for Lasting {
-        type Own = ();
-
-        fn job(&self, (): &mut (), _: Job, _: &mut ThreadMemory, pulse: &mut Pulse, _: Check) -> Result<()> {
-            if thread::current().id() == self.leader {
-                while !self.begun.load(Ordering::Relaxed) {
-                    thread::yield_now();
-                }
-                return Ok(());
-            }
-            self.begun.store(true, Ordering::Relaxed);
-            loop {
-                pulse.check()?;
-                thread::yield_now();
-            }
-        }
-
-        fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    struct Interrupted;
-
-    impl Watch for Interrupted {
-        fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
-            Err(Error::Value("interrupted".into()))
-        }
-    }
-
-    #[test]
-    fn an_interrupt_stops_the_last_job_of_another_thread() {
-        let encoder = encoder(PATTERNS[0]);
-        let texts = &["a", "b"][..];
-        let division = Division::of(texts.bytes(), Some(2));
-        let cutting = Cutting { encoder: &encoder, special: Special::Text, division };
-        let handler = Lasting { leader: thread::current().id(), begun: AtomicBool::new(false) };
-        let led = Jobs::new(division.jobs).unwrap().run(&texts, cutting, &handler, &mut Interrupted);
-        assert!(matches!(led, Err(Error::Value(message)) if message == "interrupted"));
     }
 }
