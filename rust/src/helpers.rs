@@ -8,9 +8,9 @@ use std::cell::Cell;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread::yield_now;
+use std::thread::{panicking, yield_now};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::workers::{self, Workers, lock};
 
@@ -40,6 +40,8 @@ struct HelperState {
     pieces: usize,
     /// The number of helpers that do one.
     busy: usize,
+    /// Whether a helper panicked in one.
+    panicked: bool,
     is_over: bool,
 }
 
@@ -61,7 +63,8 @@ pub fn scope<R>(helpers: usize, lead: impl FnOnce(&Helpers<'_, '_>) -> Result<R>
 }
 
 impl Helpers<'_, '_> {
-    /// Call `job` with every number below `pieces`, in any order and on any of the threads. Fails in a forked process.
+    /// Call `job` with every number below `pieces`, in any order and on any of the threads. Fails in a forked process, and if
+    /// a helper panics; [`scope`] passes that on.
     pub fn run(&self, pieces: usize, job: &(dyn Fn(usize) + Sync)) -> Result<()> {
         self.workers.check()?;
         if pieces < 2 {
@@ -72,12 +75,13 @@ impl Helpers<'_, '_> {
         // SAFETY: only the lifetime changes. Nobody calls the job once `DoneOnDrop` has taken it back, before this returns
         // or unwinds.
         let lasting = HelpersJob(unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static _>(job) });
-        let _done = DoneOnDrop(self.shared);
+        let done = DoneOnDrop(self.shared);
         self.shared.offer(lasting, pieces);
         while let Some((_, piece)) = self.shared.take(false) {
             job(piece);
         }
-        Ok(())
+        drop(done);
+        if lock(&self.shared.state).panicked { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Start the helpers, as far as memory and the system allow.
@@ -137,12 +141,14 @@ impl Shared {
     }
 }
 
-/// A helper is done with a piece, also if it panics: the panic is passed on at the end of [`scope`].
+/// A helper is done with a piece, also if it panics.
 struct IdleOnDrop<'a>(&'a Shared);
 
 impl Drop for IdleOnDrop<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).busy -= 1;
+        let mut state = lock(&self.0.state);
+        state.busy -= 1;
+        state.panicked |= panicking();
     }
 }
 
@@ -222,12 +228,16 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_any_piece_ends_the_scope() {
+    fn a_panic_of_any_piece_ends_the_scope_and_nothing_comes_after_it() {
         for bad in 0..4 {
             let panicked = std::panic::catch_unwind(|| {
-                scope(2, |helpers| helpers.run(4, &|piece| assert_ne!(piece, bad, "as it should")))
+                scope(2, |helpers| {
+                    helpers.run(4, &|piece| assert_ne!(piece, bad, "as it should"))?;
+                    unreachable!()
+                })
             });
-            assert!(panicked.is_err());
+            let panic = panicked.map(|_: Result<()>| ()).unwrap_err();
+            assert!(panic.downcast_ref::<String>().unwrap().contains("as it should"));
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -30,8 +30,33 @@ pub struct Workers<'scope> {
     process: AtomicU32,
     /// Locked by the leading thread only.
     threads: Mutex<Vec<JoinHandle<()>>>,
+    running: Arc<Running>,
     /// As in `std::thread::Scope`: threads borrow for exactly the lifetime of the scope.
     scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+/// The number of threads that have not ended, and a signal when one does.
+#[derive(Default)]
+struct Running {
+    number: Mutex<usize>,
+    ended: Condvar,
+}
+
+/// Counts a thread as running for as long as this value lives.
+struct RunningGuard(Arc<Running>);
+
+impl RunningGuard {
+    fn new(running: &Arc<Running>) -> Self {
+        *lock(&running.number) += 1;
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for RunningGuard {
+    fn drop(&mut self) {
+        *lock(&self.0.number) -= 1;
+        self.0.ended.notify_all();
+    }
 }
 
 /// Run `lead` in this thread. All threads that it starts have ended when this returns.
@@ -39,8 +64,12 @@ pub struct Workers<'scope> {
 /// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a forked process does
 /// not wait for the threads of its parent.
 pub fn scope<'env, R>(lead: impl FnOnce(&Workers<'env>) -> Result<R>) -> Result<R> {
-    let workers = Workers { process: AtomicU32::default(), threads: Mutex::default(), scope: PhantomData };
-    let workers = JoinOnDrop(workers);
+    let workers = JoinOnDrop(Workers {
+        process: AtomicU32::default(),
+        threads: Mutex::default(),
+        running: Arc::default(),
+        scope: PhantomData,
+    });
     let led = lead(&workers.0);
     let forked = workers.0.check();
     let panic = workers.0.join();
@@ -58,6 +87,11 @@ impl<'scope> Workers<'scope> {
         } else if self.are_in_parent() {
             return false;
         }
+        let running = RunningGuard::new(&self.running);
+        let work = move || {
+            let _running = running;
+            work();
+        };
         // SAFETY: what the thread borrows outlives `'scope`, and `scope` neither returns nor unwinds before the thread
         // has ended, except in a forked process, which does not have the thread.
         let started = unsafe { Builder::new().spawn_unchecked(work) };
@@ -67,11 +101,6 @@ impl<'scope> Workers<'scope> {
     /// The number of threads that were started.
     pub fn started(&self) -> usize {
         lock(&self.threads).len()
-    }
-
-    /// Whether any thread is still running.
-    fn are_running(&self) -> bool {
-        lock(&self.threads).iter().any(|thread| !thread.is_finished())
     }
 
     /// Fail in a forked process, which does not have the threads.
@@ -84,11 +113,17 @@ impl<'scope> Workers<'scope> {
         self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id()
     }
 
-    /// Wait for all threads, and pass on a panic.
-    pub fn wait(&self) {
-        if let Some(panic) = self.join() {
-            resume_unwind(panic);
+    /// Wait until all threads have ended, and report meanwhile.
+    pub fn wait(&self, pulse: &mut Pulse<'_>) -> Result<()> {
+        self.check()?;
+        let mut running = lock(&self.running.number);
+        while *running > 0 {
+            drop(self.running.ended.wait_timeout(running, CHECK_INTERVAL));
+            pulse.check()?;
+            self.check()?;
+            running = lock(&self.running.number);
         }
+        Ok(())
     }
 
     /// Wait for all threads; returns the first panic.
@@ -123,7 +158,7 @@ pub fn each<T: Send, R: Send>(
     let number = items.len();
     let items = Mutex::new(items.into_iter());
     let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::new(Vec::with_capacity(number));
-    let (finished, stop) = (Condvar::new(), AtomicBool::new(false));
+    let stop = AtomicBool::new(false);
     let work = |pulse: &mut Pulse<'_>, check: &dyn Fn() -> Result<()>| -> Result<()> {
         loop {
             let Some((place, item)) = lock(&items).next() else { return Ok(()) };
@@ -136,7 +171,6 @@ pub fn each<T: Send, R: Send>(
                 stop.store(true, Ordering::Relaxed);
             }
             lock(&results).push((place, result));
-            finished.notify_all();
         }
     };
     scope(|workers| {
@@ -151,15 +185,7 @@ pub fn each<T: Send, R: Send>(
             }
         }
         work(pulse, &|| workers.check())?;
-        let mut done = lock(&results);
-        while done.len() < number && workers.are_running() {
-            drop(finished.wait_timeout(done, CHECK_INTERVAL));
-            let watched = pulse.check();
-            workers.check()?;
-            watched.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
-            done = lock(&results);
-        }
-        Ok(())
+        workers.wait(pulse).inspect_err(|_| stop.store(true, Ordering::Relaxed))
     })?;
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Errors of workers that were merely stopped come last.

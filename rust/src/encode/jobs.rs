@@ -127,8 +127,6 @@ struct JobQueue<'t> {
     jobs: VecDeque<Job<'t>>,
     /// The number of threads that wait for a job.
     waiting: usize,
-    /// The number of threads that were started and have not ended.
-    running: usize,
     /// Whether no more jobs are added.
     closed: bool,
 }
@@ -138,7 +136,7 @@ impl<'t> Jobs<'t> {
     pub fn new(jobs: usize) -> Result<Self> {
         let mut room = Vec::new();
         memory::reserve(&mut room, jobs)?;
-        let queue = JobQueue { jobs: VecDeque::from(room), waiting: 0, running: 0, closed: false };
+        let queue = JobQueue { jobs: VecDeque::from(room), waiting: 0, closed: false };
         Ok(Self {
             queue: Mutex::new(queue),
             queue_changed: Condvar::new(),
@@ -160,9 +158,8 @@ impl<'t> Jobs<'t> {
         workers::scope(|workers| {
             let _ended = StopOnPanic(&self.stop);
             for _ in 0..memory::threads(cutting.division.threads - 1) {
-                let running = RunningGuard::new(self);
                 let help = || {
-                    let _running = running;
+                    let _ended = StopOnPanic(&self.stop);
                     let (thread, pulse) = (&mut Thread::default(), &mut Pulse::until(&self.stop));
                     // Errors are recorded with the jobs.
                     let _ = self.work_on(handler, thread, pulse, &|| Ok(()));
@@ -187,9 +184,7 @@ impl<'t> Jobs<'t> {
             let lead = || {
                 let pulse = &mut Pulse::of(watch);
                 self.work_on(handler, thread, pulse, &check)?;
-                self.wait(pulse, &check)?;
-                workers.wait();
-                Ok(())
+                workers.wait(pulse)
             };
             let led = added.and_then(|()| texts.aside(lead));
             led.inspect_err(|_| self.stop.store(true, Ordering::Relaxed))
@@ -234,19 +229,6 @@ impl<'t> Jobs<'t> {
         }
     }
 
-    /// Wait until the other threads have ended, and report meanwhile: one of them may have a large job.
-    fn wait(&self, pulse: &mut Pulse, check: Check) -> Result<()> {
-        check()?;
-        let mut queue = lock(&self.queue);
-        while queue.running > 0 {
-            drop(self.queue_changed.wait_timeout(queue, CHECK_INTERVAL));
-            pulse.check()?;
-            check()?;
-            queue = lock(&self.queue);
-        }
-        Ok(())
-    }
-
     /// Add no more jobs, and start none from this number on.
     fn close(&self, from: usize) {
         let mut queue = lock(&self.queue);
@@ -270,7 +252,7 @@ impl<'t> Jobs<'t> {
         handler.end(self, &mut thread.own, pulse, check)
     }
 
-    /// Process a job. Its own error is recorded.
+    /// Process a job. Its own error is recorded; other errors are returned.
     fn process<W: JobHandler<'t>>(
         &self,
         mut job: Job<'t>,
@@ -287,11 +269,11 @@ impl<'t> Jobs<'t> {
         });
         check()?;
         self.keep_characters(memory);
-        if let Err(error) = processed {
-            if matches!(error, Error::Caller { .. }) {
-                self.stop.store(true, Ordering::Relaxed);
-            }
-            self.fail(number, error);
+        match processed {
+            // A signal, or the callback for progress, ends the call whatever else is wrong.
+            Err(error @ Error::Caller { .. }) => return Err(error),
+            Err(error) => self.fail(number, error),
+            Ok(()) => (),
         }
         Ok(())
     }
@@ -424,26 +406,6 @@ impl Drop for CloseOnDrop<'_, '_> {
         if (self.check)().is_ok() {
             self.jobs.close(usize::MAX);
         }
-    }
-}
-
-/// Counts a thread as running for as long as this value lives.
-struct RunningGuard<'a, 't> {
-    jobs: &'a Jobs<'t>,
-    _ended: StopOnPanic<'a>,
-}
-
-impl<'a, 't> RunningGuard<'a, 't> {
-    fn new(jobs: &'a Jobs<'t>) -> Self {
-        lock(&jobs.queue).running += 1;
-        Self { jobs, _ended: StopOnPanic(&jobs.stop) }
-    }
-}
-
-impl Drop for RunningGuard<'_, '_> {
-    fn drop(&mut self) {
-        lock(&self.jobs.queue).running -= 1;
-        self.jobs.queue_changed.notify_all();
     }
 }
 
