@@ -281,6 +281,49 @@ def test_an_interpreter_may_end_while_the_engine_calls_python(asleep: str) -> No
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+SHUTDOWN_OF_THE_PROCESS = """
+import ctypes, threading, time
+from bpetite import Tokenizer
+tok = Tokenizer.train("the cat sat on the mat " * 10, 300)
+text = "the cat sat on the mat " * 8_000_000
+libc = ctypes.CDLL(None)
+libc.__cxa_atexit(libc.usleep, ctypes.c_void_p(500_000), None)
+called = threading.Event()
+def count():
+    called.set()
+    tok.count(text, num_threads=1)
+threading.Thread(target=count, daemon=True).start()
+called.wait()
+time.sleep(0.01)
+"""
+"""The process still ends for half a second when Python has ended."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="calls functions of the C library by name")
+def test_a_process_may_end_slowly_while_a_thread_is_at_work() -> None:
+    command = [sys.executable, "-W", "error", "-c", SHUTDOWN_OF_THE_PROCESS]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+SHUTDOWN_OF_OBJECTS = """
+from bpetite import Tokenizer
+tok = Tokenizer.train("the cat sat on the mat " * 10, 300)
+class CountsLate:
+    def __del__(self, count=tok.count, train=tok.train, text="the cat sat on the mat " * 100_000):
+        assert count(text) == count(text, num_threads=2)
+        print(train(text, 260).vocab_size)
+import sys
+sys.modules["counts_late"] = CountsLate()
+"""
+
+
+def test_objects_may_encode_and_train_while_the_interpreter_ends() -> None:
+    command = [sys.executable, "-W", "error", "-c", SHUTDOWN_OF_OBJECTS]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"261\n", b"")
+
+
 def test_no_thread_outlives_its_call() -> None:
     if not Path("/proc/self/task").exists():
         assert threading.active_count() >= 1

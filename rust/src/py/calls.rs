@@ -1,8 +1,9 @@
 //! Calls to Python that may not return.
 //!
 //! If the interpreter ends while a call runs in another thread, Python before 3.14 ends that thread by unwinding its stack.
-//! PyO3's own calls are not made for that: the process would be aborted. Here, such a thread waits for the end of the
-//! process instead, as it does under later versions.
+//! PyO3's own calls are not made for that: the process would be aborted. Nor may a thread take the GIL once the interpreter has
+//! ended, while the process still does. Here, such a thread waits for the end of the process instead, as it does under
+//! later versions.
 
 use std::hint::black_box;
 use std::mem;
@@ -17,6 +18,16 @@ type PlainCall = unsafe extern "C" fn(*mut PyObject, *mut PyObject, *mut PyObjec
 type Call = unsafe extern "C-unwind" fn(*mut PyObject, *mut PyObject, *mut PyObject) -> *mut PyObject;
 type PlainNext = unsafe extern "C" fn(*mut PyObject) -> *mut PyObject;
 type Next = unsafe extern "C-unwind" fn(*mut PyObject) -> *mut PyObject;
+
+/// Do work with the GIL, in a thread that had it and has perhaps released it.
+#[expect(clippy::disallowed_methods)]
+pub fn attach<R>(work: impl FnOnce(Python<'_>) -> R) -> R {
+    // SAFETY: both may be called at any moment. While the interpreter ends, the thread that ends it still has a state.
+    if unsafe { ffi::Py_IsInitialized() == 0 && ffi::PyGILState_GetThisThreadState().is_null() } {
+        wait_for_the_end();
+    }
+    Python::attach(work)
+}
 
 /// Call a function.
 pub fn call<'py>(
@@ -62,8 +73,13 @@ struct Unwound;
 
 impl Drop for Unwound {
     fn drop(&mut self) {
-        loop {
-            std::thread::park();
-        }
+        wait_for_the_end();
+    }
+}
+
+/// Wait until the process has ended.
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
     }
 }

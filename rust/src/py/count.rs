@@ -218,7 +218,7 @@ impl PyCountTable {
 /// Pass rows to a Python function.
 fn pass_rows(visitor: &Py<PyAny>, rows: CountRows) -> Result<()> {
     memory::ensure(rows.pretokens.len())?;
-    Python::attach(|py| {
+    calls::attach(|py| {
         py.check_signals()?;
         let pretokens = PyBytes::new(py, &rows.pretokens);
         let arrays = (pretokens, rows.ends.into_pyarray(py), rows.counts.into_pyarray(py));
@@ -237,7 +237,7 @@ impl PyCountTable {
         mut next: impl FnMut(Python<'_>) -> PyResult<Option<NamedTexts>> + Send,
     ) -> PyResult<()> {
         let mut next = |counted: Vec<NamedTexts>| {
-            Python::attach(|py| {
+            calls::attach(|py| {
                 // References must be dropped while the GIL is held.
                 drop(counted);
                 next(py)

@@ -116,7 +116,7 @@ impl<'a> PyWatch<'a> {
 
 impl Watch for PyWatch<'_> {
     fn report(&mut self, stage: Stage, done: u64, total: u64) -> Result<()> {
-        Python::attach(|py| {
+        calls::attach(|py| {
             py.check_signals()?;
             if let Some(progress) = self.progress {
                 calls::call(progress.bind(py), &(stage.name(), done, total).into_pyobject(py)?)?;
@@ -134,13 +134,13 @@ impl Watch for PyWatch<'_> {
 
 /// Calls a Python function with a number, from work that has released the GIL.
 fn call_with(function: &Py<PyAny>, number: u64) -> Result<()> {
-    Python::attach(|py| calls::call(function.bind(py), &(number,).into_pyobject(py)?).map(drop))
+    calls::attach(|py| calls::call(function.bind(py), &(number,).into_pyobject(py)?).map(drop))
         .map_err(raised)
 }
 
 /// Wraps a Python exception for its way through the engine.
 pub fn raised(exception: PyErr) -> Error {
-    let interrupts = Python::attach(|py| !exception.is_instance_of::<PyException>(py));
+    let interrupts = calls::attach(|py| !exception.is_instance_of::<PyException>(py));
     Error::Caller { raised: Box::new(exception), interrupts }
 }
 
