@@ -26,6 +26,8 @@ TESTS = {
     "once.rs": "`cargo test once`, `tests/test_concurrency.py`",
     "tokens.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
     "decode.rs": "`cargo test decode`, `tests/test_engine_decode.py`, `fuzz/encoding.py`",
+    "py/calls.rs": "`tests/test_concurrency.py`, `tests/test_foreign_code.py`",
+    "py/texts.rs": "`tests/test_engine_texts.py`, `tests/test_engine_encode.py`",
     "py/": "`tests/test_engine_decode.py`, `fuzz/encoding.py`",
 }
 """The tests that run the unsafe code in each part of the source."""
