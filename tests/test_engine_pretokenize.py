@@ -125,6 +125,55 @@ def test_what_is_not_tried_again_may_match_nothing(pattern: str) -> None:
         assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
 
 
+PARTS = st.sampled_from(["a", "b", "[ab]", ".", " ", "^", "\\b", "(?=a)", "(?!b)", "(?<!a)"])
+LOOKED_FOR = st.recursive(
+    PARTS,
+    lambda part: st.one_of(
+        st.tuples(part, part).map("".join),
+        st.tuples(part, part).map(lambda parts: f"(?:{parts[0]}|{parts[1]})"),
+        st.tuples(part, st.sampled_from(["?", "??", "{2}", "{1,2}", "{,3}?"])).map(
+            lambda parts: f"(?:{parts[0]}){parts[1]}"
+        ),
+        part.map(lambda part: f"(?:|{part})"),
+    ),
+    max_leaves=4,
+)
+"""Parts whose matches have one of few lengths."""
+
+
+@given(
+    before=LOOKED_FOR,
+    sign=st.sampled_from("=!"),
+    rest=st.sampled_from(["a", "[ab]+", "b?", ".", "a|b b"]),
+    texts=st.lists(st.text("ab \n", max_size=12), min_size=5, max_size=20),
+)
+def test_look_behind_finds_what_the_regex_module_finds(
+    before: str, sign: str, rest: str, texts: list[str]
+) -> None:
+    pattern = f"(?<{sign}{before})(?:{rest})"
+    try:
+        found = [_engine.pretokenize(text, pattern) for text in texts]
+    except ValueError:
+        return  # too many lengths, or a repeated place
+    assert found == [pretokenize(text, pattern) for text in texts]
+
+
+@pytest.mark.parametrize(
+    "before", ["b?a", "^|\\s", "(?:a|)b", "a{1,2}?b", "\\ba|b\\B", "(?<!a?b) ", "ab|(?>a) |."]
+)
+def test_look_behind_of_few_lengths_is_supported(before: str) -> None:
+    for text in map("".join, itertools.product("ab \n", repeat=5)):
+        for pattern in (f"(?<={before})[ab]+", f".(?<!{before})", f"(?m)(?<!{before})b|a(?<={before})"):
+            assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), (text, pattern)
+
+
+@pytest.mark.parametrize("before", ["a+", "a*b", "a{2,}", "a{,99}", "(?>a?)b", "a?+b", ".*"])
+def test_look_behind_of_any_length_is_refused(before: str) -> None:
+    for sign in "=!":
+        with pytest.raises(ValueError, match="a look-behind has to match a fixed number of characters"):
+            _engine.pretokenize("a", f"a(?<{sign}{before})")
+
+
 @pytest.mark.parametrize("written", CLASSES.split())
 def test_every_code_point_is_in_the_classes_that_the_regex_module_has_it_in(written: str) -> None:
     assert _engine.pretokenize(EVERY_CODE_POINT, written) == pretokenize(EVERY_CODE_POINT, written)

@@ -292,7 +292,7 @@ fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
         Expression::Repeat { part, .. } | Expression::Ahead { part, .. } | Expression::Atomic(part) => {
             visit(part, see)
         }
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => {}
+        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => {}
     }
 }
 
@@ -372,7 +372,7 @@ impl<'a> Net<'a> {
                 }
                 _ => None,
             },
-            Expression::Machine(_) => None,
+            Expression::Machine { .. } => None,
         }
     }
 

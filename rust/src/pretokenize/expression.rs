@@ -36,12 +36,43 @@ pub enum Expression {
     },
     /// `(?>...)`: no backtracking into it.
     Atomic(Box<Expression>),
-    /// Anything that only the regex machine can run (`\b`, look-behind, back-references, line starts), in the machine's
-    /// syntax.
-    Machine(String),
+    /// Anything that only the regex machine can run (`\b`, look-behind, back-references, line starts).
+    Machine {
+        /// It in the machine's syntax.
+        written: String,
+        /// The number of characters, if every match has the same.
+        length: Option<u32>,
+    },
 }
 
 impl Expression {
+    /// A place in a text, as the machine writes it.
+    pub fn place(written: impl Into<String>) -> Self {
+        Self::Machine { written: written.into(), length: Some(0) }
+    }
+
+    /// The number of characters that it matches, if every match has the same.
+    pub fn length(&self) -> Option<u32> {
+        match self {
+            Self::Set(_) => Some(1),
+            Self::Sequence(parts) => {
+                parts.iter().try_fold(0, |sum: u32, part| sum.checked_add(part.length()?))
+            }
+            Self::Choice(parts) => {
+                let mut lengths = parts.iter().map(Self::length);
+                let first = lengths.next()??;
+                lengths.all(|length| length == Some(first)).then_some(first)
+            }
+            Self::Repeat { part, least, most, .. } if *most == Some(*least) => {
+                part.length()?.checked_mul(*least)
+            }
+            Self::Repeat { .. } => None,
+            Self::Ahead { .. } | Self::End { .. } => Some(0),
+            Self::Atomic(part) => part.length(),
+            Self::Machine { length, .. } => *length,
+        }
+    }
+
     /// Whether the expression can match the empty text.
     pub fn can_be_empty(&self) -> bool {
         match self {
@@ -50,7 +81,7 @@ impl Expression {
             Self::Choice(parts) => parts.iter().any(Self::can_be_empty),
             Self::Repeat { part, least, .. } => *least == 0 || part.can_be_empty(),
             Self::Atomic(part) => part.can_be_empty(),
-            Self::Ahead { .. } | Self::End { .. } | Self::Machine(_) => true,
+            Self::Ahead { .. } | Self::End { .. } | Self::Machine { .. } => true,
         }
     }
 
@@ -61,7 +92,7 @@ impl Expression {
             Self::Choice(parts) => parts.iter().any(Self::always_matches),
             Self::Repeat { part, least, .. } => *least == 0 || part.always_matches(),
             Self::Atomic(part) => part.always_matches(),
-            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } | Self::Machine(_) => false,
+            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } | Self::Machine { .. } => false,
         }
     }
 }

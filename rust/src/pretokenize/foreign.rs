@@ -87,10 +87,10 @@ fn repeats_nothing(expression: &Expression) -> bool {
         Expression::Sequence(parts) | Expression::Choice(parts) => parts.iter().any(repeats_nothing),
         Expression::Repeat { part, most, .. } => {
             repeats_nothing(part)
-                || *most != Some(1) && !matches!(**part, Expression::Machine(_)) && part.can_be_empty()
+                || *most != Some(1) && !matches!(**part, Expression::Machine { .. }) && part.can_be_empty()
         }
         Expression::Atomic(part) | Expression::Ahead { part, .. } => repeats_nothing(part),
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => false,
+        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => false,
     }
 }
 

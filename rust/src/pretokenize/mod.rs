@@ -21,6 +21,7 @@ use crate::memory;
 
 mod alphabet;
 mod automaton;
+mod behind;
 mod compiled;
 mod cursor;
 mod expression;

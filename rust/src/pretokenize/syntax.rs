@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::{Deref, DerefMut};
 
+use super::behind;
 use super::cursor::Cursor;
 use super::expression::{Expression, Greed};
 use super::set::CharSet;
@@ -19,6 +20,8 @@ const MOST_BYTES: usize = 1 << 13;
 pub const MOST_NESTED: usize = 100;
 /// The maximum number of ranges of all sets together.
 const MOST_RANGES: usize = 50_000;
+/// About what a range takes when it is spelled.
+const BYTES_PER_RANGE: usize = 32;
 /// The maximum number of sets after all repetitions are expanded.
 const MOST_STEPS: u64 = 100_000;
 
@@ -87,7 +90,7 @@ fn spell_into(expression: &Expression, spelled: &mut String) {
         Expression::End { before_line_feed: false } => spelled.push_str(r"\z"),
         Expression::End { before_line_feed: true } => spelled.push_str(r"(?=\n?\z)"),
         Expression::Atomic(part) => spell_group("(?>", part, spelled),
-        Expression::Machine(written) => spelled.push_str(written),
+        Expression::Machine { written, .. } => spelled.push_str(written),
     }
 }
 
@@ -132,7 +135,7 @@ pub fn steps(expression: &Expression) -> u64 {
             steps(part).saturating_mul(u64::from(most.unwrap_or(*least)).max(1))
         }
         Expression::Ahead { part, .. } | Expression::Atomic(part) => steps(part),
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine(_) => 1,
+        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => 1,
     }
 }
 
@@ -271,8 +274,8 @@ impl<'s> Parser<'s> {
                 Some('[') => self.bracketed(place)?,
                 Some('.') if self.flags.dot_all => Expression::Set(CharSet::all()),
                 Some('.') => Expression::Set(CharSet::of('\n').complement()),
-                Some('^') if self.flags.lines => Expression::Machine(r"(?:\A|(?<=\n))".into()),
-                Some('^') => Expression::Machine(r"\A".into()),
+                Some('^') if self.flags.lines => Expression::place(r"(?:\A|(?<=\n))"),
+                Some('^') => Expression::place(r"\A"),
                 Some('$') if self.flags.lines => Expression::Choice(vec![
                     Expression::End { before_line_feed: false },
                     Expression::Ahead { part: Box::new(Expression::Set(CharSet::of('\n'))), negated: false },
@@ -388,9 +391,9 @@ impl<'s> Parser<'s> {
         } else if self.take(">") {
             Expression::Atomic(Box::new(self.enclosed()?))
         } else if self.take("<=") {
-            Expression::Machine(format!("(?<={})", spell(&self.enclosed()?)))
+            self.behind(place, false)?
         } else if self.take("<!") {
-            Expression::Machine(format!("(?<!{})", spell(&self.enclosed()?)))
+            self.behind(place, true)?
         } else if self.take("P=") {
             let group = self.group_named(place, ")")?;
             self.reference(group, place)?
@@ -409,6 +412,22 @@ impl<'s> Parser<'s> {
             return self.flagged(place);
         };
         Ok(Some(part))
+    }
+
+    /// Parse a look-behind after its opening. The machine is given one for each length, of which it need not try others.
+    fn behind(&mut self, place: usize, negated: bool) -> Result<Expression> {
+        let enclosed = self.enclosed()?;
+        let Some(parts) = behind::of_fixed_length(enclosed) else {
+            return Err(self.refuse(
+                place,
+                "a look-behind has to match a fixed number of characters, or one of at most 64 alternatives that do",
+            ));
+        };
+        let opening = if negated { "(?<!" } else { "(?<=" };
+        let written: Vec<_> = parts.iter().map(|part| format!("{opening}{})", spell(part))).collect();
+        self.spend(written.iter().map(String::len).sum::<usize>() / BYTES_PER_RANGE)?;
+        let all = negated || written.len() == 1;
+        Ok(Expression::place(if all { written.concat() } else { format!("(?:{})", written.join("|")) }))
     }
 
     /// Parse `(?i)` or `(?i:...)` after the question mark.
@@ -473,7 +492,11 @@ impl<'s> Parser<'s> {
         self.open.push(number);
         let inner = self.enclosed()?;
         self.open.pop();
-        Ok(if self.capturing { Expression::Machine(format!("({})", spell(&inner))) } else { inner })
+        Ok(if self.capturing {
+            Expression::Machine { written: format!("({})", spell(&inner)), length: inner.length() }
+        } else {
+            inner
+        })
     }
 
     fn comment(&mut self) -> Result<()> {
@@ -516,7 +539,7 @@ impl<'s> Parser<'s> {
             return Err(self.refuse(place, "a reference to a group that ignores case is not supported"));
         }
         self.references.push((group, place));
-        Ok(Expression::Machine(format!(r"(?:\{group})")))
+        Ok(Expression::Machine { written: format!(r"(?:\{group})"), length: None })
     }
 
     /// Parse an escape after its backslash at `place`.
@@ -546,9 +569,9 @@ impl<'s> Parser<'s> {
             'v' => return Ok(Escape::Character(11)),
             '0'..='9' => return self.number(place, letter, in_set),
             _ if !letter.is_ascii_alphanumeric() => return Ok(Escape::Character(letter.into())),
-            'A' if !in_set => Expression::Machine(r"\A".into()),
+            'A' if !in_set => Expression::place(r"\A"),
             'Z' | 'z' if !in_set => Expression::End { before_line_feed: false },
-            'K' if !in_set => Expression::Machine(r"\K".into()),
+            'K' if !in_set => Expression::Machine { written: r"\K".into(), length: None },
             'b' | 'B' | 'm' | 'M' if !in_set => self.word_border(letter)?,
             'R' if !in_set => {
                 let one = [(0xA, 0xD), (0x85, 0x85), (0x2028, 0x2029)];
@@ -568,7 +591,7 @@ impl<'s> Parser<'s> {
     /// `\b`, `\B`, and the start and end of a word, `\m` and `\M`.
     fn word_border(&mut self, letter: char) -> Result<Expression> {
         let Some(word) = Property::named("Word") else {
-            return Ok(Expression::Machine(format!(r"\{letter}")));
+            return Ok(Expression::place(format!(r"\{letter}")));
         };
         let mut word = self.members(word).clone();
         self.spend(word.ranges().len())?;
@@ -576,7 +599,7 @@ impl<'s> Parser<'s> {
         let word = spell(&Expression::Set(word));
         let start = format!("(?<!{word})(?={word})");
         let end = format!("(?<={word})(?!{word})");
-        Ok(Expression::Machine(match letter {
+        Ok(Expression::place(match letter {
             'b' => format!("(?:{start}|{end})"),
             'B' => format!("(?!{start}|{end})"),
             'm' => start,
@@ -879,8 +902,9 @@ mod tests {
 
     #[test]
     fn what_only_the_machine_can_do_is_spelled_for_it() {
-        assert_eq!(parse("^").unwrap(), Expression::Machine(r"\A".into()));
-        assert_eq!(parse(r"(?<=a)").unwrap(), Expression::Machine("(?<=a)".into()));
+        assert_eq!(parse("^").unwrap(), Expression::place(r"\A"));
+        assert_eq!(parse(r"(?<=a)").unwrap(), Expression::place("(?<=a)"));
+        assert_eq!(parse(r"(?<!b?a)").unwrap(), Expression::place("(?<!a)(?<!ba)"));
         assert_eq!(spell(&parse(r"(?P<x>a|b)(c)(?P=x)\2").unwrap()), r"([\x{61}-\x{62}])(c)(?:\1)(?:\2)");
     }
 }
