@@ -1,5 +1,6 @@
 """The engine's scanners and the specification's regular expressions cut every text alike."""
 
+import contextlib
 import itertools
 import re
 
@@ -172,6 +173,27 @@ def test_look_behind_of_any_length_is_refused(before: str) -> None:
     for sign in "=!":
         with pytest.raises(ValueError, match="a look-behind has to match a fixed number of characters"):
             _engine.pretokenize("a", f"a(?<{sign}{before})")
+
+
+@pytest.mark.parametrize("pattern", [r"(?<=(a)b?)\1(c)\2", r"(?<=(a)|(bb))x\1", r"(a)(?<!(b){1,2})\1"])
+def test_look_behind_of_several_lengths_with_a_group_is_refused_beside_references(pattern: str) -> None:
+    with pytest.raises(ValueError, match="with a group is not supported beside references"):
+        _engine.pretokenize("a", pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"(?<=(a))\1", r"(?<=(a)b)\1(?=(b))\2", r"(?<=(ab)?|b)a"])
+def test_groups_in_other_look_behind_are_counted_as_they_stand(pattern: str) -> None:
+    for text in map("".join, itertools.product("abc", repeat=6)):
+        assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern), text
+
+
+@pytest.mark.parametrize(
+    "before", ["a{90000,90001}", "(?:ab?){90000}", "(?:(?:a?){9}){9}", "(?:a|bb?){,99999}"]
+)
+def test_look_behind_of_large_numbers_takes_no_time_to_read(before: str) -> None:
+    """To copy what is repeated would take minutes."""
+    with contextlib.suppress(ValueError):
+        assert _engine.pretokenize("ab", f"(?<={before})b") == [b"ab"]
 
 
 @pytest.mark.parametrize("written", CLASSES.split())

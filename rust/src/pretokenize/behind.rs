@@ -22,7 +22,7 @@ pub fn of_fixed_length(part: Expression) -> Option<Vec<Expression>> {
         Expression::Repeat { part, least, most: Some(most), greed } if greed != Greed::Possessive => {
             let mut alternatives = Vec::new();
             for number in least..=most {
-                alternatives.extend(in_sequence(std::iter::repeat_n((*part).clone(), number as usize))?);
+                alternatives.extend(repeated(&part, number)?);
                 if alternatives.len() > MOST_ALTERNATIVES {
                     return None;
                 }
@@ -32,6 +32,15 @@ pub fn of_fixed_length(part: Expression) -> Option<Vec<Expression>> {
         _ => return None,
     };
     (alternatives.len() <= MOST_ALTERNATIVES).then_some(alternatives)
+}
+
+/// The alternatives of a part that is repeated so many times.
+fn repeated(part: &Expression, number: u32) -> Option<Vec<Expression>> {
+    if number > 1 && part.length().is_some() {
+        let (part, most) = (Box::new(part.clone()), Some(number));
+        return Some(vec![Expression::Repeat { part, least: number, most, greed: Greed::Greedy }]);
+    }
+    in_sequence(std::iter::repeat_n(part.clone(), number as usize))
 }
 
 /// The alternatives of parts in sequence: every choice of one for each part.

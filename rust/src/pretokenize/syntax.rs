@@ -416,13 +416,21 @@ impl<'s> Parser<'s> {
 
     /// Parse a look-behind after its opening. The machine is given one for each length, of which it need not try others.
     fn behind(&mut self, place: usize, negated: bool) -> Result<Expression> {
+        let groups = self.groups.len();
         let enclosed = self.enclosed()?;
+        let has_groups = self.capturing && self.groups.len() > groups;
         let Some(parts) = behind::of_fixed_length(enclosed) else {
             return Err(self.refuse(
                 place,
                 "a look-behind has to match a fixed number of characters, or one of at most 64 alternatives that do",
             ));
         };
+        if parts.len() > 1 && has_groups {
+            return Err(self.refuse(
+                place,
+                "a look-behind of several lengths with a group is not supported beside references",
+            ));
+        }
         let opening = if negated { "(?<!" } else { "(?<=" };
         let written: Vec<_> = parts.iter().map(|part| format!("{opening}{})", spell(part))).collect();
         self.spend(written.iter().map(String::len).sum::<usize>() / BYTES_PER_RANGE)?;
