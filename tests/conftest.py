@@ -3,15 +3,23 @@
 Hypothesis tries the same examples every time; `--hypothesis-profile=slow` tries many new ones.
 """
 
+import os
 import signal
 
 from hypothesis import settings
+
+from environments import chosen
 
 pytest_plugins = ["viewing"]
 
 settings.register_profile("fast", derandomize=True, deadline=None)
 settings.register_profile("slow", max_examples=5000, deadline=None)
 settings.load_profile("fast")
+
+# Every process that a test starts inherits this, and so do the workers of pytest.
+_environment = chosen(os.environ)
+os.environ.clear()
+os.environ.update(_environment)
 
 # A shell starts background jobs with SIGINT ignored, and their children inherit it; Ctrl-C is tested here.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,7 @@
 """Signals, full disks, closed pipes and missing memory, in every command that writes a file.
 
 `encode-corpus`, which writes many files and resumes stopped runs, has such tests in
-`test_corpus_encoding.py`.
+`test_corpus_encoding.py`; what is printed, in `test_stdout.py`.
 """
 
 import os
@@ -297,22 +297,6 @@ def test_without_memory_for_ids_none_are_told(folder: Path, tmp_path: Path, comm
         assert (done.returncode == 1) <= (done.stdout == b"" and not (out / "manifest.json").exists())
         assert b"Traceback" not in done.stderr
     assert (ends[0], ends[-1]) == (1, 0), done.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-@pytest.mark.parametrize("command", [["encode", "--text", "the cat"], ["decode", "--ids", "97"]])
-def test_a_full_disk_behind_stdout_is_an_error(folder: Path, command: list[str]) -> None:
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "bpetite", command[0], "--model", "tok.json", *command[1:]],
-            cwd=folder,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert b": stdout: No space left on device\n" in done.stderr
-    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the streams")

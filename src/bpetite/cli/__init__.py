@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 
 from bpetite._internal.lazy import imported
+from bpetite.cli.stdout import discard, write
 from bpetite.reading.process_memory import set_limit
 
 TYPE_CHECKING = False
@@ -75,7 +76,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
     signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(run(arguments))
+    try:
+        sys.exit(run(arguments))
+    finally:
+        try:
+            sys.stderr.flush()
+        except OSError:  # a message that nobody can read changes no exit code
+            discard(sys.stderr)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -93,9 +100,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
                 f"{name}: {_with_options(str(message))}", file=sys.stderr
             )
             result: bytes = options.run(options)
-        _write(result)
+        write(result)
     except BrokenPipeError:
-        _close_stdout()
         return 141
     except KeyboardInterrupt:
         print("bpetite: interrupted", file=sys.stderr)
@@ -110,15 +116,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _write(result: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(result)
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        error.filename = "stdout"
-        raise
-
-
 class _ClosedInput(io.RawIOBase):
     """Replaces a closed stdin: reading from it raises an error."""
 
@@ -129,7 +126,15 @@ class _ClosedInput(io.RawIOBase):
         raise OSError("stdin is closed, and there is nothing to read")
 
 
-class _Command(argparse.ArgumentParser):
+class _Helpful(argparse.ArgumentParser):
+    """A parser whose help is a result like others; argparse itself takes no notice of a full disk."""
+
+    def print_help(self, file: object = None) -> None:
+        """Write the help to stdout."""
+        write(self.format_help().encode())
+
+
+class _Command(_Helpful):
     """A parser that suggests the option that was probably meant."""
 
     given: Sequence[str] = ()
@@ -159,7 +164,7 @@ def _did_you_mean(word: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(_Helpful):
     """A parser whose help lists the commands in groups."""
 
     def format_help(self) -> str:
@@ -183,7 +188,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version
 
-        print(f"bpetite {version('bpetite')}")
+        write(f"bpetite {version('bpetite')}\n".encode())
         parser.exit()
 
 
@@ -237,10 +242,3 @@ def _with_options(message: str) -> str:
 def _terminated(number: int, frame: object) -> NoReturn:
     """Exit like an interruption, so that incomplete files are removed."""
     sys.exit(128 + number)
-
-
-def _close_stdout() -> None:
-    """Redirect stdout to the null device, because nobody reads the pipe any more."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

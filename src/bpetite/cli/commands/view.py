@@ -8,6 +8,7 @@ import webbrowser
 
 from bpetite.cli.formats import add_some_of_any_format, name_of, read_models
 from bpetite.cli.options import Commands, add_command, add_quiet
+from bpetite.cli.stdout import write
 
 _EXAMPLES = """
 bpetite view tok.json
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> bytes:
     except OSError as error:
         raise OSError(f"port {options.port} cannot be used: {error.strerror}; try another --port") from None
     with viewer:
-        print(viewer.url, flush=True)
+        write(f"{viewer.url}\n".encode())
         if not options.quiet:
             print("Served to this machine only; Ctrl-C ends it.", file=sys.stderr)
         if not options.no_browser:

@@ -1,0 +1,157 @@
+"""Every command's result on stdout: all of it and exit code 0, or one message and exit code 1.
+
+In the environments of `environments.py`, because Python buffers, encodes and warns as they say.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bpetite import Counts, Tokenizer
+from bpetite.cli import _GROUPS
+from environments import STRANGE
+
+CORPUS = "the cat sat on the mat, naïve cafés\n" * 40
+
+PRINTERS = {
+    "train": ["train", "--input", "corpus.txt", "--vocab-size", "300", "--output", "out"],
+    "count": ["count", "--input", "corpus.txt", "--output", "out"],
+    "merge-counts": ["merge-counts", "--counts", "counts", "--output", "out"],
+    "demo": ["demo", "--vocab-size", "300"],
+    "encode": ["encode", "--model", "tok.json", "--input", "corpus.txt"],
+    "decode": ["decode", "--model", "tok.json", "--ids", "97"],
+    "encode-corpus": [
+        *("encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output", "out")
+    ],
+    "verify": ["verify", "shards"],
+    "convert": ["convert", "tok.json", "out"],
+    "inspect": ["inspect", "tok.json"],
+    "compare": ["compare", "tok.json", "tok.json", "--text", "the cat"],
+    "explain": ["explain", "--input", "corpus.txt", "--merges", "merges.txt"],
+    "view": ["view", "tok.json", "--no-browser"],
+    "stats": ["stats", "--model", "tok.json", "--input", "corpus.txt"],
+    "report": ["report", "tok.json", "--input", "corpus.txt", "--output", "out"],
+    "completion": ["completion", "bash"],
+    "help": ["--help"],
+    "help of a command": ["encode", "--help"],
+    "nothing": [],
+    "version": ["--version"],
+}
+"""A command line for every command, and for what is printed without one."""
+
+posix = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell and its pipes")
+
+BUFFERED = ("nothing set", "unbuffered")
+"""The environments that decide what is left in a buffer when the process ends."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("printed")
+    (folder / "corpus.txt").write_text(CORPUS, "utf-8")
+    (folder / "merges.txt").write_text("t h\n")
+    Tokenizer.train(CORPUS, 300).save(folder / "tok.json")
+    Counts.from_files(folder / "corpus.txt").save(folder / "counts")
+    assert run(folder, [*PRINTERS["encode-corpus"][:-1], "shards"], "nothing set").returncode == 0
+    return folder
+
+
+def run(
+    folder: Path, arguments: list[str], environment: str, stdout: int = subprocess.PIPE, limits: str = ":"
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a shell that sets limits or closes streams before."""
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    (folder / "out").unlink(missing_ok=True)
+    return subprocess.run(
+        ["sh", "-c", f'{limits}; exec "$@"', "sh", sys.executable, "-m", "bpetite", *arguments],
+        cwd=folder,
+        env={**os.environ, **STRANGE[environment]},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def messages(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """What the command says, without the progress of a work that succeeded."""
+    return [line for line in done.stderr.splitlines() if line.startswith("bpetite") or "rror" in line]
+
+
+def test_every_command_is_among_those_that_print() -> None:
+    commands = {name for group in _GROUPS.values() for name in group}
+    assert {line[0] for line in PRINTERS.values() if line and line[0] != "--help"} - {"--version"} == commands
+
+
+@pytest.mark.parametrize("environment", [name for name in STRANGE if name != "nothing set"])
+def test_a_command_prints_the_same_in_every_environment(folder: Path, environment: str) -> None:
+    """The times that some print, and the speeds, are left out."""
+    for name, arguments in PRINTERS.items():
+        if name != "view":  # it does not end
+            done, usual = (run(folder, arguments, chosen) for chosen in (environment, "nothing set"))
+            assert done.returncode == 0, (name, done.stderr)
+            assert [re.sub(r"[\d.,]+", "0", text) for text in (done.stdout, done.stderr)] == [
+                re.sub(r"[\d.,]+", "0", text) for text in (usual.stdout, usual.stderr)
+            ], name
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("environment", BUFFERED)
+@pytest.mark.parametrize("printer", PRINTERS)
+def test_a_full_disk_behind_stdout_is_one_message(folder: Path, printer: str, environment: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = run(folder, PRINTERS[printer], environment, full.fileno())
+    assert done.returncode == 1
+    [message] = messages(done)
+    assert re.fullmatch(r"bpetite( [a-z-]+)?: stdout: No space left on device", message)
+    assert done.stderr.endswith(f"{message}\n")
+
+
+@posix
+@pytest.mark.parametrize("environment", BUFFERED)
+@pytest.mark.parametrize("printer", PRINTERS)
+def test_a_closed_stdout_is_one_message(folder: Path, printer: str, environment: str) -> None:
+    done = run(folder, PRINTERS[printer], environment, limits="exec >&-")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "bpetite: stdout is closed, and the result would be lost\n"
+
+
+@posix
+@pytest.mark.parametrize("environment", BUFFERED)
+@pytest.mark.parametrize("printer", PRINTERS)
+def test_a_reader_that_has_left_is_no_message(folder: Path, printer: str, environment: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = run(folder, PRINTERS[printer], environment, writing)
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert messages(done) == []
+
+
+@posix
+@pytest.mark.parametrize("environment", BUFFERED)
+def test_a_result_of_which_a_part_has_room_is_an_error(
+    folder: Path, tmp_path: Path, environment: str
+) -> None:
+    """The system takes the first part without an error: the rest must not be forgotten."""
+    with open(tmp_path / "part", "wb") as part:
+        done = run(folder, PRINTERS["encode"], environment, part.fileno(), "ulimit -f 1")
+    assert done.returncode == 1
+    assert done.stderr == "bpetite encode: stdout: File too large\n"
+    assert 0 < (tmp_path / "part").stat().st_size <= 1024
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("environment", BUFFERED)
+@pytest.mark.parametrize(("arguments", "code"), [(["encode"], 2), (["inspect", "none.json"], 1)])
+def test_a_message_that_cannot_be_written_leaves_the_exit_code(
+    folder: Path, arguments: list[str], code: int, environment: str
+) -> None:
+    assert run(folder, arguments, environment, limits="exec 2>/dev/full").returncode == code
