@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import stat
 from collections.abc import Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
+
+    from _typeshed import ReadableBuffer
+
+
+PART = ".part"
+"""The end of temporary names."""
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> str:
@@ -50,25 +58,66 @@ def read_fully(file: BinaryIO, room: memoryview) -> None:
         rest = rest[count:]
 
 
+class _UnnamedFile(io.FileIO):
+    """A file that is written under a temporary name; its errors name the file that it will be.
+
+    Where it replaces a file, others can read as much of it as of that file, from its first byte on.
+    """
+
+    def __init__(self, target: str, shown: str, mode: int | None) -> None:
+        self.shown = shown
+        self.path = _temporary_beside(target)
+        first = 0o666 if mode is None else 0o600
+        with named(shown):
+            super().__init__(self.path, "xb", opener=lambda path, flags: os.open(path, flags, first))
+            if mode not in (None, stat.S_IMODE(os.fstat(self.fileno()).st_mode)):
+                os.chmod(self.path, mode)
+
+    def write(self, content: ReadableBuffer, /) -> int:
+        with named(self.shown):
+            return super().write(content)
+
+
 @contextlib.contextmanager
 def write_whole(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file in the same folder; it replaces `path` if the block ends without an error."""
-    target = check_target(path, overwrite=overwrite)
-    temporary = _temporary_beside(target)
+    """Open a temporary file in the same folder; it replaces `path` if the block ends without an error.
+
+    A file that is replaced hands on its permissions. Errors of writing name `path`; what else fails in the
+    block keeps its own name.
+    """
+    target, shown = check_target(path, overwrite=overwrite), os.fspath(path)
+    part = _UnnamedFile(target, shown, _permissions(target))
     try:
-        with open(temporary, "xb") as file:
+        with io.BufferedWriter(part) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        _put_in_place(temporary, target, overwrite)
-    except OSError as error:
-        if error.errno is None or error.filename not in (None, temporary):
-            raise
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+            with named(shown):
+                os.fsync(part.fileno())
+        with named(shown):
+            _put_in_place(part.path, target, overwrite)
     finally:
         with contextlib.suppress(OSError):  # already renamed, or the folder is read-only
-            os.unlink(temporary)
+            os.unlink(part.path)
     sync_folder(os.path.dirname(target))
+
+
+@contextlib.contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the operating system that name no file, or a temporary one, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not (error.filename is None or str(error.filename).endswith(PART)):
+            raise
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def _permissions(target: str) -> int | None:
+    """Return the permissions of a file; None where there is none, or the system has no such thing."""
+    try:
+        return stat.S_IMODE(os.stat(target).st_mode) if os.name == "posix" else None
+    except FileNotFoundError:
+        return None
 
 
 def try_writing(target: str) -> None:
@@ -81,7 +130,7 @@ def try_writing(target: str) -> None:
 
 def _temporary_beside(target: str) -> str:
     folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    return os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{PART}")
 
 
 def write_all(
@@ -102,7 +151,8 @@ def write_all(
             file = stack.enter_context(write_whole(path, overwrite=overwrite))
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # If the disk is full, no file is renamed.
+            with named(path):
+                os.fsync(file.fileno())  # If the disk is full, no file is renamed.
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 
-from bpetite._internal.files import check_target, try_writing
+from bpetite._internal.files import check_target, named, try_writing
 from bpetite.cli.text import utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
@@ -42,10 +42,8 @@ def check_output(path: str, *, force: bool) -> None:
     target = check_target(path, overwrite=True)
     if os.path.lexists(path) and not force:
         raise FileExistsError(f"{path} exists already; --force overwrites it")
-    try:
+    with named(path):
         try_writing(target)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, path) from None
 
 
 def add_rules(command: argparse.ArgumentParser) -> None:

@@ -12,7 +12,6 @@ import hashlib
 import os
 import secrets
 import struct
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,12 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.files import read_fully, sync_folder, write_fully
+from bpetite._internal.files import PART, named, read_fully, sync_folder, write_fully
 
 ShardFormat = Literal["npy", "bin", "megatron"]
 Ids = NDArray[Any]
 
 FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
-PART = ".part"
 
 _DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
@@ -84,17 +82,6 @@ def names_of(number: int, shard_format: ShardFormat) -> tuple[str, str]:
     return f"{stem}.{shard_format}", f"{stem}.offsets.npy"
 
 
-@contextlib.contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Add the path to an error of the operating system that names no file."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            raise type(error)(error.errno, error.strerror, str(path)) from error
-        raise
-
-
 class ShardWriter:
     """Writes one shard; `finish` completes its files and gives them their names, `discard` removes them."""
 
@@ -111,10 +98,10 @@ class ShardWriter:
 
     def write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
         """Append ids; `ends` are the places in them where documents end."""
-        with naming(self._folder / self._ids_name):
+        with named(self._folder / self._ids_name):
             write_fully(self._opened(), np.ascontiguousarray(ids, self._dtype).data)
         if len(ends):
-            with naming(self._folder / self._documents_name):
+            with named(self._folder / self._documents_name):
                 self._opened_places().write(ends + np.uint64(self.tokens))
         self.tokens += len(ids)
         self.documents += len(ends)
@@ -127,7 +114,7 @@ class ShardWriter:
 
     def complete(self) -> Shard:
         """Write the rest of the files and hash them; they still have temporary names."""
-        with naming(self._folder / self._ids_name):
+        with named(self._folder / self._ids_name):
             return self._complete()
 
     def _complete(self) -> Shard:
@@ -136,7 +123,7 @@ class ShardWriter:
             ids.seek(0)
             write_fully(ids, npy_header(self.tokens, self._dtype))
         names = (self._documents_name, self._ids_name)
-        with naming(self._folder / self._documents_name):
+        with named(self._folder / self._documents_name):
             places = self._opened_places().complete()
         with ThreadPoolExecutor(1, "bpetite-sync") as beside:
             synced = beside.submit(_sync, places, ids)  # The disk writes while hashes are computed.
