@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, panicking};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -147,6 +147,17 @@ impl Drop for JoinOnDrop<'_> {
     }
 }
 
+/// Stops the other threads if this one panics: they would wait for it, or work in vain.
+pub struct StopOnPanic<'a>(pub &'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Run a job on every item, on one thread per item as far as memory allows, and return the results in the order of the
 /// items. The calling thread takes part, and reports meanwhile. Of several errors, that of the first item is returned.
 pub fn each<T: Send, R: Send>(
@@ -160,6 +171,7 @@ pub fn each<T: Send, R: Send>(
     let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::new(Vec::with_capacity(number));
     let stop = AtomicBool::new(false);
     let work = |pulse: &mut Pulse<'_>, check: &dyn Fn() -> Result<()>| -> Result<()> {
+        let _stopped = StopOnPanic(&stop);
         loop {
             let Some((place, item)) = lock(&items).next() else { return Ok(()) };
             if stop.load(Ordering::Relaxed) {

@@ -99,6 +99,7 @@ impl WorkQueue {
         memory::ensure_spare()?;
         let run_worker = |waits| self.run_worker(worker(), waits);
         let led = workers::scope(|workers| {
+            let _closed = CloseOnPanic { queue: self, workers };
             let mut start_threads = |wanted: usize| {
                 let missing = wanted.saturating_sub(workers.started());
                 for _ in 0..memory::threads(self.not_begun().min(missing)) {
@@ -124,12 +125,7 @@ impl WorkQueue {
             }
             let waited = if is_interrupt { Ok(()) } else { self.wait(pulse, workers, |_| false) };
             workers.check()?;
-            let led = led.and(waited);
-            if led.is_err() {
-                self.stopped.store(true, Ordering::Relaxed);
-                self.change(Backlog::close);
-            }
-            led
+            led.and(waited).inspect_err(|_| self.stop())
         });
         if matches!(led, Err(Error::Forked)) {
             return led.map(|()| Tally::default());
@@ -180,6 +176,12 @@ impl WorkQueue {
     /// Wake all threads that wait.
     pub fn notify(&self) {
         self.change(|_| ());
+    }
+
+    /// Begin no more items, and give up those that were begun.
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.change(Backlog::close);
     }
 
     fn change(&self, change: impl FnOnce(&mut Backlog)) {
@@ -235,6 +237,21 @@ impl WorkQueue {
     }
 }
 
+/// Stops the queue if the leading thread panics: workers would wait for its items, and it for them.
+struct CloseOnPanic<'a, 'env> {
+    queue: &'a WorkQueue,
+    workers: &'a Workers<'env>,
+}
+
+impl Drop for CloseOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        // A forked process has no workers, and perhaps a lock that is taken.
+        if thread::panicking() && self.workers.check().is_ok() {
+            self.queue.stop();
+        }
+    }
+}
+
 /// Counts a thread as busy for as long as this value lives.
 struct BusyGuard<'a>(&'a WorkQueue);
 
@@ -253,5 +270,47 @@ impl Drop for BusyGuard<'_> {
                 backlog.close();
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::watch::Unwatched;
+
+    /// Panics at an item.
+    struct PanicsAt(usize);
+
+    impl Worker for PanicsAt {
+        fn work(&mut self, item: usize) -> Result<Tally> {
+            assert_ne!(item, self.0, "as it should");
+            Ok(Tally::default())
+        }
+
+        fn finish(self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_ends_the_work() {
+        for (threads, leads) in [(1, true), (2, true), (5, true), (1, false), (2, false), (5, false)] {
+            let queue = WorkQueue::new();
+            let worker = || Ok(PanicsAt(if leads { usize::MAX } else { 3 }));
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                queue.work(&mut Pulse::of(&mut Unwatched), worker, |pulse, workers, start_threads| {
+                    queue.offer(9);
+                    start_threads(threads);
+                    assert!(!leads, "as it should");
+                    queue.wait(pulse, workers, |_| false)
+                })
+            }));
+            let panic = panicked.unwrap_err();
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            assert!(message.or(panic.downcast_ref().copied()).unwrap().contains("as it should"));
+            assert!(queue.is_closed());
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::{Encoder, Special};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
-use crate::workers::{self, CHECK_INTERVAL, lock};
+use crate::workers::{self, CHECK_INTERVAL, StopOnPanic, lock};
 
 /// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
 const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
@@ -405,17 +405,6 @@ impl Drop for CloseOnDrop<'_, '_> {
         // A forked process has no such threads, and perhaps a lock that is taken.
         if (self.check)().is_ok() {
             self.jobs.close(usize::MAX);
-        }
-    }
-}
-
-/// Stops the other threads if this one panics, because they would wait for its jobs.
-struct StopOnPanic<'a>(&'a AtomicBool);
-
-impl Drop for StopOnPanic<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -38,12 +38,10 @@ pub fn call<'py>(
     let plain: PlainCall = black_box(ffi::PyObject_Call);
     // SAFETY: both are the same function; the new type adds that it may unwind.
     let call = unsafe { mem::transmute::<PlainCall, Call>(plain) };
-    // SAFETY: these are a callable object and a tuple, which are borrowed for the call; the GIL is held. The result is a
-    // new reference, or null after an error.
-    returning(|| unsafe {
-        let result = call(function.as_ptr(), arguments.as_ptr(), ptr::null_mut());
-        Bound::from_owned_ptr_or_err(function.py(), result)
-    })
+    // SAFETY: these are a callable object and a tuple, which are borrowed for the call; the GIL is held.
+    let result = returning(|| unsafe { call(function.as_ptr(), arguments.as_ptr(), ptr::null_mut()) });
+    // SAFETY: the result is a new reference, or null after an error.
+    unsafe { Bound::from_owned_ptr_or_err(function.py(), result) }
 }
 
 /// The next value of an iterator.
@@ -51,16 +49,18 @@ pub fn next<'py>(iterator: &Bound<'py, PyIterator>) -> PyResult<Option<Bound<'py
     let plain: PlainNext = black_box(ffi::PyIter_Next);
     // SAFETY: both are the same function; the new type adds that it may unwind.
     let next = unsafe { mem::transmute::<PlainNext, Next>(plain) };
-    // SAFETY: this is an iterator, which is borrowed for the call; the GIL is held. The result is a new reference, or null
-    // at the end or after an error.
-    let value = returning(|| unsafe { Bound::from_owned_ptr_or_opt(iterator.py(), next(iterator.as_ptr())) });
+    // SAFETY: this is an iterator, which is borrowed for the call; the GIL is held.
+    let value = returning(|| unsafe { next(iterator.as_ptr()) });
+    // SAFETY: the value is a new reference, or null at the end or after an error.
+    let value = unsafe { Bound::from_owned_ptr_or_opt(iterator.py(), value) };
     match PyErr::take(iterator.py()) {
         Some(error) if value.is_none() => Err(error),
         _ => Ok(value),
     }
 }
 
-/// Make a call; if it is unwound, stop this thread.
+/// Make a call of the interpreter, and nothing else: if it is unwound, this thread stops. (Errors are fetched afterwards, as
+/// PyO3 panics if one is its `PanicException`.)
 fn returning<R>(call: impl FnOnce() -> R) -> R {
     let unwound = Unwound;
     let result = call();
