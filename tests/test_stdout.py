@@ -88,16 +88,59 @@ def test_every_command_is_among_those_that_print() -> None:
     assert {line[0] for line in PRINTERS.values() if line and line[0] != "--help"} - {"--version"} == commands
 
 
+def written(out: Path) -> dict[str, bytes]:
+    files = out.iterdir() if out.is_dir() else [out] if out.exists() else []
+    return {path.name: path.read_bytes() for path in files}
+
+
+@posix
 @pytest.mark.parametrize("environment", [name for name in STRANGE if name != "nothing set"])
-def test_a_command_prints_the_same_in_every_environment(folder: Path, environment: str) -> None:
+@pytest.mark.parametrize("name", ["corpus.txt", "körpus, 東京.txt", os.fsdecode(b"k\xf6rpus.txt")])
+def test_a_command_does_the_same_in_every_environment(folder: Path, name: str, environment: str) -> None:
     """The times that some print, and the speeds, are left out."""
-    for name, arguments in PRINTERS.items():
-        if name != "view":  # it does not end
-            done, usual = (run(folder, arguments, chosen) for chosen in (environment, "nothing set"))
-            assert done.returncode == 0, (name, done.stderr)
-            assert [re.sub(r"[\d.,]+", "0", text) for text in (done.stdout, done.stderr)] == [
-                re.sub(r"[\d.,]+", "0", text) for text in (usual.stdout, usual.stderr)
-            ], name
+    model = f"{name}.json"
+    for link, target in ((name, "corpus.txt"), (model, "tok.json")):
+        if not (folder / link).exists():
+            (folder / link).symlink_to(target)
+    for printer, arguments in PRINTERS.items():
+        told = [word.replace("corpus.txt", name).replace("tok.json", model) for word in arguments]
+        if printer != "view" and (name == "corpus.txt" or told != arguments):  # which does not end
+            results = []
+            for chosen in (environment, "nothing set"):
+                done = run(folder, told, chosen)
+                assert done.returncode == 0, (printer, done.stderr)
+                results.append((re.sub(r"[\d.,]+", "0", done.stdout), written(folder / "out")))
+                assert "Warning" not in done.stderr.replace(name, "")
+            assert results[0] == results[1], printer
+
+
+@posix
+def test_texts_among_the_arguments_are_the_same_in_every_locale(folder: Path) -> None:
+    texts = ("--special-token", "<é>", "<日本>", "--pattern", "é+|.", "--separator", "ï")
+    results = []
+    for environment in ("nothing set", "ASCII"):
+        done = run(folder, [*PRINTERS["train"], *texts], environment)
+        assert done.returncode == 0, done.stderr
+        results.append((folder / "out").read_bytes())
+    assert results[0] == results[1]
+
+
+@posix
+@pytest.mark.parametrize("name", ["körpus, 東京.txt", os.fsdecode(b"k\xf6rpus.txt")])
+def test_a_run_is_continued_and_checked_in_another_locale(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / name).write_text("the cat\n" * 300)
+    (tmp_path / "b.txt").write_bytes(b"\xff")
+    Tokenizer.train("the cat", 260).save(tmp_path / "tok.json")
+    encode = ["encode-corpus", "--model", "tok.json", "--input", "a", "b.txt", "--shard-size", "500"]
+    encode += ["--quiet", "--resume", "--output", "shards"]
+    stopped = run(tmp_path, encode, "ASCII")
+    assert stopped.returncode == 1
+    assert (tmp_path / "shards" / "shard-000000.npy").exists()
+    (tmp_path / "b.txt").write_text("sat")
+    assert run(tmp_path, encode, "nothing set").stderr == ""
+    assert run(tmp_path, ["verify", "shards", "--inputs", "--quiet"], "ASCII").stderr == ""
+    assert run(tmp_path, encode, "ASCII").stderr == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")

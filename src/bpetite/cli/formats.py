@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bpetite._internal.files import created
+from bpetite._internal.names import recorded
 from bpetite.cli.options import add_special_tokens
+from bpetite.cli.text import text_argument
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
 
@@ -63,7 +65,7 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     """Declare options for information that some formats lack."""
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
     add = lacking.add_argument
-    add("--pattern", help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
+    add("--pattern", type=text_argument, help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
@@ -158,7 +160,7 @@ def unique_names(named: Iterable[tuple[str, Tokenizer]]) -> dict[str, Tokenizer]
 
 def name_of(path: str) -> str:
     """Return the last part of a path, the short name of a tokenizer."""
-    return os.path.basename(os.path.normpath(path))
+    return recorded(os.path.basename(os.path.normpath(path)))
 
 
 def _specials(options: argparse.Namespace) -> dict[str, int | None]:

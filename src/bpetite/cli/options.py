@@ -8,7 +8,7 @@ import os
 import sys
 
 from bpetite._internal.files import check_target, named, try_writing
-from bpetite.cli.text import utf8
+from bpetite.cli.text import text_argument, utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 
@@ -57,6 +57,7 @@ def add_rules(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--pattern",
+        type=text_argument,
         help=f"the pattern that cuts text into pretokens: {', '.join(PATTERNS)}, or a regex (default: gpt2)",
     )
     add_special_tokens(command, "TEXT", "special tokens, in the order of their ids (default: <|endoftext|>)")
@@ -64,7 +65,9 @@ def add_rules(command: argparse.ArgumentParser) -> None:
 
 def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: str) -> None:
     """Declare special tokens, given one by one or in a file."""
-    command.add_argument("--special-token", action="extend", nargs="+", metavar=metavar, help=what)
+    command.add_argument(
+        "--special-token", type=text_argument, action="extend", nargs="+", metavar=metavar, help=what
+    )
     command.add_argument(
         "--special-token-file",
         dest="special_token",

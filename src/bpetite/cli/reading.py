@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from bpetite.cli.text import text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
 
@@ -23,17 +24,20 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     add = reading.add_argument
     add(
         "--separator",
+        type=text_argument,
         metavar="S",
         help="the text that separates documents in a text file (default: a file is one document)",
     )
     add(
         "--text-field",
+        type=text_argument,
         default="text",
         metavar="F",
         help="the field of a JSON line that holds the text (default: %(default)s)",
     )
     add(
         "--text-column",
+        type=text_argument,
         default="text",
         metavar="C",
         help="the column of Parquet that holds the text (default: %(default)s)",

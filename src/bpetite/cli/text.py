@@ -1,4 +1,4 @@
-"""The text of `--text` or of stdin, for all commands that take one."""
+"""Arguments that are texts, and the text of `--text` or of stdin, for all commands that take one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,21 @@ def text_of(options: argparse.Namespace) -> str:
     """Return the text of `--text`, or of stdin."""
     if options.text is None:
         return utf8("stdin", sys.stdin.buffer.read())
-    return _text_argument(options.text)
+    if _is_decoded(options.text):
+        text: str = options.text
+        return text
+    return utf8("--text", os.fsencode(options.text))
 
 
-def _text_argument(text: str) -> str:
-    """Return the text of `--text`; if the locale could not decode it, decode its bytes."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return utf8("--text", os.fsencode(text))
-    return text
+def text_argument(argument: str) -> str:
+    """Return an argument that is a text and no path; what the locale could not decode is taken as UTF-8."""
+    if _is_decoded(argument):
+        return argument
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
+
+
+def _is_decoded(argument: str) -> bool:
+    return not any("\udc80" <= character <= "\udcff" for character in argument)
 
 
 def utf8(name: str, content: bytes) -> str:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.long_list import LongList
+from bpetite._internal.names import local, recorded
 from bpetite._internal.parquet_metadata import opened_parquet
 from bpetite.corpus.shards import Shard, ShardFile, hash_file
 from bpetite.reading.unpacking import needed_pyarrow
@@ -133,10 +134,10 @@ class Journal:
                     progress.inputs.extend(read)
                     read = new_read_inputs()
                 elif "divided" in stored:
-                    progress.divided.extend(_stored(ReadInput, hashed) for hashed in stored["divided"])
+                    progress.divided.extend(map(_read_input, stored["divided"]))
                     continue
                 else:
-                    read.extend(_stored(ReadInput, ended) for ended in stored["inputs"])
+                    read.extend(map(_read_input, stored["inputs"]))
                     continue
                 whole = place
         return (None, progress, 0) if missing > 0 else (run, progress, whole)
@@ -144,12 +145,12 @@ class Journal:
     def begin(self, run: Json) -> None:
         """Write what is being made; a long list of inputs takes several lines."""
         inputs = run["inputs"]
-        line = {**run, "inputs": inputs[:_ROWS]}
+        line = {**run, "inputs": _stamps(inputs, 0)}
         if len(inputs) > _ROWS:
             line["more_inputs"] = len(inputs) - _ROWS
         self._append(line)
         for first in range(_ROWS, len(inputs), _ROWS):
-            self._append({"inputs": inputs[first : first + _ROWS]}, is_synced=first + _ROWS >= len(inputs))
+            self._append({"inputs": _stamps(inputs, first)}, is_synced=first + _ROWS >= len(inputs))
 
     def step(
         self,
@@ -161,10 +162,10 @@ class Journal:
     ) -> None:
         """Write that a shard is complete, the inputs of the range `ended`, and the hashes of divided ones."""
         if divided:
-            self._append({"divided": list(map(asdict, divided))}, is_synced=False)
+            self._append({"divided": list(map(_row, divided))}, is_synced=False)
         for first in range(ended.start, ended.stop, _ROWS):
             read = inputs[first : min(first + _ROWS, ended.stop)]
-            self._append({"inputs": list(map(asdict, read))}, is_synced=False)
+            self._append({"inputs": list(map(_row, read))}, is_synced=False)
         self._append(dict(zip(_STEP, (asdict(shard), asdict(position)), strict=True)))
 
     def _append(self, line: Json, *, is_synced: bool = True) -> None:
@@ -207,7 +208,20 @@ def _checked_inputs(inputs: list[Any]) -> Iterator[list[Any]]:
     for name, size, stamp in inputs:
         if not (type(name) is str and type(size) in (int, type(None)) and type(stamp) in (list, type(None))):
             raise TypeError(f"an input is {[name, size, stamp]!r:.80}")
-        yield [name, size, stamp]
+        yield [local(name), size, stamp]
+
+
+def _stamps(inputs: Sequence[list[Any]], first: int) -> list[list[Any]]:
+    """Return the inputs of a line of the journal."""
+    return [[recorded(name), *rest] for name, *rest in inputs[first : first + _ROWS]]
+
+
+def _row(read: ReadInput) -> Json:
+    return asdict(read) | {"name": recorded(read.name)}
+
+
+def _read_input(stored: Json) -> ReadInput:
+    return _stored(ReadInput, stored | {"name": local(stored["name"])})
 
 
 def _shard(stored: Json) -> Shard:
@@ -259,7 +273,7 @@ class Manifest:
             "options": dict(self.options),
             "documents": self.documents,
             "tokens": self.tokens,
-            "inputs": [asdict(read) for read in self.inputs] if listed is None else listed,
+            "inputs": [_row(read) for read in self.inputs] if listed is None else listed,
             "shards": [asdict(shard) for shard in self.shards],
         }
         if self.unreadable:
@@ -293,7 +307,7 @@ class Manifest:
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=() if listed else tuple(_stored(ReadInput, read) for read in stored["inputs"]),
+                inputs=() if listed else tuple(map(_read_input, stored["inputs"])),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
                 unreadable=dict(stored.get("unreadable", {})),
             )
@@ -317,7 +331,7 @@ def _write_inputs(path: Path, inputs: Sequence[ReadInput]) -> Json:
         for first in range(0, len(inputs), _ROWS):
             rows = inputs[first : first + _ROWS]
             columns = [
-                _strings(arrow, arrow.binary(), [os.fsencode(read.name) for read in rows]),
+                _strings(arrow, arrow.binary(), [_name_bytes(read) for read in rows]),
                 _numbers(arrow, [read.bytes for read in rows]),
                 _strings(arrow, arrow.string(), [read.xxh3_128.encode("ascii") for read in rows]),
                 _numbers(arrow, [read.documents for read in rows]),
@@ -334,6 +348,10 @@ def _strings(arrow: Any, kind: Any, strings: list[bytes]) -> Any:
     ends = array("i", accumulate(map(len, strings), initial=0))
     buffers = [None, arrow.py_buffer(ends), arrow.py_buffer(b"".join(strings))]
     return arrow.Array.from_buffers(kind, len(strings), buffers)
+
+
+def _name_bytes(read: ReadInput) -> bytes:
+    return recorded(read.name).encode("utf-8", "surrogateescape")
 
 
 def _numbers(arrow: Any, numbers: list[int]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._internal.names import recorded
 from bpetite._internal.types import Path, Progress, Special
 from bpetite.corpus.job import Documents
 from bpetite.reading.ahead import read_ahead
@@ -90,7 +91,7 @@ def stats(
         sources[texts.name] = [texts]
     else:
         for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
-            sources.setdefault(found.source, []).append(found)
+            sources.setdefault(recorded(found.source), []).append(found)
     size = sum(map(size_of, sources.values()))
     tallies, before, documents = [], 0, 0
     for name, inputs in sources.items():

@@ -15,6 +15,7 @@ from collections.abc import Generator, Iterable, Iterator
 from itertools import groupby, islice
 
 from bpetite._internal.long_list import LongList
+from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
 from bpetite.reading.unreadable import Found, Unreadable
 
@@ -197,7 +198,7 @@ def _has_wildcards(path: str) -> bool:
 
 def weight_of(found: Input) -> tuple[Fraction, str]:
     """Return the weight of an input, and its name for records."""
-    return found.weight, "" if found.weight is _ONCE or found.weight == 1 else found.source
+    return found.weight, "" if found.weight is _ONCE or found.weight == 1 else recorded(found.source)
 
 
 def _weighted(argument: str) -> tuple[str, Fraction]:

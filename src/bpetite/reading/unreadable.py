@@ -11,6 +11,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
+from bpetite._internal.names import recorded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -76,7 +78,8 @@ class Unreadable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return how many there are, and the first ones; nothing if there are none."""
-        return {"number": self.number, "first": [list(each) for each in self._first]} if self.number else {}
+        first = [[recorded(name), why] for name, why in self._first]
+        return {"number": self.number, "first": first} if self.number else {}
 
 
 def _kind(mode: int, is_named: bool) -> str:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from bpetite import corpus
+from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_some_of_any_format, read_models, unique_names
 from bpetite.cli.options import (
     Commands,
@@ -58,7 +59,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the tokens of a text, or the table."""
-    tokenizers = unique_names(read_models(options))
+    tokenizers = unique_names((recorded(path), tok) for path, tok in read_models(options))
     return _texts(tokenizers, options) if options.input else _one_text(tokenizers, options)
 
 

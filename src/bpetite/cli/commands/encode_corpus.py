@@ -22,6 +22,7 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.text import text_argument
 from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
 from bpetite.reading.memory_limit import threads_within
@@ -73,7 +74,12 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="TOKENS",
         help="start a new shard after the document that reaches this many tokens (default: %(default)s)",
     )
-    add("--append-special", metavar="TEXT", help="a special token that ends every document")
+    add(
+        "--append-special",
+        type=text_argument,
+        metavar="TEXT",
+        help="a special token that ends every document",
+    )
     add_special(encode)
     add_threads(encode)
     add(

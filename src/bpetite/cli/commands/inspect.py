@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
+from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_one_of_any_format, read_model
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
 from bpetite.cli.pattern_way import WAYS
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> bytes:
         text = _token_text(explainer, options.token, facts, colours_wanted())
     else:
         facts = _facts(tokenizer, explainer)
-        text = _text(options.model, facts)
+        text = _text(recorded(options.model), facts)
     return json_line(facts) if options.json else text.encode("utf-8", "backslashreplace")
 
 

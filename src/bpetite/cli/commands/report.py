@@ -10,6 +10,7 @@ from typing import Any
 
 from bpetite import corpus
 from bpetite._internal.files import write_whole
+from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_some_of_any_format, name_of, read_models, unique_names
 from bpetite.cli.options import (
     Commands,
@@ -102,7 +103,7 @@ def _sources(
     """Yield each source with its documents; long ones are divided where this does not change their ids."""
     inputs: dict[str, list[Input]] = {}
     for found in find_inputs(paths, skip_unreadable=reading.skip_unreadable):
-        inputs.setdefault(found.source, []).append(found)
+        inputs.setdefault(recorded(found.source), []).append(found)
     size = sum(found.size() or 0 for group in inputs.values() for found in group)
     before = 0
     for name, group in inputs.items():
