@@ -1,4 +1,4 @@
-"""A file's name as this process has it ↔ as it stands in files and results: the same in every locale.
+"""Names of files in, their parts out; and a name here ↔ the same in files and results, in every locale.
 
 A name is bytes, which Python decodes by the locale. Files hold it decoded as UTF-8; a byte that is not UTF-8
 becomes a lone surrogate, as in Python itself where the locale is UTF-8, and an escape such as `\\udcff` in
@@ -8,6 +8,28 @@ JSON.
 from __future__ import annotations
 
 import os
+
+
+def last_part(path: str) -> str:
+    """Return the name of a file or folder without the folders before it.
+
+    >>> last_part("model/tokenizer.json"), last_part("model/")
+    ('tokenizer.json', 'model')
+    """
+    return os.path.basename(path.rstrip("".join(_separators())))
+
+
+def is_folder_name(path: str) -> bool:
+    """Whether a path is written like that of a folder.
+
+    >>> is_folder_name("model/"), is_folder_name("model/tokenizer.json")
+    (True, False)
+    """
+    return path.endswith(_separators())
+
+
+def _separators() -> tuple[str, ...]:
+    return (os.path.sep,) if os.path.altsep is None else (os.path.sep, os.path.altsep)
 
 
 def recorded(name: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bpetite._internal.files import created
-from bpetite._internal.names import recorded
+from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_special_tokens
 from bpetite.cli.text import text_argument
 from bpetite.patterns import PATTERNS
@@ -160,7 +160,7 @@ def unique_names(named: Iterable[tuple[str, Tokenizer]]) -> dict[str, Tokenizer]
 
 def name_of(path: str) -> str:
     """Return the last part of a path, the short name of a tokenizer."""
-    return recorded(os.path.basename(os.path.normpath(path)))
+    return recorded(last_part(os.path.normpath(path)))
 
 
 def _specials(options: argparse.Namespace) -> dict[str, int | None]:

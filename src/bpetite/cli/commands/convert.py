@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 
+from bpetite._internal.names import is_folder_name, last_part
 from bpetite.cli.formats import (
     ANY_FORMAT,
     READ,
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> bytes:
     if options.check:
         checked += _check(opened)
         with tempfile.TemporaryDirectory() as folder:
-            attempt = os.path.join(folder, os.path.basename(options.target.rstrip("/")))
+            attempt = os.path.join(folder, last_part(options.target))
             files = write_tokenizer(opened, attempt, target_format, overwrite=False)
             checked += _check(Opened(tokenizer, target_format, files))
     write_tokenizer(
@@ -109,7 +110,7 @@ _WRITTEN_AS = {
 
 def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     """Choose the format by the name of the output; print it if the name does not show it."""
-    name = path.rstrip("/").rpartition("/")[2]
+    name = last_part(path)
     original = opened.tokenizer._original
     if name == "tekken.json" or name.endswith((".gguf", ".model", ".gz")):
         if original and original.files and _ending(name) == _ending(next(iter(original.files))):
@@ -122,10 +123,10 @@ def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
         return "tiktoken"
     if name == "tokenizer.json":
         return "huggingface"
-    kind = "gpt2" if path.endswith("/") or "." not in name else "bpetite"
+    kind = "gpt2" if is_folder_name(path) or "." not in name else "bpetite"
     if kind == "gpt2" and original and original.is_folder:
         return original.kind
-    if not quiet and not path.endswith("/"):
+    if not quiet and not is_folder_name(path):
         print(f"{path} will be {_WRITTEN_AS[kind]}; choose another format with --to", file=sys.stderr)
     return kind
 

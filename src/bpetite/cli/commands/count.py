@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from functools import partial
 from typing import Any
 
 from bpetite._internal.counts_file import check_available
+from bpetite._internal.names import is_folder_name
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
 from bpetite.cli.options import (
     Commands,
@@ -61,7 +61,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Count, save, and return a line of JSON."""
-    to_folder = options.cluster is not None and options.output.endswith(("/", os.sep))
+    to_folder = options.cluster is not None and is_folder_name(options.output)
     if not to_folder:
         check_output(options.output, force=options.force)
         check_available()

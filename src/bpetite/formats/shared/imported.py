@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from bpetite._constants import UNICODE_VERSION
+from bpetite._internal.names import is_folder_name
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.patterns import pattern_name
@@ -65,7 +66,7 @@ def is_folder(path: Path) -> bool:
     >>> is_folder("model/"), is_folder("model/tokenizer.json")
     (True, False)
     """
-    return os.fspath(path).endswith(("/", os.sep)) or os.path.isdir(path)
+    return is_folder_name(os.fspath(path)) or os.path.isdir(path)
 
 
 def _ending(path: Path) -> str:
