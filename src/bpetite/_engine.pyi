@@ -28,6 +28,7 @@ __all__ = [
     "Unsnappy",
     "Xxh3128",
     "base64_lines",
+    "check_text",
     "check_tokens",
     "column_chunks",
     "find_model",
@@ -825,6 +826,9 @@ class DecodeStream:
 
     def finish(self) -> str:
         """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
+
+def check_text(text: str) -> None:
+    """Raise the `TypeError` of every function that takes one text, if this is none."""
 
 # Memory -----------------------------------------------------------------------------------------------
 

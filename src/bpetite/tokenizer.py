@@ -13,8 +13,9 @@ from functools import partial
 from weakref import ref
 
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, pattern_way, pretokenize
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
+from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import (
@@ -338,10 +339,7 @@ class Tokenizer:
         """
         # No parameter is for keywords alone, here and in `encode_to_numpy`: their defaults would cost every
         # call 40 ns.
-        try:
-            ids = self._encoder.encode(text, special)
-        except TypeError as error:
-            raise _not_a_text(text, "encode", error) from None
+        ids = self._encoder.encode(text, special)
         if prepend is None and append is None:
             return ids
         return [*self._ids_of(prepend, "prepend"), *ids, *self._ids_of(append, "append")]
@@ -422,9 +420,7 @@ class Tokenizer:
         [256, 257]
         """
         stream = self._encoder.encode_stream(special)
-        for piece in iterable:
-            yield from stream.feed(piece)
-        yield from stream.finish()
+        return _streamed(stream, several("iterable", "str", iterable))
 
     def growing(self, text: str = "", *, special: Special = "parse") -> GrowingEncoding:
         """Return a text that can be appended to, with its ids, which always equal those of the whole text.
@@ -467,10 +463,7 @@ class Tokenizer:
         >>> tok.count("ab ab"), tok.count("ab<|endoftext|>", "text")
         (2, 14)
         """
-        try:
-            return self._encoder.count(text, special, num_threads)
-        except TypeError as error:
-            raise _not_a_text(text, "count", error) from None
+        return self._encoder.count(text, special, num_threads)
 
     def count_batch(
         self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
@@ -527,15 +520,16 @@ class Tokenizer:
         overlap = integer("overlap", overlap, least=0)
         if overlap >= size:
             raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
-        for start, end in self._fitting(text, special).spans(size, overlap):
-            part = text[start:end]
-            yield fitting_parts.Chunk(part, self._encoder.encode(part, special), start, end)
+        parts = self._fitting(text, special).spans(size, overlap)
+        encode = self._encoder.encode
+        return (
+            fitting_parts.Chunk(part := text[start:end], encode(part, special), start, end)
+            for start, end in parts
+        )
 
     def _fitting(self, text: str, special: Special) -> Fitting:
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a str, not {type(text).__name__}")
-        if special == "error":
-            self._encoder.count(text, special)
+        check_text(text)
+        self._encoder.count(text if special == "error" else "", special)
         places, specials = 0, []
         for segment, is_special in preparation.split_at_specials(
             text, () if special == "text" else self.special_tokens
@@ -559,8 +553,6 @@ class Tokenizer:
         >>> tok.decode([256, 257]), tok.decode([256, 0xC3], errors="replace")
         ('ab ab', 'ab\ufffd')
         """
-        if isinstance(ids, int):
-            raise TypeError(f"decode takes a list of ids: write decode([{ids}])")
         return self._encoder.decode(ids, errors)
 
     def decode_bytes(self, ids: Ids) -> bytes:
@@ -613,6 +605,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).pretokens("ab ab<|endoftext|>")
         [b'ab', b' ab', b'<|endoftext|>']
         """
+        check_text(text)
         pieces: list[bytes] = []
         for part, token_id in preparation.Preparation.of(self._vocabulary).parts(text):
             pieces += [part.encode("utf-8")] if token_id is not None else pretokenize(part, self.pattern)
@@ -1060,6 +1053,13 @@ class Tokenizer:
         )
 
 
+def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
+    """Yield the ids of the pieces of a text."""
+    for piece in pieces:
+        yield from stream.feed(piece)
+    yield from stream.finish()
+
+
 @contextmanager
 def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
     """Yield the callback for progress; `True` means bars on a terminal or in a notebook."""
@@ -1070,18 +1070,6 @@ def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
             yield shown
     else:
         yield progress or None
-
-
-def _not_a_text(text: object, method: str, error: TypeError) -> TypeError:
-    """Return an error that says what to do instead of passing what is not text, or the error if text is."""
-    kind = type(text).__name__
-    if isinstance(text, str):
-        return error
-    if isinstance(text, bytes):
-        return TypeError(f'{method} takes a str, not bytes: give it text.decode("utf-8")')
-    if isinstance(text, list | tuple):
-        return TypeError(f"{method} takes one str, not a {kind}: {method}_batch takes several texts")
-    return TypeError(f"{method} takes a str, not {kind}")
 
 
 def _from_artifact(

@@ -15,8 +15,8 @@ use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
-use super::texts::{HeldTexts, Strings, strings_in};
-use super::{PyWatch, thread_count};
+use super::texts::{HeldTexts, OneText, Strings, strings_in};
+use super::{PyWatch, items, thread_count};
 use crate::encode::{
     self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
     Workspace,
@@ -101,14 +101,14 @@ impl PyEncoder {
     #[inline(always)]
     fn encode<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'_, 'py>,
         special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
-            return self.integers.list(py, &self.encode_one::<u32>(text, special, num_threads)?);
+            return self.integers.list(py, &self.encode_one::<u32>(&text, special, num_threads)?);
         }
         let special = self.special(special);
         with_workspace(|workspace, ids| {
@@ -117,7 +117,7 @@ impl PyEncoder {
         })
     }
 
-    fn encode_ordinary<'py>(&self, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
         self.encode(text, Special::Text, None)
     }
 
@@ -125,14 +125,14 @@ impl PyEncoder {
     #[inline(always)]
     fn encode_to_numpy<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'_, 'py>,
         special: Special<'static>,
         dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match dtype {
-            Width::Bits16 => self.encode_to_array::<u16>(text, special, num_threads),
-            Width::Bits32 => self.encode_to_array::<u32>(text, special, num_threads),
+            Width::Bits16 => self.encode_to_array::<u16>(&text, special, num_threads),
+            Width::Bits32 => self.encode_to_array::<u32>(&text, special, num_threads),
         }
     }
 
@@ -190,7 +190,7 @@ impl PyEncoder {
     #[pyo3(signature = (text, special=Special::Parse, unit="characters"))]
     fn encode_with_offsets<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'_, 'py>,
         special: Special<'static>,
         unit: &str,
     ) -> PyResult<(Bound<'py, PyList>, Spans)> {
@@ -204,7 +204,7 @@ impl PyEncoder {
             }
         };
         self.encoder.check_tiles_text()?;
-        let ids = self.encode_one::<u32>(text, special, None)?;
+        let ids = self.encode_one::<u32>(&text, special, None)?;
         memory::ensure(ids.len() * BYTES_PER_PAIR)?;
         let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
         Ok((self.integers.list(text.py(), &ids)?, spans))
@@ -214,7 +214,7 @@ impl PyEncoder {
     #[allow(clippy::too_many_arguments)] // Those of Python's method.
     fn places<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'_, 'py>,
         ids: &Bound<'_, PyList>,
         special: Special<'static>,
         trim: &str,
@@ -234,7 +234,7 @@ impl PyEncoder {
     #[pyo3(signature = (text, ids, special=Special::Parse))]
     fn words<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: OneText<'_, 'py>,
         ids: &Bound<'_, PyList>,
         special: Special<'static>,
     ) -> PyResult<Bound<'py, PyList>> {
@@ -245,7 +245,7 @@ impl PyEncoder {
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
     fn count(
         &self,
-        text: &Bound<'_, PyString>,
+        text: OneText<'_, '_>,
         special: Special<'static>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
@@ -311,7 +311,7 @@ impl PyEncoder {
     #[pyo3(signature = (batch, errors="strict"))]
     fn decode_batch<'py>(&self, batch: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyList>> {
         let texts = PyList::empty(batch.py());
-        for ids in batch.try_iter()? {
+        for ids in items(batch, "batch must be several lists of ids")? {
             batch.py().check_signals()?;
             texts.append(self.decode(&ids?, errors)?)?;
         }
@@ -462,7 +462,7 @@ pub struct PyEncodeStream {
 
 #[pymethods]
 impl PyEncodeStream {
-    fn feed<'py>(&mut self, piece: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+    fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
         let py = piece.py();
         let piece = piece.to_str()?;
         let ids = py.detach(|| {
@@ -493,7 +493,7 @@ pub struct GrowingEncoding {
 
 #[pymethods]
 impl GrowingEncoding {
-    fn append(&mut self, text: &Bound<'_, PyString>) -> PyResult<usize> {
+    fn append(&mut self, text: OneText<'_, '_>) -> PyResult<usize> {
         let (py, piece) = (text.py(), text.to_str()?);
         let before = self.growing.text().len();
         let appended = if piece.len() < SHORT {
@@ -606,6 +606,14 @@ pub fn named_trim(name: &str) -> PyResult<Trim> {
     }
 }
 
+/// A word for an argument that takes one of the `known`.
+fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyResult<&'a str> {
+    match given.cast::<PyString>() {
+        Ok(_) => given.extract(),
+        Err(_) => Err(PyTypeError::new_err(format!("{argument}: must be {known}, not {}", given.repr()?))),
+    }
+}
+
 // The usual names are known by their place, without reading them: Python has one object for each.
 
 impl<'py> FromPyObject<'_, 'py> for Special<'static> {
@@ -615,7 +623,7 @@ impl<'py> FromPyObject<'_, 'py> for Special<'static> {
         if name.is(intern!(name.py(), "parse")) {
             return Ok(Self::Parse);
         }
-        match name.extract()? {
+        match word(name, "special", "parse, text or error")? {
             "parse" => Ok(Self::Parse),
             "text" => Ok(Self::Text),
             "error" => Ok(Self::Error),
@@ -638,7 +646,7 @@ impl<'py> FromPyObject<'_, 'py> for Width {
         if name.is(intern!(name.py(), "uint32")) {
             return Ok(Self::Bits32);
         }
-        match name.extract()? {
+        match word(name, "dtype", "uint32 or uint16")? {
             "uint16" => Ok(Self::Bits16),
             "uint32" => Ok(Self::Bits32),
             name => Err(PyValueError::new_err(format!("dtype: must be uint32 or uint16, not {name:?}"))),

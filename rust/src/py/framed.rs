@@ -15,7 +15,7 @@ use pyo3::types::{PyList, PySequence, PyString};
 
 use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::{ids_in_list, pairs};
-use super::texts::HeldTexts;
+use super::texts::{HeldTexts, OneText};
 use super::{PyWatch, thread_count};
 use crate::encode::{
     CharacterSpan, Encoded, Moved, Put, SpacedPart, Spaces, Special, SpecialTokens, Strips, Trim,
@@ -83,8 +83,8 @@ impl FramedEncoder {
         Ok(Self { encoder, way, before, after, type_id, unknown, make, kind })
     }
 
-    fn encode(slf: &Bound<'_, Self>, text: &Bound<'_, PyString>) -> PyResult<Option<FramedEncoding>> {
-        let framed = slf.get();
+    fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<Option<FramedEncoding>> {
+        let (framed, text) = (slf.get(), &*text);
         let short = text.to_str()?;
         if !framed.takes(text, short)? {
             return Ok(None);

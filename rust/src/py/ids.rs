@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
 
-use super::items;
+use super::{is_integer, items};
 use crate::encode::Id;
 use crate::memory;
 use crate::memory::pool::Pooled;
@@ -280,7 +280,10 @@ fn copied(ids: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     if ids.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("ids: a str was given where integers are expected"));
     }
-    for id in items(ids)? {
+    if is_integer(ids)? {
+        return Err(PyTypeError::new_err(format!("ids must be several integers: give [{ids}]")));
+    }
+    for id in items(ids, "ids must be several integers")? {
         memory::push(&mut copied, id_from(&id?)?)?;
     }
     Ok(copied)

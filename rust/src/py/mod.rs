@@ -2,7 +2,8 @@
 //! its results back.
 
 use pyo3::exceptions::{
-    PyException, PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyValueError,
+    PyException, PyKeyError, PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError,
+    PyValueError,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -40,6 +41,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recover::places_of_length, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::check_text, module)?)?;
     text_pairs::add_to(module)?;
     token_bytes::add_to(module)?;
     numbers::add_to(module)?;
@@ -147,13 +149,20 @@ pub fn raised(exception: PyErr) -> Error {
 /// How many items are taken between two checks for signals.
 const ITEMS_PER_CHECK: usize = 1 << 12;
 
-/// The items of an iterable. Signals are checked: one that is endless and written in C, such as `itertools.repeat`, runs no
-/// code that would do so.
+/// The items of an iterable; `expected` begins the error for what is none. Signals are checked: an iterable that is
+/// endless and written in C, such as `itertools.repeat`, runs no code that would do so.
 fn items<'py>(
     iterable: &Bound<'py, PyAny>,
+    expected: &str,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = iterable.py();
-    Ok(iterable.try_iter()?.enumerate().map(move |(number, item)| {
+    let iterator = iterable.try_iter().map_err(|error| match iterable.hasattr(intern!(py, "__iter__")) {
+        Ok(false) if let Ok(kind) = iterable.get_type().name() => {
+            PyTypeError::new_err(format!("{expected}, not {kind}"))
+        }
+        _ => error,
+    })?;
+    Ok(iterator.enumerate().map(move |(number, item)| {
         if number % ITEMS_PER_CHECK == ITEMS_PER_CHECK - 1 {
             py.check_signals()?;
         }
@@ -171,7 +180,7 @@ pub fn thread_count(num_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u
     let Some(number) = num_threads else { return Ok(None) };
     if !is_integer(number)? {
         let given = number.repr()?;
-        return Err(PyValueError::new_err(format!("num_threads must be an integer, not {given}")));
+        return Err(PyTypeError::new_err(format!("num_threads must be an integer, not {given}")));
     }
     let number = number.call_method0(intern!(number.py(), "__index__"))?;
     if number.lt(1)? {

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::texts::OneText;
 use crate::error::Error;
 use crate::memory;
 use crate::pretokenize as scan;
@@ -22,7 +23,12 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// All pretokens and unmatched pieces of the text, in order.
 #[pyfunction]
-fn pretokenize<'py>(py: Python<'py>, text: &str, pattern: &str) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+fn pretokenize<'py>(
+    py: Python<'py>,
+    text: OneText<'_, 'py>,
+    pattern: &str,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let text = text.to_str()?;
     let pieces = py.detach(|| scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref()))?;
     memory::ensure(text.len() + pieces.iter().len() * BYTES_PER_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())

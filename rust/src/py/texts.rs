@@ -1,10 +1,11 @@
 //! Texts from Python: `str`, or `bytes` that must be UTF-8; one object per text, or many texts in one buffer.
 
 use std::cell::Cell;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray1;
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -18,6 +19,48 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::read::{GatheredTexts, split};
 use crate::unicode::utf8::are_ascii;
+
+/// An argument that is one text. What is not is refused with the same words by every function.
+#[derive(Clone, Copy)]
+pub struct OneText<'a, 'py>(Borrowed<'a, 'py, PyString>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for OneText<'a, 'py> {
+    type Error = PyErr;
+
+    #[inline(always)]
+    fn extract(text: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        text.cast().map(Self).map_err(|_| not_a_text(text))
+    }
+}
+
+impl<'py> Deref for OneText<'_, 'py> {
+    type Target = Bound<'py, PyString>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+#[cold]
+fn not_a_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
+    let kind = match given.get_type().name() {
+        Ok(kind) => kind,
+        Err(error) => return error,
+    };
+    PyTypeError::new_err(if given.is_instance_of::<PyBytes>() {
+        "text must be a str, not bytes: give text.decode(\"utf-8\")".to_owned()
+    } else if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        format!("text must be one str, not a {kind}: encode_batch and count_batch take several texts")
+    } else {
+        format!("text must be a str, not {kind}")
+    })
+}
+
+/// Refuse what is not one text: for functions that are written in Python.
+#[pyfunction]
+pub fn check_text(text: OneText<'_, '_>) {
+    let _ = text;
+}
 
 /// A text whose bytes stay valid while this value lives, with or without the GIL.
 pub enum OwnedText {
@@ -255,7 +298,7 @@ impl HeldTexts {
             )));
         }
         let mut texts_of_python = Vec::new();
-        for text in items(texts)? {
+        for text in items(texts, "texts must be several str or bytes")? {
             let text = OwnedText::new(&text?, || format!("texts: item {}", texts_of_python.len()))?;
             memory::push(&mut texts_of_python, text)?;
         }

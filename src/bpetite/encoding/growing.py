@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from operator import index
 from typing import Any, NamedTuple
 
+from bpetite._engine import check_text
 from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Special
 from bpetite.encoding.preparation import Preparation
@@ -47,8 +48,7 @@ class GrowingPrepared:
 
     def append(self, text: str) -> int:
         """Append to the text, and return how many of the earlier ids are unchanged."""
-        if not isinstance(text, str):
-            raise TypeError(f"{type(text).__name__!r} object is not an instance of 'str'")
+        check_text(text)
         return self._become(self._rest + text)
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any
 
-from bpetite._engine import DecodeStream, Encoder
+from bpetite._engine import DecodeStream, Encoder, check_text
+from bpetite._internal.arguments import several
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.encoding.growing import GrowingPrepared
@@ -41,16 +42,18 @@ class PreparedEncoder:
 
     def decode_bytes(self, ids: Any) -> bytes:
         """Decode ids to bytes."""
+        if isinstance(ids, Iterator):
+            ids = [*ids]
         joined = self._encoder.decode_bytes(ids)
         if self._drops_space == "all":
-            first = self._encoder.decode_bytes(ids[:1])
+            first = self._encoder.decode_bytes([*islice(ids, 1)])
             return first.replace(b" ", b"") + joined[len(first) :]
         return joined.removeprefix(b" ") if self._drops_space else joined
 
     def decode_batch(self, batch: Iterable[Any], errors: str = "strict") -> list[str]:
         """Decode several rows of ids."""
         if self._drops_space == "all":
-            return [self.decode(ids, errors) for ids in batch]
+            return [self.decode(ids, errors) for ids in several("batch", "lists of ids", batch)]
         texts = self._encoder.decode_batch(batch, errors)
         return [text.removeprefix(" ") for text in texts] if self._drops_space else texts
 
@@ -171,8 +174,9 @@ class PreparedEncoder:
 
     def encode_stream(self, special: Special = "parse") -> Any:
         """Begin a text that arrives in pieces."""
+        stream = self._encoder.encode_stream(special)
         if self._is_streamable:
-            return self._encoder.encode_stream(special)
+            return stream
         return PreparedStream(self._encoder, self._preparation, special, self._special_tokens)
 
     def growing(self, special: Special = "parse") -> Any:
@@ -204,10 +208,13 @@ class PreparedEncoder:
 
     def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
         """Cut a text into ids of special tokens and parts for the engine."""
-        if not isinstance(text, str) or self._preparation.changes_nothing(text):
+        check_text(text)
+        self._encoder.count("", special)  # refuses what is no treatment
+        if self._preparation.changes_nothing(text):
             return [(text, special)]
         text.encode("utf-8")  # The error of a lone surrogate names its place in the whole text.
-        self._encoder.count(text if special == "error" else "", special)
+        if special == "error":
+            self._encoder.count(text, special)
         parts = self._preparation.parts(text, parse=special == "parse")
         return [(part if token_id is None else token_id, "text") for part, token_id in parts]
 
@@ -225,7 +232,8 @@ class _WithoutSpace:
         """Take one id, or several, and return the text that is now complete."""
         if not (self._drops_all and self._is_first):
             return self._after_space(self._stream.push(ids))
-        listed = [ids] if isinstance(ids, int) else ids
+        is_several = hasattr(ids, "__iter__") and not isinstance(ids, str)
+        listed = [*ids] if is_several else [ids]
         first = self._stream.push(listed[:1]).replace(" ", "")
         self._is_first = len(listed) == 0
         return first + self._stream.push(listed[1:])
@@ -271,7 +279,7 @@ def _decoded(texts: Iterable[str | bytes]) -> list[str]:
     """Return the texts of a batch; what is not text is refused as the engine refuses it."""
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts: one {type(texts).__name__} was given where several are expected")
-    return [_text(place, text) for place, text in enumerate(texts)]
+    return [_text(place, text) for place, text in enumerate(several("texts", "str or bytes", texts))]
 
 
 def _text(place: int, text: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bpetite._engine import check_text
 from bpetite._internal.types import Special
 from bpetite.encoding.preparation import Preparation
 
@@ -42,8 +43,7 @@ class PreparedStream:
 
     def feed(self, piece: str) -> list[int]:
         """Add the next piece of the text, and return the ids that are now final."""
-        if not isinstance(piece, str):
-            raise TypeError(f"{type(piece).__name__!r} object is not an instance of 'str'")
+        check_text(piece)
         piece.encode("utf-8")
         if self._special == "error":
             seen = self._before + piece

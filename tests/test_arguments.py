@@ -1,0 +1,234 @@
+"""Arguments of wrong types: every door refuses them alike, and names the argument and what it takes."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+from bpetite import Tokenizer, Vocabulary
+from bpetite.vocabulary import MARK
+
+TEXT = "the cat sat on the mat, the cat sat on the hat"
+TRAINED = Tokenizer.train(TEXT, 270)
+
+
+def of_vocabulary(**changes: Any) -> Tokenizer:
+    """A tokenizer whose texts are changed before they are encoded."""
+    vocabulary = TRAINED.vocabulary
+    return Tokenizer(Vocabulary(vocabulary.tokens, vocabulary.merges, {"<|x|>": 270}, **changes))
+
+
+def of_file(folder: Path) -> Tokenizer:
+    """A tokenizer read from a `tokenizer.json` with a normalizer, as Qwen's."""
+    path = folder / "tokenizer.json"
+    TRAINED.to_huggingface(path)
+    document = json.loads(path.read_text())
+    document["normalizer"] = {"type": "NFC"}
+    path.write_text(json.dumps(document))
+    return Tokenizer.load(path)
+
+
+PUTS_SPACE = [("Prepend", " "), ("Replace", MARK, " ")]
+
+TOKENIZERS: dict[str, Callable[[Path], Tokenizer]] = {
+    "trained": lambda _: TRAINED,
+    "of a tokenizer.json with a normalizer": of_file,
+    "with flags": lambda _: of_vocabulary(token_flags={"<|x|>": ["lstrip", "single_word"]}),
+    "that drops a space": lambda _: of_vocabulary(normalization=PUTS_SPACE, drops_space=True),
+    "that drops spaces": lambda _: of_vocabulary(normalization=PUTS_SPACE, drops_space="all"),
+}
+
+
+@pytest.fixture(params=TOKENIZERS)
+def tokenizer(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    return TOKENIZERS[request.param](tmp_path)
+
+
+# --- Texts ------------------------------------------------------------------------------------------------
+
+NO_TEXTS = [
+    123,
+    0,
+    10**9,
+    -1,
+    2**80,
+    True,
+    None,
+    1.5,
+    np.int64(5),
+    np.array([1]),
+    np.array("a"),
+    {"a"},
+    object(),
+]
+
+TAKES_TEXT: dict[str, Callable[[Any, Any], object]] = {
+    "encode": lambda t, x: t.encode(x),
+    "encode as text": lambda t, x: t.encode(x, "text"),
+    "encode or refuse": lambda t, x: t.encode(x, special="error"),
+    "encode_ordinary": lambda t, x: t.encode_ordinary(x),
+    "encode_to_numpy": lambda t, x: t.encode_to_numpy(x),
+    "encode_to_numpy on threads": lambda t, x: t.encode_to_numpy(x, dtype="uint16", num_threads=2),
+    "encode_with_offsets": lambda t, x: t.encode_with_offsets(x),
+    "encode_iterable": lambda t, x: list(t.encode_iterable(["a", x])),
+    "growing": lambda t, x: t.growing(x),
+    "append": lambda t, x: t.growing("a").append(x),
+    "count": lambda t, x: t.count(x),
+    "count on threads": lambda t, x: t.count(x, num_threads=2),
+    "fit": lambda t, x: t.fit(x, 3),
+    "fit or refuse": lambda t, x: t.fit(x, 3, side="left", special="error"),
+    "chunks": lambda t, x: t.chunks(x, 3),
+    "show": lambda t, x: t.show(x),
+    "pretokens": lambda t, x: t.pretokens(x),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_TEXT)
+def test_what_is_no_text_is_refused_by_every_method_of_every_tokenizer(tokenizer: Any, name: str) -> None:
+    for wrong in NO_TEXTS:
+        with pytest.raises(TypeError) as refused:
+            TAKES_TEXT[name](tokenizer, wrong)
+        assert str(refused.value) == f"text must be a str, not {type(wrong).__name__}"
+
+
+@pytest.mark.parametrize("name", TAKES_TEXT)
+def test_what_is_no_text_is_told_what_to_do_instead(tokenizer: Any, name: str) -> None:
+    with pytest.raises(TypeError, match=re.escape('not bytes: give text.decode("utf-8")')):
+        TAKES_TEXT[name](tokenizer, b"a")
+    for several in (["a"], ("a",)):
+        with pytest.raises(TypeError, match="encode_batch and count_batch take several texts"):
+            TAKES_TEXT[name](tokenizer, several)
+
+
+def test_a_str_of_another_class_is_a_text(tokenizer: Any) -> None:
+    text = np.str_("the cat")
+    assert tokenizer.encode(text) == tokenizer.encode("the cat")
+    assert tokenizer.encode_batch(np.array(["the cat"])) == [tokenizer.encode("the cat")]
+
+
+TAKES_TEXTS: dict[str, Callable[[Any, Any], object]] = {
+    "encode_batch": lambda t, x: t.encode_batch(x),
+    "encode_batch_to_numpy": lambda t, x: t.encode_batch_to_numpy(x),
+    "count_batch": lambda t, x: t.count_batch(x, num_threads=2),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_TEXTS)
+def test_what_are_no_texts_is_refused_by_every_method_of_every_tokenizer(tokenizer: Any, name: str) -> None:
+    for wrong in (5, None, True, 1.5, np.int64(5), object()):
+        with pytest.raises(TypeError, match=r"^texts must be several str or bytes, not "):
+            TAKES_TEXTS[name](tokenizer, wrong)
+    for item in (5, None, True, np.int64(5), ["a"], bytearray(b"a")):
+        message = f"^texts: item 1 must be str or bytes, not {type(item).__name__}$"
+        for wrong in (["a", item], ("a", item), iter(["a", item])):
+            with pytest.raises(TypeError, match=message):
+                TAKES_TEXTS[name](tokenizer, wrong)
+    for array in (np.array([1, 2]), np.array([1.5]), pyarrow.array([1])):
+        with pytest.raises(TypeError, match=r"^texts: item 0 must be str or bytes, not "):
+            TAKES_TEXTS[name](tokenizer, array)
+
+
+# --- Words for arguments ----------------------------------------------------------------------------------
+
+TAKES_SPECIAL: dict[str, Callable[[Any, Any], object]] = {
+    "encode": lambda t, x: t.encode("a", special=x),
+    "encode_batch": lambda t, x: t.encode_batch(["a"], special=x),
+    "encode_to_numpy": lambda t, x: t.encode_to_numpy("a", special=x),
+    "encode_batch_to_numpy": lambda t, x: t.encode_batch_to_numpy(["a"], special=x),
+    "encode_iterable": lambda t, x: t.encode_iterable(["a"], special=x),
+    "encode_with_offsets": lambda t, x: t.encode_with_offsets("a", special=x),
+    "growing": lambda t, x: t.growing("a", special=x),
+    "count": lambda t, x: t.count("a", special=x),
+    "count_batch": lambda t, x: t.count_batch(["a"], special=x),
+    "fit": lambda t, x: t.fit("a", 3, special=x),
+    "chunks": lambda t, x: t.chunks("a", 3, special=x),
+    "show": lambda t, x: t.show("a", special=x),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_SPECIAL)
+def test_special_takes_one_of_three_words(tokenizer: Any, name: str) -> None:
+    for wrong in ({"<|x|>"}, None, 1, True, b"parse", "all", ""):
+        kind = ValueError if isinstance(wrong, str) else TypeError
+        shown = json.dumps(wrong) if isinstance(wrong, str) else repr(wrong)
+        with pytest.raises(kind) as refused:
+            TAKES_SPECIAL[name](tokenizer, wrong)
+        assert str(refused.value) == f"special: must be parse, text or error, not {shown}"
+
+
+# --- Ids --------------------------------------------------------------------------------------------------
+
+
+class Index:
+    """An integer of an unknown type."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __index__(self) -> int:
+        return self._number
+
+
+def numbers_of(ids: list[int]) -> Iterator[object]:
+    """The same ids in every form that an iterable of integers may have."""
+    yield ids
+    yield tuple(ids)
+    yield iter(ids)
+    yield (number for number in ids)
+    yield dict.fromkeys(ids)
+    yield map(np.int64, ids)
+    yield list(map(Index, ids))
+    for kind in (np.uint16, np.int64, np.uint32):
+        yield np.array(ids, kind)
+        yield iter(np.array(ids, kind))
+
+
+def test_ids_are_any_iterable_of_integers(tokenizer: Any) -> None:
+    ids = [32, 97, 257, 98]
+    text, content = tokenizer.decode(ids), tokenizer.decode_bytes(ids)
+    assert content == text.encode()
+    assert [tokenizer.decode(given) for given in numbers_of(ids)] == [text] * 13
+    assert [tokenizer.decode_bytes(given) for given in numbers_of(ids)] == [content] * 13
+    assert tokenizer.decode_batch(numbers_of(ids)) == [text] * 13
+    for given in numbers_of(ids):
+        stream = tokenizer.decode_stream()
+        assert stream.push(given) + stream.finish() == text
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint16, Index])
+def test_a_stream_takes_one_id_of_any_integer_type(tokenizer: Any, kind: Callable[[int], Any]) -> None:
+    stream = tokenizer.decode_stream()
+    assert "".join(stream.push(kind(number)) for number in [97, 98]) + stream.finish() == "ab"
+
+
+def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
+    for decode in (tokenizer.decode, tokenizer.decode_bytes, lambda ids: tokenizer.decode_batch([ids])):
+        for wrong in (5, np.int64(5), Index(5)):
+            with pytest.raises(TypeError, match=r"^ids must be several integers: give \["):
+                decode(wrong)
+        for wrong in (None, 1.5, object(), True):
+            with pytest.raises(TypeError, match=r"^ids must be several integers, not "):
+                decode(wrong)
+        for wrong in (
+            "ab",
+            ["a"],
+            [1.5],
+            [None],
+            [True],
+            [[97]],
+            np.array([1.5]),
+            np.array(5),
+            np.array([[97]]),
+        ):
+            with pytest.raises(TypeError, match=r"^ids"):
+                decode(wrong)
+    for wrong in (None, 1.5, True, "ab", [True], np.array([1.5])):
+        with pytest.raises(TypeError, match=r"^ids"):
+            tokenizer.decode_stream().push(wrong)
+    with pytest.raises(TypeError, match=r"^batch must be several lists of ids, not int$"):
+        tokenizer.decode_batch(5)
