@@ -2,6 +2,7 @@
 
 import codecs
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,12 +56,13 @@ def test_ids_may_come_in_an_array_of_any_integers(dtype: str) -> None:
 
 def test_ids_may_come_in_any_iterable() -> None:
     encoder = trained_encoder()
+    of_numpy: list[Any] = [np.uint32(104), np.int64(105)]
     for ids in (
         [104, 105],
         (104, 105),
         iter([104, 105]),
         {104: 1, 105: 2},
-        [np.uint32(104), np.int64(105)],
+        of_numpy,
         range(104, 106),
     ):
         assert encoder.decode(ids) == "hi"

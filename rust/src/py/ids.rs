@@ -79,7 +79,7 @@ fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
 #[inline(always)]
 fn new_reference<'py, T>(shared: &Bound<'py, T>) -> Bound<'py, T> {
     let object = shared.as_ptr();
-    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.10 increment this field directly, so
+    // SAFETY: the GIL is held. C extensions compiled for the stable ABI of Python 3.11 increment this field directly, so
     // every later Python must support it.
     unsafe {
         (*object).ob_refcnt += 1;

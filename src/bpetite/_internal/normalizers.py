@@ -115,20 +115,15 @@ _MARKS_THEN = "\u1cf2\u1cf3"
 _LOWER: dict[str, str] = {
     chr(code): chr(code + distance)
     for codes, distance in [
-        ([0x2C2F], 0x30),
-        ([0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, 0x1C89, 0xA7CC, 0xA7CE, 0xA7D2, 0xA7D4, 0xA7DA], 1),
+        ([0x1C89, 0xA7CC, 0xA7CE, 0xA7D2, 0xA7D4, 0xA7DA], 1),
         ([0xA7CB], -0xA567),
         ([0xA7DC], -0xA641),
-        (
-            [*range(0x10570, 0x1057B), *range(0x1057C, 0x1058B), *range(0x1058C, 0x10593), 0x10594, 0x10595],
-            0x27,
-        ),
         (range(0x10D50, 0x10D66), 0x20),
         (range(0x16EA0, 0x16EB9), 0x1B),
     ]
     for code in codes
 }
-"""Letters of Unicode 14 to 17, which Python 3.10 lacks."""
+"""Letters of Unicode 15 to 17, which Python 3.11 lacks."""
 
 
 @lru_cache(maxsize=1)

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
-
-    from typing_extensions import Self, dataclass_transform
+    from typing import Any, ClassVar, Self, dataclass_transform
 else:
 
     def dataclass_transform(**_: object) -> object:

@@ -30,7 +30,6 @@ FORMATS: tuple[ShardFormat, ...] = ("npy", "bin", "megatron")
 _DTYPES = ("uint16", "uint32", "int32")
 _MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
 _MEGATRON_DTYPES = {"int32": 4, "uint16": 8}
-_HASHED = 1 << 20
 _PLACES = 1 << 17
 """How many places of documents are computed at a time."""
 
@@ -225,14 +224,9 @@ def _sync(*files: BinaryIO) -> None:
 
 def hash_file(path: Path) -> tuple[int, str]:
     """Return the size and SHA-256 of a file."""
-    digest, size = hashlib.sha256(), 0
-    buffer = bytearray(_HASHED)
-    view = memoryview(buffer)
     with open(path, "rb", buffering=0) as file:
-        while count := file.readinto(buffer):
-            digest.update(view[:count])
-            size += count
-    return size, digest.hexdigest()
+        digest = hashlib.file_digest(file, "sha256")
+        return file.tell(), digest.hexdigest()
 
 
 def npy_header(length: int, dtype: np.dtype[Any]) -> bytes:

@@ -8,7 +8,7 @@ from types import TracebackType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from bpetite.show.bars import Measure
 
