@@ -430,7 +430,7 @@ HUGE: dict[str, tuple[str, Callable[[], bytes], str]] = {
         "appears twice",
     ),
     "packed again": ("ranks", lambda: gzip.compress(gzip.compress(b"\0" * 10_000_000)), "not valid UTF-8"),
-    "ranks of a packed line": ("ranks", lambda: gzip.compress(b"A" * 16_000_000), "not an artifact"),
+    "ranks of a packed line": ("ranks", lambda: gzip.compress(b"A" * 16_000_000), "not valid JSON"),
     "pieces of equal scores": ("any", lambda: sentencepiece(runs(20_000, 2, 3)), "have the same score"),
     "runs of pieces of equal scores": (
         "any",

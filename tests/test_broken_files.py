@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
@@ -71,12 +72,16 @@ WHOLE: dict[str, tuple[str, Callable[[], dict[str, bytes]]]] = {
 }
 
 
+def given_pattern(kind: str) -> str | None:
+    """The pattern, where files do not hold it."""
+    return PATTERN if kind in ("ranks", "packed ranks", "folder") else None
+
+
 def load(path: Path, kind: str) -> bool:
     """Load a file, or its folder; return whether it was read. An error must be short and name the file."""
     named = path.parent if kind == "folder" else path
-    pattern = PATTERN if kind in ("ranks", "packed ranks", "folder") else None
     try:
-        Tokenizer.load(named, pattern=pattern)
+        Tokenizer.load(named, pattern=given_pattern(kind))
     except (ValueError, KeyError) as error:
         refusal = error
     else:
@@ -139,3 +144,40 @@ def test_a_file_that_is_cut_off_anywhere_or_changed_is_read_or_refused_by_name(
         path.write_bytes(broken)
         outcomes.add(load(path, kind))
     assert False in outcomes
+
+
+SPOILED: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "a byte-order mark": lambda content: b"\xef\xbb\xbf" + content,
+    "UTF-16": lambda content: content.decode("latin-1").encode("utf-16"),
+    "other line breaks": lambda content: content.replace(b"\n", b"\r\n"),
+    "cut in half": lambda content: content[: len(content) // 2],
+}
+
+
+@pytest.mark.parametrize("how", [*SPOILED, "a folder"])
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_file_that_an_editor_or_a_download_spoiled_is_refused_in_one_sentence(
+    kind: str, how: str, tmp_path: Path
+) -> None:
+    name, make = WHOLE[kind]
+    files, path = make(), tmp_path / name
+    for other, content in files.items():
+        (tmp_path / other).write_bytes(content)
+    expected = Tokenizer.load(tmp_path if kind == "folder" else path, pattern=given_pattern(kind))
+    path.unlink()
+    if how == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(SPOILED[how](files[name]))
+    if how == "other line breaks" and kind not in ("packed ranks", "GGUF", "SentencePiece"):
+        assert (
+            Tokenizer.load(path.parent if kind == "folder" else path, pattern=given_pattern(kind)) == expected
+        )
+        return
+    if how == "other line breaks" and kind == "GGUF":
+        return  # has no line breaks
+    with pytest.raises((OSError, ValueError), match=re.escape(str(path))) as refused:
+        Tokenizer.load(path.parent if kind == "folder" else path, pattern=given_pattern(kind))
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400 + len(str(path))

@@ -1,7 +1,9 @@
 """`vocab.json` and `merges.txt` against tokenizers, which reads the same two files."""
 
 import json
+import string
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +84,7 @@ VOCAB = json.dumps(
 @pytest.mark.parametrize(
     ("vocab", "merges", "message"),
     [
-        ("", "", "vocab.json: not a vocab.json"),
+        ("", "", "vocab.json: it is empty"),
         ("[]", "", "vocab.json: a vocab.json is one JSON object"),
         ("[" * 100_000, "", "nested too deeply"),
         ('{"a": 1, "a": 2}', "", "'a' appears twice"),
@@ -178,3 +180,55 @@ def test_neither_file_is_written_where_one_exists(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     tok.to_gpt2(tmp_path / "v", tmp_path / "m", overwrite=True)
     assert Tokenizer.from_gpt2(tmp_path / "v", tmp_path / "m") == tok
+
+
+# Files that do not belong together -----------------------------------------------------------------------
+
+
+def superwords(tmp_path: Path, count: int) -> tuple[Path, Path]:
+    """The two files of a vocabulary of which `count` tokens reach across words."""
+    letters = string.ascii_lowercase
+    corpus = "".join(f" {one}{two}" for one in letters for two in letters)
+    tok = Tokenizer.train_from_iterator([corpus * 2], 856, dialect="huggingface", special_tokens=[])
+    tokens, merges = dict(tok.vocabulary.tokens), list(tok.vocabulary.merges)
+    words = [token_id for token_id, token in tokens.items() if len(token) == 3]
+    for one, other in pairwise(words[: count + 1]):
+        tokens[len(tokens)] = tokens[one] + tokens[other]
+        merges.append((one, other))
+    files = tmp_path / "vocab.json", tmp_path / "merges.txt"
+    gpt2.write_tokens_and_merges(tokens, [(tokens[left], tokens[right]) for left, right in merges], *files)
+    return files
+
+
+def test_a_vocabulary_that_the_assumed_pattern_cuts_is_refused(tmp_path: Path) -> None:
+    """As one of SuperBPE, whose tokens reach across words; none of GPT-2's is cut."""
+    files = superwords(tmp_path, 60)
+    says = r"GPT-2's pattern would cut 60 of \d+ tokens, such as ' \w+ \w+': the model has another pattern"
+    for path in (tmp_path, *files):
+        with pytest.raises(ValueError, match=says) as refused:
+            Tokenizer.load(path)
+        assert str(refused.value).startswith(str(files[0]))
+    with pytest.raises(ValueError, match=says):
+        Tokenizer.from_gpt2(*files)
+    given = Tokenizer.load(tmp_path, pattern="none")
+    assert all(
+        given.encode(token.decode()) == [token_id]
+        for token_id, token in list(given.vocabulary.tokens.items())[-60:]
+    )
+
+
+def test_a_few_tokens_that_no_text_becomes_are_read(tmp_path: Path) -> None:
+    superwords(tmp_path, 5)
+    assert Tokenizer.load(tmp_path).vocab_size == 861
+    vocab = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
+    vocab |= {f"madeupword000{number}": 900 + number for number in range(3)}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
+    [said] = [said for said in Tokenizer.load(tmp_path).assumptions if "made by no merge" in said]
+    assert said == "3 tokens, such as b'madeupword0000', are made by no merge, so that no text becomes them"
+    lines = (tmp_path / "merges.txt").read_text("utf-8").splitlines(keepends=True)
+    for kept in (0, 100, len(lines) // 2):
+        (tmp_path / "merges.txt").write_text("".join(lines[:kept]), encoding="utf-8")
+        with pytest.raises(
+            ValueError, match=r"merges\.txt: \d+ tokens, .* made by no merge: it is cut off, or"
+        ):
+            Tokenizer.load(tmp_path)

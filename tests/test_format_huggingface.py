@@ -288,6 +288,32 @@ def test_added_tokens_get_the_ids_that_tokenizers_gives_them_or_are_refused(seed
     assert tok.encode("a<a>b<b><c>") == theirs(content)("a<a>b<b><c>")
 
 
+def test_an_added_token_that_is_listed_twice_alike_is_added_once() -> None:
+    """As in files of Yi."""
+    document = json.loads(base_file())
+    first, second = (
+        {"id": 256 + place, "content": text, "special": True} | FLAGS
+        for place, text in enumerate(["<a>", "<b>"])
+    )
+    first["normalized"] = True
+    for listed in ([first, first, second], [first, second, dict(first)], [first, second, second]):
+        document["added_tokens"] = listed
+        content = json.dumps(document).encode()
+        assert ours(content).encode("<a>x<b>") == theirs(content)("<a>x<b>") == [256, 120, 257]
+
+
+@pytest.mark.parametrize("unknown", [None, "<unk>"])
+def test_characters_without_an_unknown_token_are_refused_for_what_is_missing(unknown: str | None) -> None:
+    document = json.loads(base_file())
+    document["model"] |= {"vocab": {"a": 0, "\u2581": 1}, "merges": [], "unk_token": unknown}
+    document["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+    says = "is not given" if unknown is None else "is '<unk>', which is no token"
+    with pytest.raises(
+        ValueError, match=f"model.unk_token {says}: a character without a token would have no id"
+    ):
+        ours(json.dumps(document).encode())
+
+
 FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 
 
@@ -366,7 +392,10 @@ REFUSED: list[tuple[str, Callable[[Json], object]]] = [
     (r"added_tokens\[0\] must be an object", put("added_tokens", [5])),
     (r"added_tokens\[0\].content must be a string", put("added_tokens", 0, "content", 5)),
     (r"added_tokens\[0\]: '' is empty", put("added_tokens", 0, "content", "")),
-    (r"added_tokens\[1\]: '<\|x\|>' appears twice", lambda d: d["added_tokens"].append(d["added_tokens"][0])),
+    (
+        r"added_tokens\[1\]: '<\|x\|>' appears twice",
+        lambda d: d["added_tokens"].append({**d["added_tokens"][0], "lstrip": True}),
+    ),
     (r"added_tokens\[0\].id", put("added_tokens", 0, "id", "x")),
     (r"tokenizers gives it \d+", put("added_tokens", 0, "id", 12345)),
     (r"added_tokens\[0\].lstrip must be a boolean", put("added_tokens", 0, "lstrip", 5)),
@@ -417,14 +446,14 @@ def test_what_cannot_be_reproduced_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not a tokenizer.json"),
+        (b"", "it is empty"),
         (b"[]", "one JSON object, not a list"),
         (b"\xff", "not valid UTF-8 at byte 0"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"model":' * 100_000, "nested too deeply"),
         (b'{"model": 1, "model": 2}', "'model' appears twice"),
         (b'{"model": NaN}', "NaN"),
-        (b'{"model": ' + b"9" * 10_000 + b"}", "not a tokenizer.json"),
+        (b'{"model": ' + b"9" * 10_000 + b"}", "not valid JSON"),
     ],
 )
 def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import inspect
 import json
+import pickle
 import struct
 import subprocess
 import sys
@@ -349,6 +350,11 @@ def test_other_tokenizers_in_gguf_are_refused_by_name(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"pre": b""}, "cut off"),
+        (
+            {"pre": string_field("tokenizer.ggml.other", "x")},
+            r"tokenizer\.ggml\.pre is missing, so the file does not say its pattern; give the pattern",
+        ),
         ({"kinds": numbers_field("tokenizer.ggml.token_type", [1])}, "token_type has 1 values for"),
         ({"kinds": b""}, "token_type must be an array of integers|cut off"),
         ({"tokens": numbers_field("tokenizer.ggml.tokens", [1])}, "tokens must be an array of strings"),
@@ -546,6 +552,11 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"[PAD]\n[unused0]\n[UNK]\nthe\n", "a WordPiece vocabulary"),
         (b"1 '\\x00' 1\n2 '\\x01' 1\n", "an RWKV vocabulary"),
         (CLIP_MERGES, "a CLIP vocabulary"),
+        (b"minbpe v1\n(?:x)\n0\n101 32\n", "a model of minbpe"),
+        (pickle.dumps({"merges": []}), "a pickle, as nanochat and rustbpe use it, is not read"),
+        (b"\x1b\0\0\0\0\0\0\0\x05\0\0\0<unk>", r"a tokenizer\.bin of llama2\.c"),
+        (struct.pack("<IfI", 10, -0.5, 5) + b"<unk>", r"a tokenizer\.bin of llama2\.c"),
+        (b'{"a": 0, "b": 1}', r"it holds ids, but no merges, and merges\.txt is not beside it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "the pointer of Git LFS"),
         (b"\n<!doctype html><html><head>", "a web page"),
         (b'{"model": {"type": "Unigram", "vocab": []}}', "'Unigram'"),
@@ -553,8 +564,11 @@ CLIP_MERGES = b'"bpe_simple_vocab_16e6.txt#version: 0.2\ni n</w>\n'
         (b"#version: 0.2\na b\n", "it holds merges, but no ids"),
         (json.dumps({f"t{number}": number for number in range(200)}).encode(), "it holds ids, but no merges"),
         (b"\x1f\x8b\x08broken", "broken gzip"),
-        (b"what is this", "not an artifact"),
-        (b"\xff\xfe\0\0", "not valid UTF-8 at byte 0"),
+        (b"what is this", "not valid JSON"),
+        (b"\xff\xff\0\0", "not valid UTF-8 at byte 0"),
+        (b"", "it is empty"),
+        (b"\xef\xbb\xbf{}", "it begins with a byte-order mark; save it as UTF-8 without one"),
+        ("{}".encode("utf-16"), "it begins with a byte-order mark"),
         (b"[1, 2]", "is one JSON object, not a list"),
     ],
 )
@@ -564,6 +578,39 @@ def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: byt
         Tokenizer.load(tmp_path / "file")
     assert str(refused.value).startswith(str(tmp_path / "file"))
     assert "\n" not in str(refused.value)
+
+
+def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
+    class Harmful:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "opened",)
+
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        (tmp_path / "tokenizer.pkl").write_bytes(pickle.dumps(Harmful(), protocol))
+        with pytest.raises(ValueError, match="unpickle it yourself and load the object"):
+            Tokenizer.load(tmp_path / "tokenizer.pkl")
+    assert not (tmp_path / "opened").exists()
+
+
+@pytest.mark.parametrize(
+    ("there", "lacking"),
+    [
+        ("vocab.json", "merges.txt"),
+        ("merges.txt", "vocab.json"),
+        ("encoder.json", "vocab.bpe"),
+        ("vocab.bpe", "encoder.json"),
+    ],
+)
+def test_one_of_two_files_is_refused_with_the_name_of_the_other(
+    there: str, lacking: str, gpt2_like: Tokenizer, tmp_path: Path
+) -> None:
+    vocab, merges = (there, lacking) if there.endswith(".json") else (lacking, there)
+    gpt2_like.to_gpt2(tmp_path / vocab, tmp_path / merges)
+    (tmp_path / lacking).unlink()
+    with pytest.raises(FileNotFoundError, match=f"{there} is in this folder, but {lacking} is not"):
+        Tokenizer.load(tmp_path)
+    with pytest.raises(ValueError, match=f"{lacking} is not beside it"):
+        Tokenizer.load(tmp_path / there)
 
 
 def test_clips_two_files_are_refused(gpt2_like: Tokenizer, tmp_path: Path) -> None:

@@ -291,17 +291,17 @@ def test_a_missing_key_is_a_key_error_that_names_it(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not an artifact"),
-        (b"{", "not an artifact"),
+        (b"", "it is empty"),
+        (b"{", "not valid JSON"),
         (b"[]", "one JSON object, not a list"),
         (b"null", "one JSON object, not null"),
         (b'{"a": 1, "a": 1}', "'a' appears twice"),
         (b'{"schema_version": NaN}', "NaN"),
         (b'{"schema_version": Infinity}', "Infinity"),
-        (b"\xff\xfe{}", "not valid UTF-8 at byte 0"),
-        (b'{"schema_version": ' + b"9" * 5000 + b"}", "not an artifact"),
+        (b"\xff\xff{}", "not valid UTF-8 at byte 0"),
+        (b'{"schema_version": ' + b"9" * 5000 + b"}", "not valid JSON"),
         (b"[" * 200_000, "nested too deeply"),
-        (b'\xef\xbb\xbf{"schema_version": 1}', "not an artifact"),
+        (b'\xef\xbb\xbf{"schema_version": 1}', "a byte-order mark"),
     ],
 )
 def test_what_is_no_json_object_is_refused(content: bytes, message: str, tmp_path: Path) -> None:

@@ -514,6 +514,54 @@ def test_a_model_may_begin_with_special_pieces_of_any_names(tmp_path: Path) -> N
     assert Tokenizer.load(tmp_path / "a").encode("the thé") == theirs.encode("the thé")
 
 
+def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a message: their numbers, and how they are written."""
+    at = 0
+    while at < len(message):
+        start = at
+        key, at = number_at(message, at)
+        length, at = number_at(message, at) if key & 7 in (0, 2) else ({1: 8, 5: 4}[key & 7], at)
+        at += length if key & 7 else 0
+        yield key >> 3, message[start:at]
+
+
+def number_at(message: bytes, at: int) -> tuple[int, int]:
+    end = next(place for place in range(at, len(message)) if message[place] < 0x80) + 1
+    return sum((byte & 0x7F) << 7 * place for place, byte in enumerate(message[at:end])), end
+
+
+def content_of(part: bytes) -> bytes:
+    """The content of a field of bytes."""
+    length, at = number_at(part, 1)
+    return part[at : at + length]
+
+
+ORDERS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
+    "backwards": lambda parts: parts[::-1],
+    "as they are written": sorted,
+    "by chance": lambda parts: random.Random(len(parts)).sample(parts, len(parts)),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_fields_of_a_model_stand_in_any_order(order: str, tmp_path: Path) -> None:
+    """As in Gemma 4's, and as protobuf allows; only pieces are numbered as they stand."""
+    model = trained("llama", normalization_rule_name="nmt_nfkc")
+    ordered = ORDERS[order]
+    inside = [
+        field(number, b"".join(ordered([inner for _, inner in fields(content_of(part))])))
+        for number, part in fields(model)
+    ]
+    pieces = [part for part in inside if part[:1] == b"\x0a"]
+    settings_first = sorted(inside, key=lambda part: part[:1] == b"\x0a")
+    both = [part for part in inside if part[:1] != b"\x0a"]
+    between = [*both[:1], *pieces[:5], *both[1:], *pieces[5:]]
+    for changed in map(b"".join, (inside, settings_first, between)):
+        theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=changed), loaded(changed, tmp_path))
+        assert [tok.encode(text) for text in TEXTS] == [theirs.encode(text) for text in TEXTS]
+        assert tok == loaded(model, tmp_path)
+
+
 def trie(units: list[int]) -> bytes:
     return struct.pack("<I", 4 * len(units)) + struct.pack(f"<{len(units)}I", *units)
 

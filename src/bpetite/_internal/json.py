@@ -26,6 +26,7 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     >>> parse_object("a.json", b'{"a": 1}', "an artifact")
     {'a': 1}
     """
+    refuse_mark(path, content)
     try:
         document = json.loads(
             content.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_no_constant
@@ -35,7 +36,7 @@ def parse_object(path: Path, content: bytes, what: str) -> Json:
     except RecursionError:
         refuse(path, f"nested too deeply to be {what}")
     except ValueError as error:
-        refuse(path, f"not {what}: {error}")
+        refuse(path, f"not valid JSON: {error}" if content else "it is empty")
     if not isinstance(document, dict):
         refuse(path, f"{what} is one JSON object, not {type_name(document)}")
     return document
@@ -98,6 +99,16 @@ def written(value: object) -> str:
 def refuse(path: Path, what: str) -> NoReturn:
     """Raise an error that names the file and what is wrong with it."""
     raise ValueError(f"{os.fspath(path)}: {what}")
+
+
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+"""The byte-order marks of UTF-8 and UTF-16."""
+
+
+def refuse_mark(path: Path, content: bytes) -> None:
+    """Refuse a text that begins with a byte-order mark, which some editors and shells write."""
+    if content.startswith(_MARKS):
+        refuse(path, "it begins with a byte-order mark; save it as UTF-8 without one")
 
 
 def type_name(value: object) -> str:

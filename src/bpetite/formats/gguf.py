@@ -204,6 +204,8 @@ def _of_pairs(path: Path, fields: Mapping[str, Any], pattern: str | None) -> Imp
         refuse(path, f"tokenizer.ggml.token_type has {len(kinds)} values for {len(texts)} tokens")
     name = fields.get("tokenizer.ggml.pre")
     used = _PATTERNS.get(str(name)) or (named_pattern(pattern) if pattern else None)
+    if used is None and name is None:
+        refuse(path, "tokenizer.ggml.pre is missing, so the file does not say its pattern; give the pattern")
     if used is None:
         refuse(path, f"tokenizer.ggml.pre: the pattern called {name!r:.60} is not known; give the pattern")
     specials, added = _special_tokens(path, texts, kinds)

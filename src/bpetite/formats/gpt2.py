@@ -6,12 +6,15 @@ Both files spell bytes by printable characters (`formats/shared/printable.py`).
 from __future__ import annotations
 
 import json
+import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bpetite._constants import END_OF_TEXT_TOKEN
+from bpetite._engine import pretokenize
 from bpetite._internal.files import write_all
-from bpetite._internal.json import parse_object, refuse
+from bpetite._internal.json import parse_object, refuse, refuse_mark
 from bpetite._internal.types import BytesPair, Path
 from bpetite.dialect import Dialect
 from bpetite.formats.huggingface_steps import SPACE, THEN
@@ -25,6 +28,12 @@ from bpetite.vocabulary import LARGEST_ID, Vocabulary, listed_special_tokens
 
 _DEFAULT_SPECIALS = (END_OF_TEXT_TOKEN,)
 _MOST_NAMED = 12
+
+_MOST_UNMADE = 4
+"""At most one in so many tokens (or two) may be made by no merge; of RoBERTa's 50,000, eight are not."""
+
+_TRIED, _MOST_CUT = 8192, 100
+"""At most so many tokens are tried with an assumed pattern, of which it may cut one in so many."""
 
 
 def read(
@@ -86,9 +95,13 @@ def parse(
         repeated="refused",
     )
     _check_byte_level(vocab_path, vocabulary)
+    unmade = _unmade(vocab_path, merges_path, vocabulary)
+    if pattern is None:
+        _check_assumed(vocab_path, vocabulary)
     return Imported(
         vocabulary,
         [
+            *unmade,
             assumed_pattern(
                 vocabulary.pattern, "GPT-2's: the files name none" if pattern is None else "given"
             ),
@@ -149,6 +162,42 @@ def _check_byte_level(path: Path, vocabulary: Vocabulary) -> None:
     missing = next((byte for byte in IN_TEXTS if byte not in vocabulary.id_of_byte), None)
     if missing is not None:
         refuse(path, f"the base tokens lack byte {missing}")
+
+
+def _unmade(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> list[str]:
+    """Return an assumption about the tokens that no merge makes, which mostly are special tokens that nobody
+    named. If there are many, merges are missing.
+    """
+    arrays = vocabulary.arrays
+    ids = memoryview(arrays.packed.ids).cast("I")
+    unmade = set(ids) - set(vocabulary.id_of_byte.values())
+    most = max(2, len(unmade) // _MOST_UNMADE)
+    unmade -= set(arrays.to_merge_ids())
+    if not unmade:
+        return []
+    first = arrays.token_at(bisect_left(ids, min(unmade)))
+    said = f"{len(unmade)} tokens, such as {first!r:.80}, are made by no merge"
+    if len(unmade) > most:
+        refuse(merges_path, f"{said}: it is cut off, or does not belong to {os.fspath(vocab_path)}")
+    return [f"{said}, so that no text becomes them"]
+
+
+def _check_assumed(path: Path, vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary of whose tokens many would be cut by its pattern, which is only assumed.
+
+    Of those of models with GPT-2's pattern, it cuts none that merges make.
+    """
+    arrays = vocabulary.arrays
+    ids, made = memoryview(arrays.packed.ids).cast("I"), arrays.to_merge_ids()
+    tried = [arrays.token_at(bisect_left(ids, one)) for one in made[:: len(made) // _TRIED + 1]]
+    texts = [token.decode("utf-8", "replace") for token in tried]
+    cut = [text for text in texts if "\ufffd" not in text and len(pretokenize(text, vocabulary.pattern)) > 1]
+    if len(cut) * _MOST_CUT > len(texts):
+        refuse(
+            path,
+            f"GPT-2's pattern would cut {len(cut)} of {len(texts)} tokens, such as {cut[-1]!r:.80}: "
+            "the model has another pattern; give it, or the model's tokenizer.json",
+        )
 
 
 def to_bytes(vocabulary: Vocabulary) -> tuple[bytes, bytes]:
@@ -251,6 +300,7 @@ def _ids(path: Path, content: bytes) -> dict[str, int]:
 
 def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], int]]:
     """Return the merges of a `merges.txt`, packed, and a function from their ranks to line numbers."""
+    refuse_mark(path, content)
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -267,6 +317,7 @@ def _packed_merges(path: Path, content: bytes) -> tuple[bytes, Callable[[int], i
 
 
 def _pairs(path: Path, content: bytes, spellings: Spellings) -> list[BytesPair]:
+    refuse_mark(path, content)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -91,8 +91,16 @@ class _Reader:
         ids = self._ids(model)
         specials, added_tokens = self._added_tokens(ids)
         falls_back = self._flag(model, "model.byte_fallback", False) and not self._has_bytes(ids)
-        if falls_back or (model.get("unk_token") in ids and is_of_characters(self._document)):
+        has_characters = is_of_characters(self._document)
+        if falls_back or (model.get("unk_token") in ids and has_characters):
             return self._of_characters(model, ids, specials, added_tokens, falls_back=falls_back)
+        if has_characters:
+            unknown = model.get("unk_token")
+            lacking = "is not given" if unknown is None else f"is {unknown!r:.80}, which is no token"
+            self._refuse(
+                "pre_tokenizer: there is no step ByteLevel, so the tokens are made of characters, not bytes, "
+                f"and model.unk_token {lacking}: a character without a token would have no id"
+            )
         normalization = self._read(normalization_of, "normalizer")
         token_flags = self._token_flags(specials, normalization)
         pattern = self._read(pattern_of, "pre_tokenizer")
@@ -291,12 +299,15 @@ class _Reader:
         """Return the ids of all added tokens, and those that are not special."""
         listed = self._list(self._document.get("added_tokens") or [], "added_tokens")
         specials: dict[str, int] = {}
+        alike: dict[str, Json] = {}
         not_special: set[str] = set()
         next_id = len(ids)
         for index, value in enumerate(listed):
             place = f"added_tokens[{index}]"
             token = self._object(value, place)
             content = self._string(token.get("content"), f"{place}.content")
+            if content in specials and token == alike[content]:
+                continue  # Listed again, it is added once.
             if content in specials or not content:
                 self._refuse(f"{place}: {content!r:.80} " + ("appears twice" if content else "is empty"))
             expected = ids.get(content, next_id)  # the id in the model, or else the first after all others
@@ -306,7 +317,7 @@ class _Reader:
                     f"{place} ({content!r:.80}) has id {token_id}, but tokenizers gives it {expected}; "
                     "an added token gets another id only by standing in model.vocab too"
                 )
-            specials[content] = token_id
+            specials[content], alike[content] = token_id, token
             next_id = max(next_id, token_id + 1)
             if not self._flag(token, f"{place}.special", False):
                 not_special.add(content)

@@ -38,7 +38,8 @@ def is_of_characters(document: Any) -> bool:
         *steps_of(document.get("pre_tokenizer"), "pretokenizers"),
         *steps_of(document.get("normalizer"), "normalizers"),
     ]
-    return types_of(steps).isdisjoint({"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"})
+    not_these = {"ByteLevel", "Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
+    return types_of(steps).isdisjoint(not_these) and all(isinstance(step, dict) for step in steps)
 
 
 def before_of_characters(document: Any, decoder: Sequence[Any], *, falls_back: bool = True) -> Before:

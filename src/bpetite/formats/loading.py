@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
-from bpetite._internal.json import Json, parse_object, refuse
+from bpetite._internal.json import Json, parse_object, refuse, refuse_mark
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
@@ -70,8 +70,30 @@ _MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
 
 _GGUF = b"GGUF"
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
-_RWKV = rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n"""
-_WORDPIECE = rb"\[(?:PAD|UNK|unused0)\]\r?\n"
+_OTHER_FORMATS = (
+    (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
+    (rb"""[0-9]+ b?['"].*['"] [0-9]+\r?\n""", "an RWKV vocabulary cannot be read; only byte-level BPE can"),
+    (rb'"(?:bpe_simple_vocab|#version)', "a CLIP vocabulary cannot be read; only byte-level BPE can"),
+    (rb"minbpe v[0-9]", "a model of minbpe cannot be read; give its tokens as ranks of tiktoken"),
+    (
+        rb"\x80[\x02-\x05]",
+        "a pickle, as nanochat and rustbpe use it, is not read, as it could run any code; if you trust it, "
+        "unpickle it yourself and load the object",
+    ),
+    (
+        rb"(?s:..\0\0....\x05\0\0\0<unk>)",
+        "a tokenizer.bin of llama2.c cannot be read; give the tokenizer.model that it was made from",
+    ),
+    (
+        rb"version https://git-lfs",
+        "it is only the pointer of Git LFS to a file; git lfs pull brings the file itself",
+    ),
+    (
+        rb"\s*<(?i:!doctype html|html)",
+        "it is a web page, not a file of a tokenizer; it may have been saved in its place",
+    ),
+)
+"""How files of other formats begin, and what they are."""
 
 
 class Found(Record):
@@ -143,6 +165,9 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
     named = [(name,) for name in sorted(names) if name.endswith((".tiktoken", ".gguf"))]
     there = [files for files in FOLDER_FILES if names.issuperset(files)]
     if not there and len(named) != 1:
+        for files in [files for files in FOLDER_FILES if not names.isdisjoint(files)]:
+            [one, other] = sorted(files, key=names.__contains__, reverse=True)
+            raise FileNotFoundError(f"{os.fspath(folder)}: {one} is in this folder, but {other} is not")
         listed = ", ".join(" and ".join(files) for files in FOLDER_FILES)
         several = f"; there are {len(named)} of .tiktoken or .gguf, give one of them" if named else ""
         raise FileNotFoundError(f"{os.fspath(folder)}: none of {listed} is in this folder{several}")
@@ -248,6 +273,7 @@ def _of_file(
         content = raw = beginning + file.read()
     if content.startswith(b"\x1f\x8b"):
         content = _unpacked(path, content)
+    refuse_mark(path, content)
     if content[:1] != b"{" and re.match(_RANKS, content):
         imported = tiktoken.parse_published(path, content, pattern, special_tokens)
         return _kept(imported, "tiktoken", {path: raw})
@@ -269,7 +295,9 @@ def _of_json(path: str, content: bytes, pattern: str | None, special_tokens: Spe
     if (vocabulary := _persistence.vocabulary_as_written(content, path)) is not None:
         return Found(Imported(vocabulary), "bpetite", (path,))
     document, merges = parse_without_merges(path, content, "an artifact")
-    if len(document) >= 100 and set(map(type, document.values())) == {int}:
+    if set(map(type, document.values())) == {int} and (
+        len(document) >= 100 or "schema_version" not in document
+    ):
         return _of_vocab(path, pattern, special_tokens)
     if "schema_version" in document:
         return Found(Imported(_persistence.vocabulary_of_document(document, path)), "bpetite", (path,))
@@ -330,15 +358,14 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
     """Refuse a file that is not JSON; known formats are named."""
-    if re.match(_WORDPIECE, content):
-        refuse(path, "a WordPiece vocabulary cannot be read; only byte-level BPE can")
-    if re.match(_RWKV, content):
-        refuse(path, "an RWKV vocabulary cannot be read; only byte-level BPE can")
-    if content.startswith((b'"bpe_simple_vocab', b'"#version')):
-        refuse(path, "a CLIP vocabulary cannot be read; only byte-level BPE can")
-    if content.startswith(b"version https://git-lfs"):
-        refuse(path, "it is only the pointer of Git LFS to a file; git lfs pull brings the file itself")
-    if re.match(rb"\s*<(?:!doctype html|html)", content[:100], re.IGNORECASE):
-        refuse(path, "it is a web page, not a file of a tokenizer; it may have been saved in its place")
-    parse_object(path, content, "an artifact")  # says what is wrong
-    refuse(path, "not an artifact, nor a tokenizer in any other supported format")
+    for beginning, what in _OTHER_FORMATS:
+        if re.match(beginning, content[:1024]):
+            refuse(path, what)
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refuse(
+            path, f"no tokenizer in any supported format (and no text: not valid UTF-8 at byte {error.start})"
+        )
+    parse_object(path, content, "a tokenizer's JSON")  # says what is wrong
+    refuse(path, "no tokenizer in any supported format")

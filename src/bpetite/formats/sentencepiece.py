@@ -32,6 +32,9 @@ _BPE = 2
 _PIECE, _TRAINER, _NORMALIZER = 1, 2, 3
 """The fields of the message that are read."""
 
+_BEGINNINGS = {bytes([field << 3 | 2]) for field in (_PIECE, _TRAINER, _NORMALIZER)}
+"""How a message may begin: the fields of a message, and of each of its parts, stand in any order."""
+
 _TEXT, _SCORE, _KIND = 0x0A, 0x15, 0x18
 """How the text, the score and the kind of a piece begin; a piece itself begins as its text does."""
 
@@ -43,13 +46,15 @@ _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
 
 def is_model(content: bytes) -> bool:
-    """Whether a file begins with a piece, as such files do."""
-    if content[:1] != b"\n" or len(content) < 4:
+    """Whether a file begins with a field of such a message: a piece, in most files, or settings."""
+    if content[:1] not in _BEGINNINGS:
         return False
-    if b"<unk>" in content[:4096] or MARK.encode("utf-8") in content[:4096]:
-        return True
-    end_of_text = 4 + content[3]
-    return content[2] == _TEXT and content[end_of_text : end_of_text + 1] == bytes([_SCORE])
+    try:
+        field, value = next(_fields("", content))
+        inner = dict(_fields("", value)) if isinstance(value, bytes) else {}
+    except (StopIteration, ValueError):
+        return False
+    return bool(inner) and (field != _PIECE or isinstance(inner.get(1), bytes))
 
 
 def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Imported:
@@ -61,9 +66,9 @@ def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Im
         if field == _PIECE and isinstance(value, bytes):
             pieces.add(*_piece(path, len(pieces.texts), value))
         elif field == _TRAINER and isinstance(value, bytes):
-            trainer = dict(_fields(path, value))
+            trainer.update(_fields(path, value))
         elif field == _NORMALIZER and isinstance(value, bytes):
-            normalizer = dict(_fields(path, value))
+            normalizer.update(_fields(path, value))
     kind = trainer.get(3, 1)
     if kind != _BPE:
         refuse(

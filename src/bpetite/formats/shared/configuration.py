@@ -164,6 +164,8 @@ def _kind_of_model(folder: Path) -> str | None:
 
 def _document(folder: Path, name: str) -> Json:
     path = os.path.join(folder, name)
+    if os.path.isdir(path):
+        refuse(path, "it is a folder")
     if not os.path.isfile(path):
         return {}
     if os.path.getsize(path) > LARGEST:
