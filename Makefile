@@ -24,6 +24,9 @@ demo: $(BUILT) ## Build, train 4,096 tokens on Python's own standard library, sh
 # Two things at a time, each with its output in one piece: much of it is the work of one core.
 TOGETHER := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
+# cargo would ask the make above it for its share of the work, and warn that it gets no answer.
+test-rust lint test-python $(BUILT) $(TESTED): export MAKEFLAGS :=
+
 test: ## Build, lint, type-check and test (what CI runs)
 	@$(MAKE) --no-print-directory $(TOGETHER) test-rust lint test-python
 

@@ -2,7 +2,11 @@
 
 import ast
 import re
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 import bpetite
 from bpetite import _constants, _engine, patterns
@@ -180,3 +184,15 @@ def test_the_two_sides_agree_on_unicode_and_patterns() -> None:
 def test_public_names_are_documented() -> None:
     for name in bpetite.__all__:
         assert getattr(bpetite, name).__doc__
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("target", ["test-rust", "lint"])
+def test_cargo_knows_nothing_of_the_make_that_calls_it(target: str) -> None:
+    """It would warn that it cannot reach the jobserver of `make -j`."""
+    shown = ("CARGO=echo [$$MAKEFLAGS]", "BIN=: #", "--old-file=.venv/.test-ready")
+    command = ["make", "--no-print-directory", "-j2", target, *shown]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    told = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(told) > 1
+    assert all(line.startswith("[] ") for line in told)
