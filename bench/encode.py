@@ -376,7 +376,8 @@ def main() -> None:
             f"Each figure is the median of {bench.rounds} processes, which take turns: their first pass / "
             f"the best of {LATER_PASSES} later ones, by the faster of all interfaces (a call for each "
             "document, or one for all). One thread, pinned: processor time; two: time on the wall. "
-            f"GPT-2's own vocabulary where it is given, others of {VOCAB_SIZE:,} tokens.",
+            f"GPT-2's own vocabulary where it is given; others of {VOCAB_SIZE:,} tokens, trained on the "
+            "text. Not measured: the larger vocabularies of today's models, and fastokens.",
             *rate_tables(bench, 1),
             *rate_tables(bench, 2),
             memory_table(bench),

@@ -22,7 +22,9 @@ _TRAINING = (
     "(SentencePiece, which cuts text by rules of its own, does other work)."
 )
 _ENCODING = (
-    "Encoding, the first pass of a fresh process / later passes, each library by its faster interface:"
+    "Encoding with GPT-2's vocabulary, and with others of 32,000 tokens that were trained on the text\n"
+    "(larger vocabularies and fastokens were not measured): the first pass of a fresh process / later\n"
+    "passes, each library by its faster interface."
 )
 _MORE = (
     "`make bench` writes these tables; [docs/benchmarks.md](docs/benchmarks.md) says on what and how, "
