@@ -16,6 +16,9 @@ import pytest
 from bpetite import Tokenizer
 from disks import read_only, small_disk
 
+if os.name != "posix":
+    pytest.skip("signals, limits and shells as POSIX has them", allow_module_level=True)
+
 CORPUS = "".join(
     f"the {a}{b} cat sat on mat {b}{a}{b}, naïve cafés\n" for a in "abcdefgh" for b in "ijklmnop"
 )
@@ -299,7 +302,6 @@ def test_without_memory_for_ids_none_are_told(folder: Path, tmp_path: Path, comm
     assert (ends[0], ends[-1]) == (1, 0), done.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the streams")
 def test_closed_streams_are_told_or_done_without(folder: Path, tmp_path: Path) -> None:
     def shell(line: str) -> subprocess.CompletedProcess[bytes]:
         command = f"{sys.executable} -m bpetite {line}"

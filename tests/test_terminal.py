@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 import os
-import pty
 import re
 import select
 import shlex
@@ -23,6 +22,8 @@ from bpetite import Tokenizer
 from bpetite.cli import _GROUPS, _parser
 from bpetite.cli.commands.completion import script
 from encoders import CORPUS
+
+pty = pytest.importorskip("pty", reason="terminals as POSIX has them", exc_type=ImportError)
 
 PARSER = _parser(["completion"])
 COMMANDS: dict[str, argparse.ArgumentParser] = dict(
