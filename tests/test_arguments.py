@@ -207,6 +207,7 @@ def test_a_stream_takes_one_id_of_any_integer_type(tokenizer: Any, kind: Callabl
 
 
 def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
+    wrong: Any
     for decode in (tokenizer.decode, tokenizer.decode_bytes, lambda ids: tokenizer.decode_batch([ids])):
         for wrong in (5, np.int64(5), Index(5)):
             with pytest.raises(TypeError, match=r"^ids must be several integers: give \["):
