@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import pytest
 
 from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
-from bpetite.show.report.measures import measure
+from bpetite.corpus import Documents
+from bpetite.corpus.statistics import tally
+from bpetite.show.report.measures import Measures, measures_of
 from bpetite.show.report.page import report_html
 from encoders import CORPUS
 
@@ -26,6 +29,10 @@ TEXTS = {
 
 def tokenizer(dialect: str = "bpetite") -> Tokenizer:
     return Tokenizer.train_from_iterator([CORPUS], 420, dialect=dialect)
+
+
+def measure(tok: Tokenizer, texts: Mapping[str, str]) -> Measures:
+    return measures_of(tok, tally([tok], {name: [Documents([text])] for name, text in texts.items()}))
 
 
 class Page(HTMLParser):
@@ -71,7 +78,7 @@ def number(cell: str) -> int:
 
 def test_the_numbers_are_those_of_an_independent_count() -> None:
     tok = tokenizer()
-    page = Page(report_html("tok.json", measure(tok, [(name, [text]) for name, text in TEXTS.items()])))
+    page = Page(report_html("tok.json", measure(tok, TEXTS)))
     vocab = {**tok.vocabulary.tokens, **{i: text.encode() for text, i in tok.special_tokens.items()}}
     ids = {name: encode(text, vocab, tok.merges, tok.special_tokens) for name, text in TEXTS.items()}
     uses = Counter(token_id for row in ids.values() for token_id in row)
@@ -99,7 +106,7 @@ def test_the_numbers_are_those_of_an_independent_count() -> None:
 @pytest.mark.parametrize("dialect", ["bpetite", "cs336", "huggingface", "tiktoken"])
 def test_what_smaller_vocabularies_give_is_what_they_give(dialect: str) -> None:
     tok = tokenizer(dialect)
-    rows = measure(tok, [(name, [text]) for name, text in TEXTS.items()]).tokens_by_size()
+    rows = measure(tok, TEXTS).tokens_by_size()
     specials = len(tok.special_tokens)
     assert [size for size, _ in rows] == list(range(256 + specials, tok.vocab_size + 1))
     for size, tokens in rows:
@@ -111,7 +118,7 @@ def test_smaller_vocabularies_where_several_merges_make_a_token() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"bc", 257: b"ab", 258: b"abc"}
     merges = [(98, 99), (97, 98), (257, 99), (97, 256)]
     text = "abc abcd ab bc abcabc xabcd"
-    rows = measure(Tokenizer(Vocabulary(tokens, merges)), [("text", [text])]).tokens_by_size()
+    rows = measure(Tokenizer(Vocabulary(tokens, merges)), {"text": text}).tokens_by_size()
     found = [tokens for _, tokens in rows]
     assert found == [
         len(text),
@@ -133,7 +140,7 @@ def test_the_page_fetches_nothing_runs_nothing_and_shows_hostile_names_as_text()
     special = "<script>alert(1)</script>"
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[special])
     name = '"><img src=x onerror=alert(2)>'
-    page = Page(report_html(name, measure(tok, [(name, [CORPUS + special * 200])])))
+    page = Page(report_html(name, measure(tok, {name: CORPUS + special * 200})))
     assert page.addresses == []
     assert not {"script", "img", "link", "iframe", "object", "a"} & set(page.tags)
     assert page.tags["svg"] == 5
@@ -142,7 +149,7 @@ def test_the_page_fetches_nothing_runs_nothing_and_shows_hostile_names_as_text()
 
 
 def test_every_plot_has_its_numbers_in_a_table() -> None:
-    measures = measure(tokenizer(), [(name, [text]) for name, text in TEXTS.items()])
+    measures = measure(tokenizer(), TEXTS)
     sections = re.findall(r"<section.*?</section>", report_html("tok", measures), re.DOTALL)
     assert len(sections) == 6
     for section in sections:
@@ -154,7 +161,7 @@ def test_every_plot_has_its_numbers_in_a_table() -> None:
 
 def test_nothing_to_measure_is_no_error() -> None:
     empty = Tokenizer.train("", 256)
-    page = Page(report_html("empty", measure(empty, [("nothing", [""])])))
+    page = Page(report_html("empty", measure(empty, {"nothing": ""})))
     assert page.rows("sources")[0][:4] == ["nothing", "0", "0", "0"]
 
 

@@ -123,7 +123,7 @@ class Counts:
         Counts(2 distinct pretokens, 2 in all, 1 documents)
         """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-        cut = cutter(counts.pattern, counts.boundaries)
+        cut = cutter([counts.pattern], counts.boundaries)
         reading = Reading(separator, text_field, text_column, invalid, input_format, cut, hold_out, split)
         inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}

@@ -540,9 +540,14 @@ class Tokenizer:
         return fitting_parts.Fitting(
             text,
             lambda piece: self._encoder.count(piece, special),
-            None if _is_prepared(self._vocabulary) else self.pattern,
+            self._dividing_pattern,
             specials,
         )
+
+    @property
+    def _dividing_pattern(self) -> str | None:
+        """The pattern that says where a text may be divided; None if its parts may have other ids."""
+        return None if _is_prepared(self._vocabulary) else self.pattern
 
     # Decoding ----------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.reading.batches import Batch, batches_of, refusing_invalid
-from bpetite.reading.cuts import cutter
+from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs
@@ -136,8 +137,7 @@ class Job:
                     f"append_special: {options.append_special!r} is not a special token ({known})"
                 )
             appended = tokenizer.special_tokens[options.append_special]
-        specials = tokenizer.special_tokens if options.special != "text" else ()
-        reading = replace(options.reading, cut=cutter(tokenizer.pattern, specials))
+        reading = replace(options.reading, cut=cutter_for([tokenizer], options.special))
         return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)
 
     @cached_property
@@ -190,6 +190,15 @@ class Job:
         if not batch.goes_on:
             return ids, offsets[1:]
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
+
+
+def cutter_for(tokenizers: Sequence[Tokenizer], special: Special) -> Cut | None:
+    """Return what cuts long documents where the ids of none of the tokenizers change, if there is any."""
+    patterns = [tokenizer._dividing_pattern for tokenizer in tokenizers]
+    if None in patterns:
+        return None
+    specials = () if special == "text" else chain.from_iterable(tok.special_tokens for tok in tokenizers)
+    return cutter([pattern for pattern in patterns if pattern is not None], specials)
 
 
 def stamp_of(source: Input | Documents) -> list[int] | None:

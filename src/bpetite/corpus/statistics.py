@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path, Progress, Special
-from bpetite.corpus.job import Documents
+from bpetite.corpus.job import Documents, cutter_for
 from bpetite.reading.ahead import read_ahead
 from bpetite.reading.batches import decoded, refusing_invalid
-from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of
@@ -30,6 +28,7 @@ class Fit:
     documents: int
     bytes: int
     """Of text, in UTF-8."""
+    characters: int
     words: int
     """Sequences of characters between white space."""
     tokens: int
@@ -84,42 +83,15 @@ def stats(
     >>> fit.documents, fit.tokens, fit.bytes_per_token
     (2, 4, 2.0)
     """
-    specials = tokenizer.special_tokens if special != "text" else ()
-    reading = replace(reading or Reading(), cut=cutter(tokenizer.pattern, specials))
-    sources: dict[str, list[Input | Documents]] = {}
-    if isinstance(texts, Documents):
-        sources[texts.name] = [texts]
-    else:
-        for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
-            sources.setdefault(recorded(found.source), []).append(found)
-    size = sum(map(size_of, sources.values()))
-    tallies, before, documents = [], 0, 0
-    for name, inputs in sources.items():
-        tally = _Tally(name, tokenizer)
-        for source in inputs:
-            read = 0
-            batches = (
-                source.batches(reading) if isinstance(source, Documents) else read_batches(source, reading)
-            )
-            for batch in read_ahead(batches):
-                with refusing_invalid(source.name, batch):
-                    ids, _ = tokenizer.encode_batch_to_numpy(
-                        batch.texts, special=special, num_threads=num_threads
-                    )
-                tally.add(decoded(source.name, batch), ids, batch.goes_on)
-                documents += len(batch.texts) - batch.goes_on
-                read = batch.read
-                if progress is not None:
-                    progress("encoding", before + read, size)
-                    progress("documents", documents, 0)
-            before += read
-        tallies.append(tally)
-    if len(tallies) > 1:
-        total = _Tally("total", tokenizer)
-        for tally in tallies:
-            total.add_all(tally)
-        tallies.append(total)
-    return [tally.fit() for tally in tallies]
+    tallied = tally(
+        [tokenizer],
+        sources_of(texts, reading or Reading()),
+        special=special,
+        reading=reading,
+        num_threads=num_threads,
+        progress=progress,
+    )
+    return [fit for [fit] in tallied.fits]
 
 
 def compare(
@@ -140,62 +112,137 @@ def compare(
     >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
-    if isinstance(texts, Documents):
-        texts = Documents(list(texts.documents), texts.name)  # each tokenizer reads them
-    fits = {
-        name: stats(
-            tokenizer, texts, special=special, reading=reading, num_threads=num_threads, progress=progress
-        )
-        for name, tokenizer in tokenizers.items()
-    }
+    tallied = tally(
+        list(tokenizers.values()),
+        sources_of(texts, reading or Reading()),
+        special=special,
+        reading=reading,
+        num_threads=num_threads,
+        progress=progress,
+    )
+    return rows_of(tokenizers, tallied)
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """What one pass over the sources found."""
+
+    fits: list[list[Fit]]
+    """How well each tokenizer fits each source; several sources are followed by their total."""
+    uses: list[NDArray[np.int64]]
+    """How often each id of each tokenizer occurs in all sources together."""
+
+
+def rows_of(names: Iterable[str], tallied: Tallied) -> list[dict[str, str | int | float]]:
+    """Return a row for each source and tokenizer."""
     rows: list[dict[str, str | int | float]] = []
-    for of_a_source in zip(*fits.values(), strict=True):
-        for name, fit in zip(fits, of_a_source, strict=True):
+    names = list(names)
+    for of_a_source in tallied.fits:
+        for name, fit in zip(names, of_a_source, strict=True):
             first = of_a_source[0].tokens
             ratio = fit.tokens / first if first else 1.0
             rows.append({"source": fit.name, "tokenizer": name, **fit.to_dict(), "tokens_to_first": ratio})
     return rows
 
 
-class _Tally:
+Sources = Mapping[str, Sequence[Input | Documents]]
+
+
+def sources_of(texts: Path | Iterable[Path] | Documents, reading: Reading) -> Sources:
+    """Return the inputs by the arguments that name them."""
+    if isinstance(texts, Documents):
+        return {texts.name: [texts]}
+    sources: dict[str, list[Input]] = {}
+    for found in find_inputs(texts, skip_unreadable=reading.skip_unreadable):
+        sources.setdefault(recorded(found.source), []).append(found)
+    return sources
+
+
+def tally(
+    tokenizers: Sequence[Tokenizer],
+    sources: Sources,
+    *,
+    special: Special = "parse",
+    reading: Reading | None = None,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> Tallied:
+    """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
+    reading = replace(reading or Reading(), cut=cutter_for(tokenizers, special))
+    size = sum(map(size_of, sources.values()))
+    total = _Sums("total", tokenizers)
+    fits, before, documents = [], 0, 0
+    for name, inputs in sources.items():
+        sums = _Sums(name, tokenizers)
+        for source in inputs:
+            read = 0
+            batches = (
+                source.batches(reading) if isinstance(source, Documents) else read_batches(source, reading)
+            )
+            for batch in read_ahead(batches):
+                for uses, tokenizer in zip(sums.uses, tokenizers, strict=True):
+                    with refusing_invalid(source.name, batch):
+                        ids, _ = tokenizer.encode_batch_to_numpy(
+                            batch.texts, special=special, num_threads=num_threads
+                        )
+                    uses += np.bincount(ids, minlength=len(uses))
+                sums.add_texts(decoded(source.name, batch), goes_on=batch.goes_on)
+                documents += len(batch.texts) - batch.goes_on
+                read = batch.read
+                if progress is not None:
+                    progress("encoding", before + read, size)
+                    progress("documents", documents, 0)
+            before += read
+        fits.append(sums.fits())
+        total.add(sums)
+    if len(sources) > 1:
+        fits.append(total.fits())
+    return Tallied(fits, total.uses)
+
+
+class _Sums:
     """The sums for a source so far."""
 
-    def __init__(self, name: str, tokenizer: Tokenizer) -> None:
-        vocabulary = tokenizer.vocabulary
-        largest = max(max(vocabulary.tokens), *vocabulary.special_tokens.values(), 0)
+    def __init__(self, name: str, tokenizers: Sequence[Tokenizer]) -> None:
         self._name = name
-        self._vocab_size = vocabulary.vocab_size
-        self._used = np.zeros(largest + 1, np.bool_)
-        self._documents = self._bytes = self._words = self._tokens = 0
+        self._tokenizers = tokenizers
+        self._documents = self._bytes = self._characters = self._words = 0
         self._inside_word = False
+        self.uses: list[NDArray[np.int64]] = [
+            np.zeros(tokenizer.largest_id + 1, np.int64) for tokenizer in tokenizers
+        ]
 
-    def add(self, texts: list[str], ids: NDArray[Any], goes_on: bool) -> None:
-        """Add a batch."""
+    def add_texts(self, texts: list[str], *, goes_on: bool) -> None:
+        """Add the texts of a batch."""
         for place, text in enumerate(texts):
             self._bytes += len(text) if text.isascii() else len(text.encode("utf-8"))
+            self._characters += len(text)
             self._words += len(text.split()) - (self._inside_word and text != "" and not text[0].isspace())
             ended = place < len(texts) - goes_on
             self._inside_word = not ended and text != "" and not text[-1].isspace()
         self._documents += len(texts) - goes_on
-        self._tokens += len(ids)
-        self._used[ids] = True
 
-    def add_all(self, other: _Tally) -> None:
+    def add(self, other: _Sums) -> None:
         """Add the sums of another source."""
         self._documents += other._documents
         self._bytes += other._bytes
+        self._characters += other._characters
         self._words += other._words
-        self._tokens += other._tokens
-        self._used |= other._used
+        for ours, theirs in zip(self.uses, other.uses, strict=True):
+            ours += theirs
 
-    def fit(self) -> Fit:
-        """Return the result."""
-        return Fit(
-            name=self._name,
-            documents=self._documents,
-            bytes=self._bytes,
-            words=self._words,
-            tokens=self._tokens,
-            distinct_tokens=int(self._used.sum()),
-            vocab_size=self._vocab_size,
-        )
+    def fits(self) -> list[Fit]:
+        """Return the result for each tokenizer."""
+        return [
+            Fit(
+                name=self._name,
+                documents=self._documents,
+                bytes=self._bytes,
+                characters=self._characters,
+                words=self._words,
+                tokens=int(uses.sum()),
+                distinct_tokens=int(np.count_nonzero(uses)),
+                vocab_size=tokenizer.vocab_size,
+            )
+            for tokenizer, uses in zip(self._tokenizers, self.uses, strict=True)
+        ]

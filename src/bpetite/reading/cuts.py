@@ -1,14 +1,14 @@
-"""A pattern and special tokens in, a function out that finds where a long text may be cut.
+"""Patterns and special tokens in, a function out that finds where a long text may be cut.
 
 Cutting there changes neither pretokens nor special tokens, nor the number of non-empty texts between special
-tokens, so a document of any size can be read in constant memory. If this cannot be proved for a pattern,
-there is no such place, and each document is held in memory as a whole.
+tokens, so a document of any size can be read in constant memory. If this cannot be proved for all
+patterns, there is no such place, and each document is held in memory as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import cycle, islice
 
 from bpetite._engine import safe_cut
 
@@ -19,10 +19,11 @@ _TRIES = 16
 Cut = Callable[[bytes], int | None]
 
 
-def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
+def cutter(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
     """Return a function that finds a place near the end of a text, or None."""
     specials = [token.encode("utf-8") for token in special_tokens]
     margin = max(map(len, specials), default=0) + 256
+    patterns = list(dict.fromkeys(patterns))
 
     def cut(text: bytes) -> int | None:
         end = len(text) - margin
@@ -30,7 +31,7 @@ def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
             start = end - _WINDOW
             if start < 0:
                 break
-            for place in islice(_places(text, start, end, pattern), _TRIES):
+            for place in islice(_places(text, start, end, patterns), _TRIES):
                 around = text[place - margin : place + margin]
                 if not any(_touches(around, special, margin) for special in specials):
                     return place
@@ -40,11 +41,27 @@ def cutter(pattern: str, special_tokens: Iterable[str]) -> Cut:
     return cut
 
 
-def _places(text: bytes, start: int, end: int, pattern: str) -> Iterator[int]:
-    """Yield the safe places between two positions."""
-    while (place := _cut_within(text, start, end, pattern)) is not None:
+def _places(text: bytes, start: int, end: int, patterns: Sequence[str]) -> Iterator[int]:
+    """Yield the places between two positions that are safe for all patterns."""
+    while (place := _agreed(text, start, end, patterns)) is not None:
         yield place
         start = place + 1
+
+
+def _agreed(text: bytes, start: int, end: int, patterns: Sequence[str]) -> int | None:
+    """Return the first place, soon found, between two positions that is safe for all patterns."""
+    agreed, last = 0, None
+    for pattern in islice(cycle(patterns), _TRIES * len(patterns)):
+        place = _cut_within(text, start, end, pattern)
+        if place is None:
+            return None
+        agreed = agreed + 1 if place == last else 1
+        if agreed == len(patterns):
+            return place
+        last, start = place, place - 1
+        while text[start] & 0xC0 == 0x80:
+            start -= 1
+    return None
 
 
 def _cut_within(text: bytes, start: int, end: int, pattern: str) -> int | None:

@@ -167,7 +167,7 @@ def _counted(
 ) -> Iterator[_Ranges]:
     """Count inputs on the cluster; the counts exist until the block ends."""
     rules = Counts() if rules is None else rules.empty()
-    reading = replace(reading or Reading(), cut=cutter(rules.pattern, rules.boundaries))
+    reading = replace(reading or Reading(), cut=cutter([rules.pattern], rules.boundaries))
     inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
     limit = memory_bytes(memory_limit)
     room_within(limit, 1)  # A limit that cannot be met is an error at once.

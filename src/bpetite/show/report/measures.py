@@ -1,4 +1,4 @@
-"""A tokenizer and sources in, the report's numbers out.
+"""What one pass over sources found in, the report's numbers out.
 
 Every text is encoded once. This also gives the number of tokens with a smaller vocabulary: the bytes of a
 token are merged as if they were a text of their own, so a token that is used n times stands for n uses of
@@ -8,13 +8,13 @@ each merge in its tree, and without a merge there are as many more tokens as it 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from bpetite.corpus.statistics import Tallied
 from bpetite.show.display import bytes_per_token
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
@@ -149,24 +149,24 @@ class Measures:
         return rows
 
 
-def measure(tokenizer: Tokenizer, sources: Iterable[tuple[str, Iterable[str]]]) -> Measures:
-    """Encode the documents of each source and count.
+def measures_of(tokenizer: Tokenizer, tallied: Tallied) -> Measures:
+    """Return the measures of the first of the tokenizers that sources were encoded with.
 
+    >>> from bpetite.corpus import Documents
+    >>> from bpetite.corpus.statistics import tally
     >>> tok = Tokenizer.train("ab ab ab", 258)
-    >>> measures = measure(tok, [("a", ["ab ab"]), ("b", ["abc"])])
+    >>> sources = {name: [Documents([text])] for name, text in (("a", "ab ab"), ("b", "abc"))}
+    >>> measures = measures_of(tok, tally([tok], sources))
     >>> [(source.name, source.tokens) for source in measures.sources]
     [('a', 2), ('b', 2)]
     >>> measures.tokens_by_size()
     [(257, 8), (258, 5), (259, 4)]
     """
-    measures = Measures(tokenizer)
-    for name, documents in sources:
-        source = SourceMeasure(name)
-        for document in documents:
-            ids, uses = np.unique(tokenizer.encode_to_numpy(document), return_counts=True)
-            measures.uses.update(dict(zip(ids.tolist(), uses.tolist(), strict=True)))
-            source.bytes += len(document.encode("utf-8"))
-            source.characters += len(document)
-            source.tokens += int(uses.sum())
-        measures.sources.append(source)
-    return measures
+    fits = [fits[0] for fits in tallied.fits]
+    sources = [
+        SourceMeasure(fit.name, fit.bytes, fit.characters, fit.tokens)
+        for fit in (fits[:-1] if len(fits) > 1 else fits)
+    ]
+    [used] = np.nonzero(tallied.uses[0])
+    uses = dict(zip(used.tolist(), tallied.uses[0][used].tolist(), strict=True))
+    return Measures(tokenizer, sources, Counter(uses))
