@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +190,8 @@ def test_an_error_in_a_task_is_the_error_of_the_call(nodes: Cluster, folder: Pat
 def dying(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first worker that looks for a cut die in the middle of its part; a file records that."""
 
-    def deadly(pattern: str, special_tokens: Iterable[str]) -> Cut:
-        cut = cutter(pattern, special_tokens)
+    def deadly(patterns: Sequence[str], special_tokens: Iterable[str]) -> Cut:
+        cut = cutter(patterns, special_tokens)
         mark, here = folder / "killed", os.getpid()
 
         def cut_or_die(text: bytes) -> int | None:

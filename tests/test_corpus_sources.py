@@ -349,7 +349,7 @@ def test_where_blocks_end_makes_no_difference(
     before = batches.BLOCK
     batches.BLOCK = block
     try:
-        found = texts_of(path, Reading(separator=separator, cut=cutter("x", [])))
+        found = texts_of(path, Reading(separator=separator, cut=cutter(["x"], [])))
     finally:
         batches.BLOCK = before
     assert found == (expected[:-1] if expected[-1] == "" else expected)
@@ -366,7 +366,7 @@ def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
     (tmp_path / "long.txt").write_text(text)
     for name in ("gpt2", "cl100k", "o200k", "whitespace"):
         pattern = PATTERNS[name]
-        reading = Reading(cut=cutter(pattern, ["<|end of text|>"]))
+        reading = Reading(cut=cutter([pattern], ["<|end of text|>"]))
         found = list(read_batches(Input(str(tmp_path / "long.txt")), reading))
         pieces = [piece for batch in found for piece in decoded("long.txt", batch)]
         assert len(pieces) > 5
@@ -376,7 +376,7 @@ def test_long_documents_are_read_in_pieces_that_change_no_pretoken(
             piece.count("<|end of text|>") == piece.count("<|") == piece.count("|>") for piece in pieces
         )
         assert not any(piece.startswith("<|") or piece.endswith("|>") for piece in pieces)
-    whole = list(read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter(r"\b\w+|\W", []))))
+    whole = list(read_batches(Input(str(tmp_path / "long.txt")), Reading(cut=cutter([r"\b\w+|\W"], []))))
     assert [len(batch.texts) for batch in whole] == [1]
 
 
@@ -406,7 +406,7 @@ def test_long_texts_in_lines_and_rows_are_read_in_pieces_that_change_nothing(
         assert [(read.documents, read.affected) for read in manifest.inputs] == [(len(texts), 0)]
         corpus.verify(folder)
     monkeypatch.setattr(batches, "BLOCK", 1 << 15)
-    reading = Reading(cut=cutter(tokenizer.pattern, []))
+    reading = Reading(cut=cutter([tokenizer.pattern], []))
     assert texts_of(tmp_path / name, reading) == texts
     pieces = list(read_batches(Input(str(tmp_path / name)), reading))
     assert sum(batch.goes_on for batch in pieces) > 10
@@ -422,7 +422,7 @@ def test_of_a_long_document_what_is_no_text_is_told_or_repaired_once(
     lines = b'{"text": "a"}\n{"text": "%s"}\n{"text": "b"}\n' % wrong
     content = {"c.txt": b"|".join([b"a|" + wrong + b"b|"]), "c.jsonl": lines}
     (tmp_path / name).write_bytes(content.get(name) or parquet([b"a", wrong, b"b"]))
-    reading = Reading(separator="|", cut=cutter(r"\S+|\s+", []))
+    reading = Reading(separator="|", cut=cutter([r"\S+|\s+"], []))
     place = {"c.txt": "document 1: .* byte 120000", "c.jsonl": "line 2: .* byte 120010 of the line"}
     with pytest.raises(ValueError, match=place.get(name, place["c.txt"])):
         texts_of(tmp_path / name, reading)
