@@ -4,7 +4,7 @@
 //! (docs/performance/merging.md). Where the system takes long to clear a large page, small ones are faster: see [`SLOW`].
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,29 @@ pub const LARGE: usize = 2 << 20;
 /// If clearing a large page takes longer than this, small pages are faster.
 const SLOW: Duration = Duration::from_micros(700);
 
-/// Whether a large page was slow: smaller arrays are then left to the allocator, which uses memory again.
-static WERE_SLOW: AtomicBool = AtomicBool::new(false);
+/// After a slow large page, so many mappings for smaller arrays are left to the allocator, which uses memory again. Then the
+/// next one is tried: the page may have been one of few (a machine that was just started has slow and quick ones), or
+/// another process was at work meanwhile.
+const SPARED: usize = 64;
+
+static SPEED: PageSpeed = PageSpeed(AtomicUsize::new(0));
+
+/// How quickly the last large page came: the number of mappings to leave to the allocator.
+struct PageSpeed(AtomicUsize);
+
+impl PageSpeed {
+    /// Keeps how long a large page took; true if it was slow.
+    fn was_slow(&self, took: Duration) -> bool {
+        let is_slow = took > SLOW;
+        self.0.store(if is_slow { SPARED } else { 0 }, Ordering::Relaxed);
+        is_slow
+    }
+
+    /// Whether the next mapping is to be tried.
+    fn is_promising(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
 
 /// The size of a mapping that smaller arrays share.
 const SHARED: usize = 2 * LARGE;
@@ -43,7 +64,7 @@ pub fn part(bytes: usize) -> Option<(NonNull<u64>, Arc<Pages>)> {
     let mut sharing = SHARING.try_lock().ok()?;
     let (pages, taken) = match sharing.0.upgrade().filter(|pages| sharing.1 + bytes <= pages.bytes) {
         Some(pages) => (pages, sharing.1),
-        None if WERE_SLOW.load(Ordering::Relaxed) => return None,
+        None if !SPEED.is_promising() => return None,
         None => (Arc::new(Pages::fresh(SHARED.max(bytes), false)?), 0),
     };
     *sharing = (Arc::downgrade(&pages), taken + bytes);
@@ -99,8 +120,7 @@ pub fn ask_for_large_pages(start: *const u8, bytes: usize, cleared: usize) {
     for from in (first..end).step_by(LARGE) {
         let (began, to) = (Instant::now(), end.min(from + LARGE));
         advise(from, to, libc::MADV_POPULATE_WRITE);
-        if began.elapsed() > SLOW {
-            WERE_SLOW.store(true, Ordering::Relaxed);
+        if SPEED.was_slow(began.elapsed()) {
             advise(to, bytes, libc::MADV_NOHUGEPAGE);
             advise(to, end, libc::MADV_POPULATE_WRITE);
             break;
@@ -126,6 +146,15 @@ mod tests {
             parts.push((nth, words, pages));
         }
         assert!(parts.iter().all(|(nth, words, _)| words.iter().all(|word| word == nth)));
+    }
+
+    #[test]
+    fn a_slow_page_spares_some_mappings_and_not_all_later_ones() {
+        let (speed, quick) = (PageSpeed(AtomicUsize::new(0)), SLOW / 2);
+        assert!(speed.is_promising() && !speed.was_slow(quick) && speed.is_promising());
+        assert!(speed.was_slow(SLOW * 2));
+        assert_eq!((0..2 * SPARED).filter(|_| speed.is_promising()).count(), SPARED);
+        assert!(speed.was_slow(SLOW * 2) && !speed.was_slow(quick) && speed.is_promising());
     }
 
     #[test]
