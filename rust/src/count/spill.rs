@@ -9,11 +9,15 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::path::PathBuf;
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
+#[cfg(windows)]
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering as MemoryOrder};
 
 use super::source::{read_exact_at, write_all_at};
 use crate::error::{Error, Result};
@@ -41,37 +45,63 @@ pub struct Run {
     range: Range<u64>,
 }
 
-/// A file without a name: it disappears with the process, however that ends.
+/// A file without a name that only this user can read: it disappears with the process, however that ends.
 struct TemporaryFile {
     file: File,
-    path: PathBuf,
+    /// The folder that it is in.
+    folder: PathBuf,
     /// The process that writes to it.
     process: u32,
 }
 
 impl TemporaryFile {
     fn new() -> Result<Self> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, MemoryOrder::Relaxed);
-        let process = std::process::id();
-        let path = std::env::temp_dir().join(format!("bpetite-counts-{process}-{number}"));
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        #[cfg(windows)]
-        {
-            // FILE_FLAG_DELETE_ON_CLOSE
-            std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, 0x0400_0000);
+        let folder = std::env::temp_dir();
+        let file = without_name(&folder).or_else(|_| with_name_removed(&folder));
+        match file {
+            Ok(file) => Ok(Self { file, folder, process: std::process::id() }),
+            Err(source) => Err(Error::Io { path: folder, source }),
         }
-        let failed = |source| Error::Io { path: path.clone(), source };
-        let file = options.open(&path).map_err(failed)?;
-        #[cfg(not(windows))]
-        std::fs::remove_file(&path).map_err(failed)?;
-        Ok(Self { file, path, process })
     }
 
     fn error(&self, source: io::Error) -> Error {
-        Error::Io { path: self.path.clone(), source }
+        Error::Io { path: self.folder.clone(), source }
     }
+}
+
+/// Create a file that never has a name.
+#[cfg(target_os = "linux")]
+fn without_name(folder: &Path) -> io::Result<File> {
+    private().custom_flags(libc::O_TMPFILE | libc::O_EXCL).open(folder)
+}
+
+/// The system has no such files.
+#[cfg(not(target_os = "linux"))]
+fn without_name(_: &Path) -> io::Result<File> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Create a file under a name that nobody can guess, which is removed at once or, on Windows, when it is closed.
+fn with_name_removed(folder: &Path) -> io::Result<File> {
+    let path = folder.join(format!("bpetite-{:016x}", RandomState::new().hash_one(0)));
+    let file = private().create_new(true).open(&path)?;
+    #[cfg(not(windows))]
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Options for a file that only this user can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    #[cfg(windows)]
+    {
+        // FILE_FLAG_DELETE_ON_CLOSE
+        options.custom_flags(0x0400_0000);
+    }
+    options
 }
 
 impl Spill {
@@ -358,6 +388,20 @@ mod tests {
             (spill.file, spill.end) = (Some(Arc::new(other)), 1000);
         }
         assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn temporary_files_have_no_name_and_are_for_this_user_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = std::env::temp_dir();
+        let files = [Ok(TemporaryFile::new().unwrap().file), with_name_removed(&folder)];
+        for file in files.into_iter().chain(cfg!(target_os = "linux").then(|| without_name(&folder))) {
+            let found = file.unwrap().metadata().unwrap();
+            assert_eq!((found.mode() & 0o777, found.nlink()), (0o600, 0));
+        }
+        let missing = Path::new("no such folder");
+        assert!(without_name(missing).is_err() && with_name_removed(missing).is_err());
     }
 
     #[test]
