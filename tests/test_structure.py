@@ -130,6 +130,13 @@ def test_only_the_bindings_name_pyo3() -> None:
             assert not re.search(r"\bpyo3\b|\bnumpy\b", path.read_text("utf-8")), path
 
 
+def test_one_function_asks_for_the_number_of_cores() -> None:
+    sources = [*(PROJECT / "rust" / "src").rglob("*.rs"), *(PROJECT / "src").rglob("*.py")]
+    asks = re.compile(r"available_parallelism\(|cpu_count\(|sched_getaffinity\(")
+    found = [(path.name, len(asks.findall(path.read_text("utf-8")))) for path in sources]
+    assert [(name, asked) for name, asked in found if asked] == [("workers.rs", 1)]
+
+
 def test_every_type_of_the_engine_has_a_name_of_its_own() -> None:
     public = r"(?:pub(?:\([a-z]+\))? )?"
     declared = re.compile(

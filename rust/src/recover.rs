@@ -16,9 +16,10 @@ use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
-use crate::workers::each;
+use crate::workers::{each_on, thread_count};
 
 /// The origin of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +35,33 @@ pub enum Origin {
 const NONE: u32 = NO_TOKEN;
 
 /// The number of tokens that a thread takes at a time.
-pub const TOKENS_PER_ITEM: usize = 1 << 12;
+const TOKENS_PER_ITEM: usize = 1 << 12;
 
 /// Find the origin of every token; `tokens` must be in the order of rank.
 pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
     let ranks = Ranks::new(tokens)?;
-    let found = each(tokens.chunks(TOKENS_PER_ITEM), &mut Pulse::of(watch), |tokens, pulse| {
+    let origin = |(token, last): (&&[u8], Option<[u32; 3]>)| match last {
+        Some([left, right, _]) => Origin::Merge(left, right),
+        None if token.len() == 1 => Origin::Base,
+        None => Origin::Unreachable,
+    };
+    memory::gathered(tokens.iter().zip(last_merges(&ranks, tokens, watch)?).map(origin))
+}
+
+/// The last merge (left, right, rank) of each token's own bytes, if they become one token.
+pub fn last_merges(
+    rule: &(impl Rule + Sync),
+    tokens: &[&[u8]],
+    watch: &mut dyn Watch,
+) -> Result<Vec<Option<[u32; 3]>>> {
+    let (threads, pulse) = (thread_count(None, usize::MAX), &mut Pulse::of(watch));
+    let found = each_on(threads, tokens.chunks(TOKENS_PER_ITEM), pulse, |tokens, pulse| {
         let mut merge_run = MergeRun::default();
-        let origin = |&token: &&[u8]| {
+        let last = |&token: &&[u8]| {
             pulse.beat(token.len())?;
-            if token.len() == 1 {
-                return Ok(Origin::Base);
-            }
-            let last = merge_run.run(&ranks, token)?;
-            Ok(last.map_or(Origin::Unreachable, |[left, right, _]| Origin::Merge(left, right)))
+            merge_run.run(rule, token)
         };
-        tokens.iter().map(origin).collect::<Result<Vec<_>>>()
+        tokens.iter().map(last).collect::<Result<Vec<_>>>()
     })?;
     Ok(found.concat())
 }
@@ -221,7 +233,7 @@ fn run_short(rule: &impl Rule, bytes: &[u8]) -> Option<[u32; 3]> {
 
 /// The tokens of a byte string while it is merged, as a doubly linked list indexed by start.
 #[derive(Default)]
-pub struct MergeRun {
+struct MergeRun {
     token: Vec<u32>,
     next: Vec<u32>,
     previous: Vec<u32>,
@@ -233,7 +245,7 @@ pub struct MergeRun {
 
 impl MergeRun {
     /// Merge bytes until no merge applies; the last merge (left, right, rank) if one token is left.
-    pub fn run(&mut self, rule: &impl Rule, bytes: &[u8]) -> Result<Option<[u32; 3]>> {
+    fn run(&mut self, rule: &impl Rule, bytes: &[u8]) -> Result<Option<[u32; 3]>> {
         if bytes.len() <= SHORT {
             return Ok(run_short(rule, bytes));
         }
@@ -288,8 +300,13 @@ impl MergeRun {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::thread::{self, ThreadId};
+
     use super::*;
     use crate::watch::Unwatched;
+    use crate::workers::lock;
 
     fn origins(tokens: &[&str]) -> Vec<Origin> {
         let bytes: Vec<&[u8]> = tokens.iter().map(|token| token.as_bytes()).collect();
@@ -327,6 +344,28 @@ mod tests {
     #[test]
     fn a_token_with_a_byte_that_is_no_token_is_unreachable() {
         assert_eq!(origins(&["a", "ab"])[1], Origin::Unreachable);
+    }
+
+    /// Nothing merges; keeps the threads that ask.
+    #[derive(Default)]
+    struct Asked(Mutex<HashSet<ThreadId>>);
+
+    impl Rule for Asked {
+        fn byte(&self, byte: u8) -> u32 {
+            lock(&self.0).insert(thread::current().id());
+            byte.into()
+        }
+
+        fn merge(&self, _: u32, _: u32, _: &[u8]) -> Option<(u32, u32)> {
+            None
+        }
+    }
+
+    #[test]
+    fn many_tokens_start_no_more_threads_than_there_are_cores() {
+        let (asked, tokens) = (Asked::default(), vec![&b"ab"[..]; 100 * TOKENS_PER_ITEM]);
+        assert_eq!(last_merges(&asked, &tokens, &mut Unwatched).unwrap(), vec![None; tokens.len()]);
+        assert!((1..=thread_count(None, usize::MAX)).contains(&lock(&asked.0).len()));
     }
 
     #[test]

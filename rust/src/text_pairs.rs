@@ -10,11 +10,10 @@ use memchr::memchr;
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::recover::{Keyed, MergeRun, Rule, TOKENS_PER_ITEM};
+use crate::recover::{Keyed, Rule, last_merges};
 use crate::token_bytes::{are_distinct, places_of, spelled_in_order};
 use crate::token_numbers::{NO_TOKEN, Spellings};
 use crate::watch::{Pulse, Watch};
-use crate::workers::each;
 
 /// The number that stands for a text that is no token.
 pub const UNKNOWN: u32 = NO_TOKEN;
@@ -166,16 +165,9 @@ pub fn happening_merges(tokens: &[&[u8]], merges: &[[u32; 3]], watch: &mut dyn W
     merges.iter().for_each(|&[_, _, made]| is_made[made as usize] = true);
     let made: Vec<&[u8]> =
         tokens.iter().zip(is_made).filter_map(|(&token, is_made)| is_made.then_some(token)).collect();
-    let last_merges = each(made.chunks(TOKENS_PER_ITEM), &mut Pulse::of(watch), |tokens, pulse| {
-        let mut merge_run = MergeRun::default();
-        let last_rank = |&token: &&[u8]| {
-            pulse.beat(token.len())?;
-            Ok(merge_run.run(&rule, token)?.map(|[_, _, rank]| rank))
-        };
-        tokens.iter().map(last_rank).collect::<Result<Vec<_>>>()
-    })?;
+    let last_merges = last_merges(&rule, &made, watch)?;
     let mut happen = vec![false; merges.len()];
-    last_merges.iter().flatten().flatten().for_each(|&rank| happen[rank as usize] = true);
+    last_merges.iter().flatten().for_each(|&[_, _, rank]| happen[rank as usize] = true);
     Ok(happen)
 }
 

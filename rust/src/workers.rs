@@ -6,10 +6,11 @@
 //! takes the next lock.
 
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle, panicking};
+use std::thread::{Builder, JoinHandle, available_parallelism, panicking};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -158,9 +159,29 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
+/// More threads would bring nothing.
+const MAX_THREADS: usize = 256;
+
+/// The number of threads of a call: as many as wanted, or one for each core, but no more than there are items. Every default
+/// for a number of threads comes from here.
+pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
+    let cores = || available_parallelism().map_or(1, NonZero::get);
+    wanted.unwrap_or_else(cores).clamp(1, MAX_THREADS).min(items.max(1))
+}
+
 /// Run a job on every item, on one thread per item as far as memory allows, and return the results in the order of the
 /// items. The calling thread takes part, and reports meanwhile. Of several errors, that of the first item is returned.
 pub fn each<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    pulse: &mut Pulse<'_>,
+    job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    each_on(usize::MAX, items, pulse, job)
+}
+
+/// The same on up to so many threads.
+pub fn each_on<T: Send, R: Send>(
+    threads: usize,
     items: impl IntoIterator<Item = T>,
     pulse: &mut Pulse<'_>,
     job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
@@ -186,7 +207,7 @@ pub fn each<T: Send, R: Send>(
         }
     };
     scope(|workers| {
-        for _ in 0..memory::threads(number.saturating_sub(1)) {
+        for _ in 0..memory::threads(threads.min(number).saturating_sub(1)) {
             let work = &work;
             let stop = &stop;
             // If a thread cannot be started, the others do its work.

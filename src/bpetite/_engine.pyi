@@ -48,6 +48,7 @@ __all__ = [
     "safe_cut",
     "same_pattern",
     "spell_merges",
+    "thread_count",
     "tokens_json",
     "train_merges",
     "train_symbol_merges",
@@ -831,6 +832,13 @@ def check_text(text: str) -> None:
     """Raise the `TypeError` of every function that takes one text, if this is none."""
 
 # Memory -----------------------------------------------------------------------------------------------
+
+def thread_count(num_threads: int | None = None) -> int:
+    """Return the number of threads of a call: at most 256; by default one for each core that it may use.
+
+    >>> thread_count(2)
+    2
+    """
 
 def trim_memory() -> None:
     """Return the memory that is kept for later results to the system.

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex};
 use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
 use feed::{DocumentWorker, Feed, SMALL};
-use queue::{WorkQueue, Worker, thread_count};
+use queue::{WorkQueue, Worker};
 use shard::{Additions, SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
 use source::{ChunkReader, Source};
@@ -40,7 +40,7 @@ use sorted::head;
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{each, lock};
+use crate::workers::{each, lock, thread_count};
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,9 +14,6 @@ use crate::memory;
 use crate::watch::Pulse;
 use crate::workers::{self, CHECK_INTERVAL, Workers, lock};
 
-/// An upper limit for the number of threads.
-const MAX_THREADS: usize = 256;
-
 /// The state that the threads of one call share.
 pub struct WorkQueue {
     backlog: Mutex<Backlog>,
@@ -67,12 +64,6 @@ pub trait Worker {
 /// Starts threads until there are as many as wanted, but no more than items waiting. If the system refuses even one,
 /// the calling thread does the work.
 pub type StartThreads<'a> = dyn FnMut(usize) + 'a;
-
-/// The number of threads to use for a number of items.
-pub fn thread_count(wanted: Option<usize>, items: usize) -> usize {
-    let cores = || thread::available_parallelism().map_or(1, usize::from);
-    wanted.unwrap_or_else(cores).clamp(1, MAX_THREADS).min(items.max(1))
-}
 
 impl WorkQueue {
     pub fn new() -> Self {

@@ -7,17 +7,15 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread;
 
 use super::parts::{RawText, TextPart, TextSource, ThreadMemory, explained};
 use super::{Encoder, Special};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
-use crate::workers::{self, CHECK_INTERVAL, StopOnPanic, lock};
+use crate::workers::{self, CHECK_INTERVAL, StopOnPanic, lock, thread_count};
 
 /// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
 const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
@@ -38,11 +36,6 @@ const FEW_THREADS: usize = 4;
 /// The number of jobs with copied characters that wait, for each thread; they take 4 bytes of memory for each character.
 const AHEAD: usize = 2;
 
-/// The default number of threads: all that the machine offers.
-fn all_threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
-
 /// How the work of a call is divided.
 #[derive(Clone, Copy)]
 pub struct Division {
@@ -56,11 +49,7 @@ pub struct Division {
 impl Division {
     pub fn of(bytes: usize, threads: Option<usize>) -> Self {
         // The number of processors is only queried if it matters, because the query is slow.
-        let threads = if bytes < 2 * FOR_THREAD {
-            1
-        } else {
-            threads.unwrap_or_else(all_threads).min(bytes / FOR_THREAD)
-        };
+        let threads = if bytes < 2 * FOR_THREAD { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
         let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
         Self { threads, job, jobs: MOST_BYTES * bytes / job + 1 }
     }
@@ -411,7 +400,7 @@ impl Drop for CloseOnDrop<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use std::thread::ThreadId;
+    use std::thread::{self, ThreadId};
     use std::time::{Duration, Instant};
 
     use super::super::Definition;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
 use super::texts::{HeldTexts, JoinedTexts, OwnedText};
-use super::{PyWatch, calls, raised, thread_count};
+use super::{PyWatch, calls, raised, wanted_threads};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
@@ -59,7 +59,7 @@ impl PyCountTable {
         progress: Option<Py<PyAny>>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref(), documents: on_documents.as_ref() };
         Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
@@ -78,7 +78,7 @@ impl PyCountTable {
                 "documents: one str or bytes was given where many are expected",
             ));
         }
-        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch::of(progress.as_ref());
         if documents.is_instance_of::<JoinedTexts>() {
             let mut batch =
@@ -100,7 +100,7 @@ impl PyCountTable {
         memory_limit: Option<u64>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let limits = Limits { threads: thread_count(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
         let batches = batches.try_iter()?.unbind();
         self.count(py, limits, &mut watch, move |py| {
@@ -138,7 +138,7 @@ impl PyCountTable {
         min_count: u64,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Py<PyBytes>, Array, Array)> {
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let mut watch = PyWatch::default();
         let sorted = py.detach(|| self.table.sorted(min_count, threads, &mut Pulse::of(&mut watch)))?;
         memory::ensure(sorted.pretokens.len())?;
@@ -167,7 +167,7 @@ impl PyCountTable {
         visitor: &Bound<'_, PyAny>,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let mut watch = PyWatch::default();
         let visitor = visitor.clone().unbind();
         let mut rows = CountRows::default();

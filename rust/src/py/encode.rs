@@ -16,7 +16,7 @@ use super::ids::{
 };
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::{HeldTexts, OneText, Strings, strings_in};
-use super::{PyWatch, items, thread_count};
+use super::{PyWatch, items, wanted_threads};
 use crate::encode::{
     self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
     Workspace,
@@ -251,7 +251,7 @@ impl PyEncoder {
     ) -> PyResult<u64> {
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
-            let threads = thread_count(num_threads)?;
+            let threads = wanted_threads(num_threads)?;
             let (special, watch) = (self.special(special), &mut PyWatch::default());
             let count = || self.encoder.count_all(&[short][..], special, threads, watch);
             return Ok(text.py().detach(count)?.into_iter().sum());
@@ -272,7 +272,7 @@ impl PyEncoder {
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
         let special = self.special(special);
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let watch = &mut PyWatch::default();
         let counts = if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
@@ -345,7 +345,7 @@ impl PyEncoder {
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Pooled<T>> {
         let special = self.special(special);
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let py = text.py();
         let text = text.to_str()?;
         if text.len() < SHORT {
@@ -387,7 +387,7 @@ impl PyEncoder {
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Encoded<T>> {
         let special = self.special(special);
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let watch = &mut PyWatch::default();
         if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;

@@ -16,7 +16,7 @@ use pyo3::types::{PyList, PySequence, PyString};
 use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::{ids_in_list, pairs};
 use super::texts::{HeldTexts, OneText};
-use super::{PyWatch, thread_count};
+use super::{PyWatch, wanted_threads};
 use crate::encode::{
     CharacterSpan, Encoded, Moved, Put, SpacedPart, Spaces, Special, SpecialTokens, Strips, Trim,
 };
@@ -118,7 +118,7 @@ impl FramedEncoder {
         num_threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyList>, Vec<usize>)> {
         let (py, framed) = (slf.py(), slf.get());
-        let threads = thread_count(num_threads)?;
+        let threads = wanted_threads(num_threads)?;
         let mut given = Vec::new();
         for text in texts.try_iter()? {
             memory::push(&mut given, text?.cast_into::<PyString>()?)?;

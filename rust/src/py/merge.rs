@@ -10,12 +10,13 @@ use pyo3::types::PyBytes;
 
 use super::count::PyCountTable;
 use super::numbers::{bytes_of_32, merge_rows};
-use super::{PyWatch, call_with, thread_count};
+use super::{PyWatch, call_with, wanted_threads};
 use crate::count;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::merge::{MergeRow, Planned, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
+use crate::workers::thread_count;
 
 /// Learns merges from words that are sequences of symbol numbers.
 #[pyfunction]
@@ -76,10 +77,7 @@ pub fn train_merges<'py>(
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
     let prior = prior_merges.map_or(Ok(Cow::default()), merge_rows)?;
     let symbol_of = symbols_of_bytes(base)?;
-    let threads = match thread_count(num_threads)? {
-        Some(threads) => threads,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = thread_count(wanted_threads(num_threads)?, usize::MAX);
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
     let (planned, total, distinct) = {
         let counts = counts.try_borrow()?;

@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use crate::error::{Error, Result};
-use crate::memory;
 use crate::watch::{Stage, Watch};
 
 mod calls;
@@ -27,6 +26,7 @@ mod numbers;
 mod parquet;
 mod pretokenize;
 mod recover;
+mod resources;
 mod small_files;
 mod text_pairs;
 mod texts;
@@ -40,7 +40,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::places_of_length, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
-    module.add_function(wrap_pyfunction!(trim_memory, module)?)?;
+    resources::add_to(module)?;
     module.add_function(wrap_pyfunction!(texts::check_text, module)?)?;
     text_pairs::add_to(module)?;
     token_bytes::add_to(module)?;
@@ -63,14 +63,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hash::Xxh3128>()?;
     module.add_function(wrap_pyfunction!(small_files::read_small_files, module)?)?;
     Ok(())
-}
-
-/// Return memory that is kept for later results to the system.
-///
-/// >>> trim_memory()
-#[pyfunction]
-fn trim_memory(py: Python<'_>) {
-    py.detach(memory::trim);
 }
 
 impl From<Error> for PyErr {
@@ -176,7 +168,7 @@ pub fn is_integer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Converts `num_threads`: `None` means one thread per core; any positive number is accepted.
-pub fn thread_count(num_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
+pub fn wanted_threads(num_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     let Some(number) = num_threads else { return Ok(None) };
     if !is_integer(number)? {
         let given = number.repr()?;

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
-from bpetite._engine import read_small_files
+from bpetite._engine import read_small_files, thread_count
 from bpetite._internal.integers import integer
 from bpetite.reading.ahead import started_thread
 from bpetite.reading.batches import Batch, new_buffers, refuse_invalid
@@ -60,15 +60,10 @@ _MOST_BYTES = 1 << 21
 _MOST_IN_BUNDLE = 1 << 23
 """The maximum size of their texts together, a few batches."""
 
-MOST_THREADS = 256
-"""More threads would bring nothing."""
-
 
 def threads_of(num_threads: int | None) -> int:
     """Return the number of threads; None means one for each core."""
-    if num_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(integer("num_threads", num_threads, least=1), MOST_THREADS)
+    return thread_count(None if num_threads is None else integer("num_threads", num_threads, least=1))
 
 
 @dataclass(frozen=True)
