@@ -8,10 +8,9 @@ from collections.abc import Mapping
 
 KEPT = {
     "PATH",  # where programs are: bash, zsh, chromium
-    "HOME",  # where libraries keep caches; a test that writes there sets its own
     "TMPDIR",  # where temporary files go
     "LD_LIBRARY_PATH",  # without which some installations of Python do not start
-    *("COMSPEC", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),  # Windows
+    *("COMSPEC", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP"),  # Windows
 }
 """The variables that are kept."""
 
@@ -30,9 +29,9 @@ STRANGE: dict[str, dict[str, str]] = {
 """Environments in which a command must do the same."""
 
 
-def chosen(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the tests, out of that of a person."""
+def chosen(given: Mapping[str, str], home: str) -> dict[str, str]:
+    """Return the environment of the tests, out of that of a person; libraries keep their caches in `home`."""
     kept = {
         name: value for name, value in given.items() if name.upper() in KEPT or name.startswith(KEPT_PREFIXES)
     }
-    return {**kept, **CHOSEN}
+    return {**kept, **CHOSEN, "HOME": home, "USERPROFILE": home}
