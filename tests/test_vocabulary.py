@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bpetite import Counts, Tokenizer
 from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.dialect import DIALECTS, Dialect
+from bpetite.formats import huggingface
 from bpetite.training import extend_vocabulary
 from bpetite.vocabulary import Arrays, Vocabulary
 
@@ -111,6 +112,48 @@ def test_truncate_takes_a_prefix_of_the_merges() -> None:
         assert whole.truncate(size) == Vocabulary.from_merges(rows[:1], dialect, ["<|x|>"])
         with pytest.raises(ValueError, match="larger"):
             whole.truncate(1000)
+
+
+def kinds_of_vocabularies() -> dict[str, Vocabulary]:
+    """Return vocabularies that truncate may count wrongly, by what they have."""
+    rows = [(97, 98, 256), (256, 99, 257), (98, 99, 258), (97, 258, 259), (99, 99, 260)]
+    kinds = {name: Vocabulary.from_merges(rows, Dialect.named(name), ["<|x|>", "<|y|>"]) for name in DIALECTS}
+    for name, dialect in DIALECTS.items():
+        whole = dataclasses.replace(kinds[name], dialect=dialect)
+        free = max(*whole.tokens, *whole.special_tokens.values()) + 1
+        only: dict[str, Any] = {"decode_only": {free + 3: b"ab", free + 4: b"\xff\xff"}}
+        unmerged: dict[str, Any] = {"tokens": {**whole.tokens, free: b"xyz", free + 9: b"zyx"}}
+        kinds[f"{name}, tokens that are only decoded"] = dataclasses.replace(whole, **only)
+        kinds[f"{name}, tokens that no merge makes"] = dataclasses.replace(whole, **unmerged)
+        kinds[f"{name}, both"] = dataclasses.replace(whole, **only, **unmerged)
+    written = Vocabulary.from_merges(rows[:3], Dialect.named("huggingface"), ["<|x|>", "<|y|>"])
+    document = json.loads(huggingface.to_bytes(written))
+    document["model"]["vocab"].update({"never": 270, "☃": 271})
+    read = huggingface.parse("made.json", json.dumps(document).encode()).vocabulary
+    assert len(read.decode_only) == 1
+    return {**kinds, "a file with tokens that nothing makes": read}
+
+
+@pytest.mark.parametrize("kind", kinds_of_vocabularies())
+def test_truncate_counts_as_its_vocabulary_does(kind: str) -> None:
+    whole = kinds_of_vocabularies()[kind]
+
+    def size(vocabulary: Vocabulary) -> int:
+        counts_all = vocabulary.dialect.vocab_size_counts == "everything"
+        return vocabulary.vocab_size if counts_all else vocabulary.mergeable_vocab_size
+
+    made = len(set(whole.merge_ids))
+    possible = range(size(whole) - made, size(whole) + 1)
+    for wanted in range(size(whole) + 3):
+        if wanted in possible:
+            smaller = whole.truncate(wanted)
+            assert size(smaller) == wanted
+            assert smaller.merges == whole.merges[: len(smaller.merges)]
+            assert vocabulary_of(artifact_bytes(smaller), "made.json") == smaller
+        else:
+            with pytest.raises(ValueError, match=f"at least {possible[0]}\\b"):
+                whole.truncate(wanted)
+    assert whole.truncate(size(whole)) == whole
 
 
 def test_the_fingerprint_follows_the_content() -> None:

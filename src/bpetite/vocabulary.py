@@ -561,6 +561,9 @@ class Vocabulary(Record):
     def truncate(self, vocab_size: int) -> Vocabulary:
         """Return the vocabulary that training to this smaller `vocab_size` would have given.
 
+        The first merges are kept, and all tokens that no merge makes. `vocab_size` counts what it counts in
+        training: all tokens, or those without special and decode-only ones, as the dialect says.
+
         >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"abc"}
         >>> Vocabulary(tokens, [(97, 98), (256, 99)]).truncate(257).merges
         ((97, 98),)
@@ -569,24 +572,34 @@ class Vocabulary(Record):
             raise ValueError(
                 "this vocabulary cannot be truncated: its merges are not in an order that training could give"
             )
-        planned = self.dialect.planned_tokens(vocab_size, len(self.special_tokens))
-        kept = set(self.base_ids)
-        if BASE_VOCAB_SIZE + planned > len(self.tokens):
+        vocab_size = integer("vocab_size", vocab_size)
+        kept = set(self.tokens).difference(self.merge_ids)
+        counted, all_of = set(kept), self.mergeable_vocab_size
+        if self.dialect.vocab_size_counts == "everything":
+            counted.update(self.special_tokens.values(), self.decode_only)
+            all_of = self.vocab_size
+        if vocab_size > all_of:
             raise ValueError(
-                f"vocab_size {vocab_size} is larger than this vocabulary of {self.vocab_size} tokens: "
-                "truncate makes a vocabulary smaller (Tokenizer.fit shortens a text)"
+                f"vocab_size {vocab_size} is larger than this vocabulary of {all_of} tokens: truncate makes a "
+                f"vocabulary smaller, to at least {len(counted)} (Tokenizer.fit shortens a text)"
+            )
+        if vocab_size < len(counted):
+            raise ValueError(
+                f"vocab_size must be at least {len(counted)}, the tokens that no merge makes, not {vocab_size}"
             )
         merges = []
         for pair, token_id in zip(self.merges, self.merge_ids, strict=True):
-            if token_id not in kept:
-                if len(kept) == BASE_VOCAB_SIZE + planned:
-                    break
-                kept.add(token_id)
+            if token_id not in counted and len(counted) == vocab_size:
+                break
+            counted.add(token_id)
+            kept.add(token_id)
             merges.append(pair)
         tokens = {token_id: token for token_id, token in self.tokens.items() if token_id in kept}
         specials = dict(self.special_tokens)
         if specials == self.dialect.special_token_ids(list(specials), len(self.tokens)):
-            specials = self.dialect.special_token_ids(list(specials), len(tokens))
+            moved = self.dialect.special_token_ids(list(specials), len(tokens))
+            if kept.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
+                specials = moved
         return self._replace(tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
 
 
