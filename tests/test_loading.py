@@ -580,6 +580,30 @@ def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: byt
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("beginning", "words"),
+    [
+        (struct.pack("<Q", 1 << 20) + b'{"__metadata__":{"format":"pt"},', "safetensors are the weights"),
+        (b"PK\x03\x04\0\0", r"an archive \(zip\), such as the weights of PyTorch"),
+        (b"\x89HDF\r\n\x1a\n\0", "not valid UTF-8 at byte 0"),
+        (b"\0\0\0\0", "not valid JSON"),
+        (b'{"text": "a line of a corpus"}\n', "it has 1099511627776 bytes, but the file of a tokenizer at most"),
+        (b"a b\nc d\n" * 200, "it has 1099511627776 bytes"),
+        (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", "it has 1099511627776 bytes"),
+        (b"\x1f\x8b\x08\0", "it has 1099511627776 bytes"),
+        (b"IQ== 0\nIg== 1\n" * 200, "it has 1099511627776 bytes"),
+    ],
+)
+def test_what_cannot_be_a_tokenizer_is_refused_before_it_is_read(
+    tmp_path: Path, beginning: bytes, words: str
+) -> None:
+    with (tmp_path / "file").open("wb") as file:
+        file.write(beginning)
+        file.truncate(1 << 40)  # Nobody has the memory to read it.
+    with pytest.raises(ValueError, match=words):
+        Tokenizer.load(tmp_path / "file")
+
+
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Harmful:
         def __reduce__(self) -> tuple[Any, ...]:

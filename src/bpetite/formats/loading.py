@@ -68,7 +68,10 @@ _OF_TOKENIZERS = (
 _MOST_UNPACKED, _MOST_UNPACKED_PER_BYTE = 1 << 24, 32
 """The maximum size of an unpacked file: a number of bytes, and a number for each compressed byte."""
 
-_GGUF = b"GGUF"
+_MOST_READ = 1 << 30
+"""The maximum size of a file in bytes: tokenizers take tens of megabytes, weights and corpora gigabytes."""
+
+_GGUF, _GZIP = b"GGUF", b"\x1f\x8b"
 _RANKS = rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?(?:\n|\Z)"
 _OTHER_FORMATS = (
     (rb"\[(?:PAD|UNK|unused0)\]\r?\n", "a WordPiece vocabulary cannot be read; only byte-level BPE can"),
@@ -84,6 +87,7 @@ _OTHER_FORMATS = (
         rb"(?s:..\0\0....\x05\0\0\0<unk>)",
         "a tokenizer.bin of llama2.c cannot be read; give the tokenizer.model that it was made from",
     ),
+    (rb"PK\x03\x04", "an archive (zip), such as the weights of PyTorch; give the file of the tokenizer"),
     (
         rb"version https://git-lfs",
         "it is only the pointer of Git LFS to a file; git lfs pull brings the file itself",
@@ -270,8 +274,9 @@ def _of_file(
         beginning = file.read(1024)
         if beginning.startswith(_GGUF):
             return Found(gguf.read(path, pattern), "gguf", (path,))
+        _refuse_early(path, beginning, os.fstat(file.fileno()).st_size)
         content = raw = beginning + file.read()
-    if content.startswith(b"\x1f\x8b"):
+    if content.startswith(_GZIP):
         content = _unpacked(path, content)
     refuse_mark(path, content)
     if content[:1] != b"{" and re.match(_RANKS, content):
@@ -348,6 +353,27 @@ def _unpacked(path: str, content: bytes) -> bytes:
 # What cannot be read -------------------------------------------------------------------------------------
 
 
+def _refuse_early(path: str, beginning: bytes, size: int) -> None:
+    """Refuse what the first bytes and the size show to be no tokenizer, before the rest is read."""
+    refuse_mark(path, beginning)
+    header = int.from_bytes(beginning[:8], "little")
+    if beginning[8:9] == b"{" and header + 8 <= size:
+        refuse(path, "safetensors are the weights of a model; give the folder, or the tokenizer.json in it")
+    if not beginning.startswith((b"{", _GZIP)):
+        _refuse_known(path, beginning)
+        if b"\0" in beginning and not sentencepiece.may_begin(beginning):
+            _refuse_other(path, beginning)
+    if size > _MOST_READ:
+        refuse(path, f"it has {size} bytes, but the file of a tokenizer at most {_MOST_READ}")
+
+
+def _refuse_known(path: str, content: bytes) -> None:
+    """Refuse known formats by name."""
+    for beginning, what in _OTHER_FORMATS:
+        if re.match(beginning, content[:1024]):
+            refuse(path, what)
+
+
 def _refuse_document(path: str, document: Json) -> NoReturn:
     if "added_tokens_decoder" in document or "tokenizer_class" in document:
         refuse(path, "it only configures a tokenizer; give the folder that it is in")
@@ -357,10 +383,8 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
 
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:
-    """Refuse a file that is not JSON; known formats are named."""
-    for beginning, what in _OTHER_FORMATS:
-        if re.match(beginning, content[:1024]):
-            refuse(path, what)
+    """Refuse a file that is not JSON."""
+    _refuse_known(path, content)
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -45,9 +45,14 @@ _BETWEEN = "\ud801"
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
 
+def may_begin(content: bytes) -> bool:
+    """Whether a message may begin so."""
+    return content[:1] in _BEGINNINGS
+
+
 def is_model(content: bytes) -> bool:
     """Whether a file begins with a field of such a message: a piece, in most files, or settings."""
-    if content[:1] not in _BEGINNINGS:
+    if not may_begin(content):
         return False
     try:
         field, value = next(_fields("", content))
