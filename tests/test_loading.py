@@ -587,7 +587,10 @@ def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, content: byt
         (b"PK\x03\x04\0\0", r"an archive \(zip\), such as the weights of PyTorch"),
         (b"\x89HDF\r\n\x1a\n\0", "not valid UTF-8 at byte 0"),
         (b"\0\0\0\0", "not valid JSON"),
-        (b'{"text": "a line of a corpus"}\n', "it has 1099511627776 bytes, but the file of a tokenizer at most"),
+        (
+            b'{"text": "a line of a corpus"}\n',
+            "it has 1099511627776 bytes, but the file of a tokenizer at most",
+        ),
         (b"a b\nc d\n" * 200, "it has 1099511627776 bytes"),
         (b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02", "it has 1099511627776 bytes"),
         (b"\x1f\x8b\x08\0", "it has 1099511627776 bytes"),

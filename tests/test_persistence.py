@@ -3,6 +3,8 @@
 import copy
 import json
 import os
+import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +100,28 @@ def test_schema_2_records_rules_and_training_options(rich: Tokenizer) -> None:
     assert document["dialect"] == Dialect.named("huggingface").to_dict()
     assert document["unicode_version"] == UNICODE_VERSION
     assert document["trained_with"] == {"min_count": 2}
+
+
+def test_an_artifact_of_another_unicode_version_says_how_it_can_be_used(
+    rich: Tokenizer, tmp_path: Path
+) -> None:
+    path = tmp_path / "older.json"
+    written = _persistence.artifact_bytes(rich.vocabulary).decode("utf-8")
+    path.write_text(written.replace(UNICODE_VERSION, "15.1.0"), "utf-8")
+    with pytest.raises(ValueError, match=r"unicode_version: '15\.1\.0' made it, .* or,") as refused:
+        Tokenizer.load(path)
+    [told] = re.findall(r'write ("unicode_version":"[^"]*") into the file$', str(refused.value))
+    path.write_text(re.sub('"unicode_version":"[^"]*"', told, path.read_text("utf-8")), "utf-8")
+    assert Tokenizer.load(path) == rich
+
+
+def test_another_unicode_version_changes_every_fingerprint(
+    rich: Tokenizer, tok: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = [made.fingerprint for made in (rich, tok)]
+    copies = [pickle.loads(pickle.dumps(made)) for made in (rich, tok)]
+    monkeypatch.setattr("bpetite.vocabulary.UNICODE_VERSION", "99.0.0")
+    assert not set(before) & {made.fingerprint for made in copies}
 
 
 def test_save_refuses_to_overwrite_unless_told(tok: Tokenizer, tmp_path: Path) -> None:

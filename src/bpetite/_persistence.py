@@ -31,7 +31,7 @@ from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 _SCHEMA_1_KEYS = (
     "mergeable_vocab_size",
@@ -429,6 +429,18 @@ def _from_schema_2(path: Path, document: Json) -> Vocabulary:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
+def _refuse_unicode_version(path: Path, found: object) -> NoReturn:
+    """Say how an artifact of another version of Unicode can be used all the same."""
+    if not isinstance(found, str):
+        refuse(path, f"unicode_version must be a string, not {type_name(found)}")
+    refuse(
+        path,
+        f"unicode_version: {found!r:.20} made it, but this is Unicode {UNICODE_VERSION}, which may class "
+        "some characters differently and so give other ids; use the version of bpetite that made it, or, to "
+        f'take the new classes, write "unicode_version":"{UNICODE_VERSION}" into the file',
+    )
+
+
 def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check the fields that schemas 2 and 3 have in common."""
     schema = document["schema_version"]
@@ -440,7 +452,7 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     if document.get("drops_space", True) is not True and document["drops_space"] != "all":
         refuse(path, 'drops_space must be true or "all", or be left out')
     if document["unicode_version"] != UNICODE_VERSION:
-        refuse(path, f"unicode_version: {document['unicode_version']!r} is not {UNICODE_VERSION}")
+        _refuse_unicode_version(path, document["unicode_version"])
     if not isinstance(document["pattern"], str):
         refuse(path, f"pattern must be a string, not {type_name(document['pattern'])}")
     if not isinstance(document["whole_pretoken_first"], bool):

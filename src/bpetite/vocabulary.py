@@ -31,7 +31,7 @@ from itertools import accumulate, chain, pairwise
 from operator import ge, lt
 from types import MappingProxyType
 
-from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, Pair
+from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
 from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
@@ -66,6 +66,9 @@ MARK = "\u2581"
 
 LARGEST_ID = 2**32 - 2
 """Ids have 32 bits; the engine reserves the last value."""
+
+_FIRST_UNICODE_VERSION = "18.0.0"
+"""The version of the first release: a fingerprint names the version if it is another one."""
 
 MAX_TOKEN_BYTES = 2**28
 """The maximum size of all tokens together: a small file of merges must not be able to use up all memory."""
@@ -552,6 +555,8 @@ class Vocabulary(Record):
             content["drops_space"] = self.drops_space
         if self.unknown is not None:
             content["unknown"] = list(self.unknown)
+        if UNICODE_VERSION != _FIRST_UNICODE_VERSION:
+            content["unicode_version"] = UNICODE_VERSION
         # Ascending ids of merges follow from the bytes of their tokens.
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
@@ -580,12 +585,13 @@ class Vocabulary(Record):
             all_of = self.vocab_size
         if vocab_size > all_of:
             raise ValueError(
-                f"vocab_size {vocab_size} is larger than this vocabulary of {all_of} tokens: truncate makes a "
-                f"vocabulary smaller, to at least {len(counted)} (Tokenizer.fit shortens a text)"
+                f"vocab_size {vocab_size} is larger than this vocabulary of {all_of} tokens: truncate makes "
+                f"it smaller, with at least {len(counted)} (Tokenizer.fit shortens a text)"
             )
         if vocab_size < len(counted):
             raise ValueError(
-                f"vocab_size must be at least {len(counted)}, the tokens that no merge makes, not {vocab_size}"
+                f"vocab_size must be at least {len(counted)}, as many tokens are made by no merge, "
+                f"not {vocab_size}"
             )
         merges = []
         for pair, token_id in zip(self.merges, self.merge_ids, strict=True):
