@@ -198,3 +198,14 @@ def test_a_vocabulary_in_gguf_is_written_by_its_name(tmp_path: Path) -> None:
     done = bpetite("convert", tmp_path / "vocabulary.gguf", tmp_path / "out.gguf", "--check")
     assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / "out.gguf").read_bytes() == files_of("GGUF")["vocabulary.gguf"]
+
+
+@pytest.mark.parametrize("kind", IN_FOLDERS)
+def test_a_pickle_is_small_whatever_a_tokenizer_was_read_from(kind: str, tmp_path: Path) -> None:
+    files = {**files_of(kind), "chat_template.jinja": b"{{ messages }}\r\n" * 20_000}
+    put(tmp_path / "model", files)
+    tok = Tokenizer.load(tmp_path / "model", pattern=pattern_of(kind))
+    pickled = pickle.dumps(tok)
+    assert len(pickled) < sum(map(len, files.values())) // 4
+    pickle.loads(pickled).save_original(tmp_path / "copy/")
+    assert content_of(tmp_path / "copy") == files

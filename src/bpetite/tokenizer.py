@@ -1018,12 +1018,15 @@ class Tokenizer:
         raise AttributeError(f"a tokenizer is immutable: {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _from_artifact, (
-            type(self),
-            _persistence.artifact_bytes(self._vocabulary),
-            self._assumptions,
-            self._original,
-        )
+        """Pickle the vocabulary and the files that it was read from, compressed: nothing is lost."""
+        import zlib
+
+        original = self._original
+        if original is not None:
+            packed = {name: zlib.compress(content, 1) for name, content in original.files.items()}
+            original = original._replace(files=packed)
+        artifact = zlib.compress(_persistence.artifact_bytes(self._vocabulary), 1)
+        return _from_packed, (type(self), artifact, self._assumptions, original)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -1077,10 +1080,16 @@ def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
         yield progress or None
 
 
-def _from_artifact(
+def _from_packed(
     kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...], original: Original | None
 ) -> Tokenizer:
-    return kind(_persistence.vocabulary_of(artifact, "pickle"), assumptions)._with_original(original)
+    import zlib
+
+    if original is not None:
+        files = {name: zlib.decompress(content) for name, content in original.files.items()}
+        original = original._replace(files=files)
+    vocabulary = _persistence.vocabulary_of(zlib.decompress(artifact), "pickle")
+    return kind(vocabulary, assumptions)._with_original(original)
 
 
 _numpy_is_imported: Literal[True] | None = None
