@@ -112,13 +112,15 @@ def _dataclass(kind: type[Record]) -> Any:
     """Return an equal dataclass."""
     from dataclasses import field, make_dataclass
     from inspect import signature
+    from types import MappingProxyType
 
     def described(name: str) -> tuple[str, Any, Any]:
         if name not in kind._field_defaults:
             return name, kind.__annotations__[name], field()
         default = kind._field_defaults[name]
-        if type(default).__hash__ is None or isinstance(default, Record):
-            # A dataclass refuses a default without a hash as mutable; a record would make a long signature.
+        if type(default).__hash__ is None or isinstance(default, Record | MappingProxyType):
+            # A dataclass refuses a default without a hash as mutable, and some Pythons hash a mapping; a
+            # record would make a long signature.
             return name, kind.__annotations__[name], field(default_factory=lambda: default)
         return name, kind.__annotations__[name], field(default=default)
 
