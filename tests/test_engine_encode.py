@@ -586,6 +586,8 @@ def definition(**changes: object) -> dict[str, object]:
         ({"merges": np.array([(97, 98, 300)], dtype=np.uint32)}, "merge 0 names id 300"),
         ({"merges": np.array([(98, 97, 256)], dtype=np.uint32)}, "does not have the bytes of its parents"),
         ({"merges": np.array([(97, 98)], dtype=np.uint32)}, "rows have 2 numbers"),
+        ({"equal_ranks": [(0, 2)]}, "there are no merges 0 to 2"),
+        ({"equal_ranks": [(1, 0)]}, "there are no merges 1 to 0"),
         ({"tokens": b"b" + bytes(range(1, 256)) + b"ab"}, "byte 98 has two ids, 0 and 98"),
     ],
 )

@@ -27,6 +27,7 @@ from bpetite._persistence import artifact_bytes, vocabulary_of
 from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
+from bpetite.show.explain import Explainer
 from bpetite.show.report.measures import Measures
 from known_characters import is_known
 from test_loading import gguf_file, numbers_field, string_field, strings_field, text_value
@@ -196,9 +197,46 @@ def test_runs_of_spaces_of_one_score_grow_from_the_left(tmp_path: Path) -> None:
     for count in range(70):
         for text in (" " * count, " " * count + "a" + " " * count + "a"):
             assert tok.encode(text) == theirs.encode(text)
-    for same in (["ab", "bc"], [MARK * 2, "ab"], ["aa", "aaaa", "aaa", "baa"]):
-        with pytest.raises(ValueError, match="have the same score"):
-            loaded(made([(text, -1.0, 1) for text in same]), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_of_pieces_with_equal_scores_the_leftmost_pair_is_merged_first(seed: int, tmp_path: Path) -> None:
+    """As in all vocabularies that extend Llama's, whose new pieces have the score 0."""
+    rng = random.Random(seed)
+    letters, scores = ["ab", "abc", f"ab{MARK}", "aé東"][seed % 4], rng.choice([[0.0], [0.0, -1.0], range(9)])
+    words = {"".join(rng.choices(letters, k=rng.randint(2, rng.choice([3, 6, 12])))) for _ in range(60)}
+    pieces = [(word, float(rng.choice(scores)), 1) for word in sorted(words)]
+    rng.shuffle(pieces)
+    content = made([*pieces, *((one, -10.0, 1) for one in {*letters, MARK})])
+    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path))
+    assert tok.vocabulary.equal_ranks
+    for length in [*range(40), 63, 64, 65, 100, 300, 6000]:
+        text = "".join(rng.choices([*letters.replace(MARK, " "), "b"], k=length))
+        ids = theirs.encode(text)
+        assert tok.encode(text) == ids, text[:300]
+        if length < 40 and " " not in text:
+            steps = Explainer(tok.vocabulary).steps(f" {text}".encode())
+            left = steps[-1].ids if steps else Explainer(tok.vocabulary).start(f" {text}".encode())
+            assert b"".join(tok.vocabulary.tokens[one] for one in left) == f" {text}".encode()
+            assert tok.vocabulary.provisional or list(left) == ids or not text
+    assert vocabulary_of(artifact_bytes(tok.vocabulary), "again.json") == tok.vocabulary
+    assert pickle.loads(pickle.dumps(tok.vocabulary)) == tok.vocabulary
+    for write in (tok.to_tiktoken, tok.to_huggingface):
+        with pytest.raises(ValueError, match="its artifact can hold it"):
+            write(tmp_path / "out")
+    with pytest.raises(ValueError, match="cannot be truncated"):
+        tok.truncate(300)
+
+
+def test_a_vocabulary_that_extends_a_trained_one_gives_the_ids_of_sentencepiece(tmp_path: Path) -> None:
+    model = trained("llama")
+    new = [b"the cat", b"hat of", "東京都に住む".encode(), "住む".encode(), b"other cat", b"cath", b"er h"]
+    spelled = [text.replace(b" ", MARK.encode()) for text in new]
+    content = model + b"".join(field(1, field(1, text) + b"\x15\0\0\0\0") for text in spelled)
+    theirs, tok = (sentencepiece.SentencePieceProcessor(model_proto=content), loaded(content, tmp_path))
+    assert tok.vocabulary.equal_ranks
+    for text in [*TEXTS, *CORPUS[-3:], "cathere hat of the cather hat of"]:
+        assert tok.encode(text) == theirs.encode(text)
 
 
 # As tokenizer.json ---------------------------------------------------------------------------------------
@@ -658,39 +696,53 @@ def test_gguf_holds_the_same_model(name: str, tmp_path: Path) -> None:
 # The specification ---------------------------------------------------------------------------------------
 
 ALPHABET = "aé東\U0001f600 "
+SAME = st.sampled_from([1, 1, 2, 5, 12])
+"""How many tokens have the same rank."""
+
 TOKENS = st.lists(st.text(ALPHABET, min_size=2, max_size=4), max_size=12, unique=True)
 
 
 @settings(max_examples=200, deadline=None)
-@given(TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b" + MARK, max_size=12))
+@given(TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b" + MARK, max_size=12), SAME)
 def test_merges_of_bytes_do_what_merges_of_characters_do(
-    tokens: list[str], singles: set[str], text: str
+    tokens: list[str], singles: set[str], text: str, same: int
 ) -> None:
     """Also if characters are parts of tokens, but no tokens themselves."""
     byte_ids = {byte: byte for byte in range(256)}
     ids = {token: 256 + place for place, token in enumerate([*sorted(singles), *tokens])}
     pieces = Pieces("made", ids, byte_ids, False, {})
-    vocabulary = vocabulary_of_pieces(pieces, None, tokens)
-    ranks = {token: rank for rank, token in enumerate(tokens)}
+    ranks = {token: place // same for place, token in enumerate(tokens)}
+    vocabulary = vocabulary_of_pieces(pieces, None, [(rank, token) for token, rank in ranks.items()])
     expected = specified(text, ids, byte_ids, lambda left, right: ranks.get(left + right))
     assert Tokenizer(vocabulary).encode(text) == expected
     found = byte_specified(
-        text, vocabulary.tokens, vocabulary.merges, {}, vocabulary.pattern, provisional=vocabulary.provisional
+        text,
+        vocabulary.tokens,
+        vocabulary.merges,
+        {},
+        vocabulary.pattern,
+        provisional=vocabulary.provisional,
+        equal_ranks=vocabulary.equal_ranks,
     )
     assert found == expected
 
 
 @settings(max_examples=200, deadline=None)
 @given(
-    TOKENS, st.sets(st.sampled_from(ALPHABET)), st.text(ALPHABET + "b\n" + MARK, max_size=12), st.booleans()
+    TOKENS,
+    st.sets(st.sampled_from(ALPHABET)),
+    st.text(ALPHABET + "b\n" + MARK, max_size=12),
+    st.booleans(),
+    SAME,
 )
 def test_characters_without_a_token_are_unknown(
-    tokens: list[str], singles: set[str], text: str, joined: bool
+    tokens: list[str], singles: set[str], text: str, joined: bool, same: int
 ) -> None:
     ids = {token: 1 + place for place, token in enumerate([*sorted(singles), *tokens])}
     pieces = Pieces("made", ids, {}, False, {"<unk>": 0})
-    vocabulary = vocabulary_of_pieces(pieces, None, tokens, unknown=(0, joined))
-    ranks = {token: rank for rank, token in enumerate(tokens)}
+    ranks = {token: place // same for place, token in enumerate(tokens)}
+    ranked = [(rank, token) for token, rank in ranks.items()]
+    vocabulary = vocabulary_of_pieces(pieces, None, ranked, unknown=(0, joined))
     expected = specified(text, ids, {}, lambda left, right: ranks.get(left + right), (0, joined))
     assert Tokenizer(vocabulary).encode(text) == expected
     assert vocabulary_of(artifact_bytes(vocabulary), "again.json") == vocabulary

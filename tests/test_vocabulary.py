@@ -368,6 +368,31 @@ def test_merges_may_stand_before_their_parents_where_that_is_said() -> None:
     assert json.loads(artifact_bytes(regular))["schema_version"] == 2
 
 
+def test_merges_of_equal_ranks_are_applied_from_the_left() -> None:
+    tokens = BASE | {256: b"bc", 257: b"ab", 258: b"cd"}
+    merges = [(98, 99), (97, 98), (99, 100)]
+    made = Vocabulary(tokens, merges, irregular=True, equal_ranks=[(0, 2)])
+    assert (made.irregular, made.equal_ranks) == (True, ((0, 2),))
+    assert Tokenizer(made).encode("abcd") == [257, 258]
+    assert Tokenizer(made._replace(equal_ranks=())).encode("abcd") == [97, 256, 100]
+    assert made != made._replace(equal_ranks=()) != made._replace(equal_ranks=[(0, 3)])
+    assert made.fingerprint != made._replace(equal_ranks=()).fingerprint
+    document = json.loads(artifact_bytes(made))
+    assert (document["schema_version"], document["equal_ranks"]) == (3, [0, 2])
+    assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
+    with pytest.raises(ValueError, match="cannot be truncated"):
+        made.truncate(257)
+    for wrong, says in [
+        ([0], "two places"),
+        ([0, 1], "0 to 1 are not several of 3 merges"),
+        ([1, 4], "1 to 4"),
+    ]:
+        with pytest.raises(ValueError, match=f"made.json: equal_ranks.*{says}"):
+            vocabulary_of(json.dumps({**document, "equal_ranks": wrong}).encode(), "made.json")
+    with pytest.raises(ValueError, match="0 to 2 are not several of 0 merges"):
+        Vocabulary(tokens, merges, equal_ranks=[(0, 2)])
+
+
 def test_bytes_may_have_no_token_where_that_is_said() -> None:
     tokens = {byte: token for byte, token in BASE.items() if byte not in (0xFF, ord("z"))}
     with pytest.raises(ValueError, match="lack byte 122"):

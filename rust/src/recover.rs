@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use crate::encode::ranks;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::token_numbers::{NO_TOKEN, Spellings};
@@ -37,9 +38,9 @@ const NONE: u32 = NO_TOKEN;
 /// The number of tokens that a thread takes at a time.
 const TOKENS_PER_ITEM: usize = 1 << 12;
 
-/// Find the origin of every token; `tokens` must be in the order of rank.
-pub fn recover_merges(tokens: &[&[u8]], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
-    let ranks = Ranks::new(tokens)?;
+/// Find the origin of every token; `tokens` must be in the order of rank, and some may have `equal` ones.
+pub fn recover_merges(tokens: &[&[u8]], equal: &[(u32, u32)], watch: &mut dyn Watch) -> Result<Vec<Origin>> {
+    let ranks = Ranks::new(tokens, ranks(tokens.len(), equal)?)?;
     let origin = |(token, last): (&&[u8], Option<[u32; 3]>)| match last {
         Some([left, right, _]) => Origin::Merge(left, right),
         None if token.len() == 1 => Origin::Base,
@@ -89,13 +90,15 @@ pub trait Rule {
 
 struct Ranks<'a> {
     spellings: Spellings<'a>,
-    /// The rank of every token of two bytes: pairs of bytes are looked up most often.
+    /// The rank of every token by its number.
+    ranks: Vec<u32>,
+    /// The number of every token of two bytes: pairs of bytes are looked up most often.
     of_two: Vec<u32>,
     longest: usize,
 }
 
 impl<'a> Ranks<'a> {
-    fn new(tokens: &'a [&'a [u8]]) -> Result<Self> {
+    fn new(tokens: &'a [&'a [u8]], ranks: Vec<u32>) -> Result<Self> {
         let spellings = Spellings::new(tokens)?;
         let mut of_two = vec![NONE; 1 << 16];
         for (rank, &token) in (0..NONE).zip(tokens) {
@@ -111,7 +114,7 @@ impl<'a> Ranks<'a> {
             }
         }
         let longest = tokens.iter().map(|token| token.len()).max().unwrap_or(0);
-        Ok(Self { spellings, of_two, longest })
+        Ok(Self { spellings, ranks, of_two, longest })
     }
 
     fn get(&self, token: &[u8]) -> u32 {
@@ -123,7 +126,7 @@ impl<'a> Ranks<'a> {
     }
 }
 
-/// A token's number is its rank.
+/// A token's number is its place in the order of ranks.
 impl Rule for Ranks<'_> {
     fn byte(&self, byte: u8) -> u32 {
         self.get(&[byte])
@@ -133,8 +136,8 @@ impl Rule for Ranks<'_> {
         if left == NONE || right == NONE {
             return None;
         }
-        let rank = self.get(bytes);
-        (rank != NONE).then_some((rank, rank))
+        let token = self.get(bytes);
+        (token != NONE).then(|| (self.ranks[token as usize], token))
     }
 }
 
@@ -310,7 +313,7 @@ mod tests {
 
     fn origins(tokens: &[&str]) -> Vec<Origin> {
         let bytes: Vec<&[u8]> = tokens.iter().map(|token| token.as_bytes()).collect();
-        recover_merges(&bytes, &mut Unwatched).unwrap()
+        recover_merges(&bytes, &[], &mut Unwatched).unwrap()
     }
 
     #[test]
@@ -369,9 +372,19 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_ranks_the_leftmost_pair_is_merged_first() {
+        let tokens: [&[u8]; 6] = [b"a", b"b", b"c", b"bc", b"ab", b"abc"];
+        let found = recover_merges(&tokens, &[(3, 5)], &mut Unwatched).unwrap();
+        assert_eq!(found[3..], [Origin::Merge(1, 2), Origin::Merge(0, 1), Origin::Merge(4, 2)]);
+        for wrong in [(3, 7), (5, 3)] {
+            assert!(recover_merges(&tokens, &[wrong], &mut Unwatched).is_err());
+        }
+    }
+
+    #[test]
     fn a_token_given_twice_or_empty_is_refused() {
         for tokens in [[&b"a"[..], b"a"], [b"a", b""]] {
-            assert!(recover_merges(&tokens, &mut Unwatched).is_err());
+            assert!(recover_merges(&tokens, &[], &mut Unwatched).is_err());
         }
     }
 

@@ -26,13 +26,15 @@ def encode(
     whole_pretoken_first: bool = False,
     provisional: Collection[int] = (),
     unknown: tuple[int, bool] | None = None,
+    equal_ranks: Sequence[Pair] = (),
 ) -> list[int]:
     """Encode text; occurrences of special tokens become their ids.
 
     With `whole_pretoken_first`, a pretoken that is itself a token gets that token's id before any merge is
     tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
     the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
-    successive ones of a pretoken; without it, a text with such a byte cannot be encoded.
+    successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
+    the places where merges of the same rank begin and end.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
@@ -46,7 +48,7 @@ def encode(
             ids.append(special_tokens[segment])
         else:
             found = _encode_ordinary(
-                segment, vocab, merges, special_tokens, pattern, whole_pretoken_first, unknown
+                segment, vocab, merges, special_tokens, pattern, whole_pretoken_first, unknown, equal_ranks
             )
             id_of_byte = _base_ids(vocab, special_tokens) if provisional else {}
             for token_id in found:
@@ -65,6 +67,7 @@ def _encode_ordinary(
     pattern: str = PRETOKENIZER_PATTERN,
     whole_pretoken_first: bool = False,
     unknown: tuple[int, bool] | None = None,
+    equal_ranks: Sequence[Pair] = (),
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -76,12 +79,16 @@ def _encode_ordinary(
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"abab", 257: b"ab"}
     >>> list(_encode_ordinary("xabab abab", vocab, [(257, 257), (97, 98)], {}))
     [120, 256, 32, 256]
+    >>> vocab = {**vocab, 256: b"bc", 257: b"ab"}
+    >>> list(_encode_ordinary("abc", vocab, [(98, 99), (97, 98)], {}, equal_ranks=[(0, 2)]))
+    [257, 99]
 
     No merge involves a byte that is not a token.
     """
     id_of_byte = _base_ids(vocab, special_tokens)
     id_of_merge = merge_ids(vocab, merges, special_tokens)
-    rank_of = {pair: rank for rank, pair in enumerate(merges)}
+    rank_of = ranks(merges, equal_ranks)
+    id_of_pair = dict(zip(merges, id_of_merge, strict=True))
     whole = _id_of_token(vocab, special_tokens) if whole_pretoken_first else {}
     for pretoken in pretokenize(text, pattern):
         if pretoken in whole:
@@ -90,9 +97,11 @@ def _encode_ordinary(
         if unknown is None and not id_of_byte.keys() >= set(pretoken):
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
         ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]
-        while present := [rank_of[pair] for pair in pairwise(ids) if pair in rank_of]:
-            rank = min(present)
-            ids = _apply_merge(ids, merges[rank], id_of_merge[rank], most=1)
+        while present := [
+            (rank_of[pair], at, pair) for at, pair in enumerate(pairwise(ids)) if pair in rank_of
+        ]:
+            _, at, pair = min(present)
+            ids[at : at + 2] = [id_of_pair[pair]]
         for token_id, same in groupby(ids):
             if token_id == _UNKNOWN and unknown is not None:
                 yield from [unknown[0]] * (1 if unknown[1] else len(list(same)))
@@ -100,18 +109,27 @@ def _encode_ordinary(
                 yield from same
 
 
-def _apply_merge(ids: list[int], pair: Pair, new_id: int, most: int | None = None) -> list[int]:
-    """Replace a pair in one non-overlapping pass from left to right, at most `most` times.
+def ranks(merges: Sequence[Pair], equal_ranks: Sequence[Pair] = ()) -> dict[Pair, int]:
+    """Return the rank of the merge of each pair: its place, or the first place of those with the same rank.
+
+    >>> ranks([(1, 2), (3, 4), (5, 6)], [(1, 3)])
+    {(1, 2): 0, (3, 4): 1, (5, 6): 1}
+    """
+    first = {place: start for start, end in equal_ranks for place in range(start, end)}
+    return {pair: first.get(place, place) for place, pair in enumerate(merges)}
+
+
+def _apply_merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
+    """Replace a pair in one non-overlapping pass from left to right.
 
     >>> _apply_merge([97, 98, 97, 98], (97, 98), 256)
     [256, 256]
     """
     result: list[int] = []
-    i = replaced = 0
+    i = 0
     while i < len(ids):
-        if ids[i : i + 2] == list(pair) and replaced != most:
+        if ids[i : i + 2] == list(pair):
             result.append(new_id)
-            replaced += 1
             i += 2
         else:
             result.append(ids[i])

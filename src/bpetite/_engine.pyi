@@ -450,8 +450,12 @@ def spell_merges(
     of merges have more than `most` bytes, or there are large gaps between ids.
     """
 
-def recover_merges(ids: bytes, tokens: bytes, ends: bytes) -> tuple[bytes, list[int]]:
+def recover_merges(
+    ids: bytes, tokens: bytes, ends: bytes, equal_ranks: Sequence[tuple[int, int]] = ...
+) -> tuple[bytes, list[int]]:
     """Find the parents of tokens in the order of rank (ids, joined bytes and their ends).
+
+    `equal_ranks` are the places where tokens of the same rank begin and end.
 
     Returns the merges as rows of left, right and resulting id, and the ids of tokens that no merge makes.
     """
@@ -580,6 +584,7 @@ class Encoder:
         ids: bytes | NDArray[np.uint32],
         merges: bytes | NDArray[np.uint32],
         special_tokens: Sequence[tuple[str, int]],
+        equal_ranks: Sequence[tuple[int, int]] = ...,
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,
         provisional: Sequence[int] = ...,

@@ -444,7 +444,11 @@ def _refuse_unicode_version(path: Path, found: object) -> NoReturn:
 def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check the fields that schemas 2 and 3 have in common."""
     schema = document["schema_version"]
-    optional = ("token_flags", "drops_space", "provisional", "unknown") if schema == 3 else ("token_flags",)
+    optional = (
+        ("token_flags", "drops_space", "provisional", "unknown", "equal_ranks")
+        if schema == 3
+        else ("token_flags",)
+    )
     for key in document:
         if key not in (*keys, *optional):
             refuse(path, f"{key!r:.80} is not a key of schema {schema}")
@@ -547,6 +551,11 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
         **_rules(vocabulary),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
         **({"drops_space": vocabulary.drops_space} if vocabulary.drops_space else {}),
+        **(
+            {"equal_ranks": list(chain.from_iterable(vocabulary.equal_ranks))}
+            if vocabulary.equal_ranks
+            else {}
+        ),
         **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
         "schema_version": 3,
         "tokens": vocabulary.arrays.tokens_json("hexadecimal"),
@@ -564,6 +573,9 @@ def _from_schema_3(path: Path, document: Json) -> Vocabulary:
     decode_only = _from_hexadecimal(path, document, "decode_only")
     merges = _merge_rows(path, document)
     provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
+    equal = _integers(path, "equal_ranks", document.get("equal_ranks", []), LARGEST_ID)
+    if len(equal) % 2:
+        refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
     base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
     ends = array("Q", accumulate(map(len, tokens.values())))
     arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
@@ -575,7 +587,7 @@ def _from_schema_3(path: Path, document: Json) -> Vocabulary:
             *unmerged.special_tokens.values(),
         }:
             raise ValueError(f"unknown: no token has id {unmerged.unknown[0]}")
-        return unmerged.with_arrays(arrays, provisional)
+        return unmerged.with_arrays(arrays, provisional, list(zip(equal[::2], equal[1::2], strict=True)))
     except ValueError as error:
         refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 

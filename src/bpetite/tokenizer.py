@@ -1114,6 +1114,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | prepared_encoder.PreparedEn
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=[*vocabulary.decode_only.items(), *as_normalized],
         provisional=list(vocabulary.provisional),
+        equal_ranks=vocabulary.equal_ranks,
         unknown=vocabulary.unknown,
     )
     if "numpy" in sys.modules:

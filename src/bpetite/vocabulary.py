@@ -251,7 +251,7 @@ class Vocabulary(Record):
     """The id of every merge's token; if not given, it is found by its bytes."""
 
     irregular: bool = False
-    """Whether a merge comes before those of its parents, or a byte has no token. Such vocabularies are
+    """Whether a merge comes before those of its parents, a byte has no token, or ranks are equal. Such are
     refused unless this is set; afterwards, the value tells whether the vocabulary is one of them."""
 
     decode_only: Mapping[int, bytes] = _NOTHING
@@ -272,6 +272,10 @@ class Vocabulary(Record):
     whether it stands once for successive ones of a pretoken, or for each. Without it, text with such a byte
     cannot be encoded."""
 
+    equal_ranks: Sequence[Pair] = ()
+    """Where in the order merges of the same rank begin and end: the leftmost of their pairs is merged first.
+    Only imported vocabularies have them."""
+
     was_just_trained = False
     """Whether this is the result of a training in this process, and no copy or change of it."""
 
@@ -283,6 +287,7 @@ class Vocabulary(Record):
             tokens, irregular = _check_spelled(self.tokens, merges, merge_ids)
         else:
             tokens, irregular = _replay(self.tokens, merges, merge_ids), False
+        equal_ranks = _checked_ranges(self.equal_ranks, len(merges) if self.irregular else 0)
         specials = {
             text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
             for text, token_id in self.special_tokens.items()
@@ -307,7 +312,8 @@ class Vocabulary(Record):
             ("token_flags", MappingProxyType(token_flags)),
             ("trained_with", MappingProxyType(dict(self.trained_with))),
             ("merge_ids", merge_ids),
-            ("irregular", irregular),
+            ("irregular", irregular or bool(equal_ranks)),
+            ("equal_ranks", equal_ranks),
             ("provisional", frozenset(self.provisional)),
             ("decode_only", MappingProxyType(dict(sorted(self.decode_only.items())))),
         ):
@@ -388,10 +394,13 @@ class Vocabulary(Record):
             return self._replace(merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
         return self._with_arrays(Arrays(*spelled, packed))
 
-    def with_arrays(self, arrays: Arrays, provisional: Collection[int] = ()) -> Vocabulary:
+    def with_arrays(
+        self, arrays: Arrays, provisional: Collection[int] = (), equal_ranks: Sequence[Pair] = ()
+    ) -> Vocabulary:
         """Add all tokens and merges, in any order, to a vocabulary that has only single bytes.
 
-        `arrays` include the single bytes; `provisional` are tokens that exist only to be merged further.
+        `arrays` include the single bytes; `provisional` are tokens that exist only to be merged further, and
+        `equal_ranks` the places where merges of the same rank begin and end.
 
         >>> ones = {byte: bytes([byte]) for byte in range(256)}
         >>> whole = Vocabulary(ones | {256: b"abab", 257: b"ab"}, [(257, 257), (97, 98)], irregular=True)
@@ -412,15 +421,19 @@ class Vocabulary(Record):
                 merge_ids=arrays.to_merge_ids(),
                 irregular=True,
                 provisional=provisional,
+                equal_ranks=equal_ranks,
             )
+        equal_ranks = _checked_ranges(equal_ranks, arrays.merge_count)
         _check_provisional(
             provisional,
             arrays,
             [*self.special_tokens.values(), *self.decode_only],
             may_be_bytes=self.unknown is not None,
         )
-        irregular = not checked[0] or len(self.tokens) < BASE_VOCAB_SIZE
-        return self._with_arrays(arrays, irregular=irregular, provisional=frozenset(provisional))
+        irregular = not checked[0] or len(self.tokens) < BASE_VOCAB_SIZE or bool(equal_ranks)
+        return self._with_arrays(
+            arrays, irregular=irregular, provisional=frozenset(provisional), equal_ranks=equal_ranks
+        )
 
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
         """Replace tokens and merges by arrays that are already checked."""
@@ -557,6 +570,8 @@ class Vocabulary(Record):
             content["unknown"] = list(self.unknown)
         if UNICODE_VERSION != _FIRST_UNICODE_VERSION:
             content["unicode_version"] = UNICODE_VERSION
+        if self.equal_ranks:
+            content["equal_ranks"] = [list(ends) for ends in self.equal_ranks]
         # Ascending ids of merges follow from the bytes of their tokens.
         merge_ids = list(arrays.to_merge_ids())
         if any(map(ge, merge_ids, merge_ids[1:])) and merge_ids != _find_merge_ids(self.tokens, self.merges):
@@ -684,6 +699,18 @@ def _check_provisional(
         )
     if min(arrays.lengths(len(provisional))) < 2 and not may_be_bytes:
         raise ValueError("a provisional token must not be a single byte")
+
+
+def _checked_ranges(equal_ranks: Sequence[Pair], merges: int) -> tuple[Pair, ...]:
+    """Return where merges of the same rank begin and end; each of these must be of two or more merges."""
+    last = 0
+    for start, end in equal_ranks:
+        if not last <= start < end - 1 < merges:
+            raise ValueError(
+                f"equal_ranks: {start} to {end} are not several of {merges} merges behind {last}"
+            )
+        last = end
+    return tuple((start, end) for start, end in equal_ranks)
 
 
 def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int]) -> None:

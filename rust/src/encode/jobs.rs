@@ -451,6 +451,7 @@ mod tests {
             tokens: &[(0, b"a")],
             decode_only: &[],
             merges: &[],
+            equal_ranks: &[],
             special_tokens: &[],
             whole_pretoken_first: false,
             provisional: &[],

@@ -106,22 +106,22 @@ pub struct Merges {
 }
 
 impl Merges {
-    /// From rows of left id, right id and resulting id, in the order of rank.
+    /// From rows of left id, right id and resulting id, and the rank of each, in ascending order.
     ///
     /// A pair may be listed again with the same result (the first rank counts), but not with another one.
-    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], tokens: &TokenBytes) -> Result<Self> {
+    pub fn new(base: Box<[u32; 256]>, rows: &[[u32; 3]], ranks: &[u32], tokens: &TokenBytes) -> Result<Self> {
         if rows.len() >= 1 << RANK_BITS {
             return Err(Error::Value(format!("{} merges are more than the engine supports", rows.len())));
         }
         let mut merges = Self {
             base,
             of_bytes: memory::filled(BytePair::NONE, 1 << 16)?.into_boxed_slice(),
-            pairs: MergeTable::new(rows)?,
+            pairs: MergeTable::new(rows, ranks)?,
             joined: memory::boxed_array(|| 0)?,
         };
-        for (rank, &row) in rows.iter().enumerate() {
-            check_spelling(rank, row, tokens)?;
-            merges.join(rank as u32, row, tokens);
+        for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
+            check_spelling(place, row, tokens)?;
+            merges.join(rank, row, tokens);
         }
         Ok(merges)
     }
@@ -217,7 +217,7 @@ struct MergeTable {
 }
 
 impl MergeTable {
-    fn new(rows: &[[u32; 3]]) -> Result<Self> {
+    fn new(rows: &[[u32; 3]], ranks: &[u32]) -> Result<Self> {
         let bits = (rows.len() * 5 / 4).next_power_of_two().trailing_zeros().max(4);
         let mut table = Self {
             seed: HashSeed::of_process(),
@@ -225,7 +225,7 @@ impl MergeTable {
             filter: memory::filled(0, 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()))?,
             slots: memory::filled(EMPTY, 1 << bits)?,
         };
-        while !table.fill(rows)? {
+        while !table.fill(rows, ranks)? {
             table.seed = HashSeed::random();
             table.filter.fill(0);
             table.slots.fill(EMPTY);
@@ -234,8 +234,8 @@ impl MergeTable {
     }
 
     /// Insert all merges; `false` if a search became too long.
-    fn fill(&mut self, rows: &[[u32; 3]]) -> Result<bool> {
-        for (rank, &[left, right, id]) in (0..).zip(rows) {
+    fn fill(&mut self, rows: &[[u32; 3]], ranks: &[u32]) -> Result<bool> {
+        for (&[left, right, id], &rank) in rows.iter().zip(ranks) {
             let pair = pair(left, right);
             let hash = self.seed.hash_number(pair);
             let Some(place) = self.place(pair, hash) else { return Ok(false) };
@@ -329,7 +329,8 @@ mod tests {
             }];
         for choice in choices {
             let rows: Vec<[u32; 3]> = (0..COUNT).map(choice).map(|[left, right]| [left, right, 0]).collect();
-            let table = MergeTable::new(&rows).unwrap();
+            let ranks: Vec<u32> = (0..COUNT).collect();
+            let table = MergeTable::new(&rows, &ranks).unwrap();
             assert!(table.steps(&rows) < 10 * rows.len());
             assert!((0..).zip(&rows).all(|(rank, row)| table.get(pair(row[0], row[1])).rank() == rank));
         }

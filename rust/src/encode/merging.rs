@@ -503,6 +503,7 @@ pub mod tests {
         pub merges: Merges,
         pub tokens: TokenBytes,
         pub rows: Vec<[u32; 3]>,
+        pub ranks: Vec<u32>,
     }
 
     impl RandomVocabulary {
@@ -533,7 +534,10 @@ pub mod tests {
                 rows.swap(last, numbers.below(last + 1));
             }
             let base = Box::new(std::array::from_fn(|byte| byte as u32));
-            Self { merges: Merges::new(base, &rows, &tokens).unwrap(), tokens, rows }
+            // Of few ranks, or of one for each merge.
+            let equal = [1, 1, 2, 5, 60][numbers.below(5)];
+            let ranks: Vec<u32> = (0..rows.len() as u32).map(|rank| rank / equal * equal).collect();
+            Self { merges: Merges::new(base, &rows, &ranks, &tokens).unwrap(), tokens, rows, ranks }
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::memory::pool::{Poolable, trim, vec_for_text};
-use crate::memory::{boxed_array, ensure, expect, reserve};
+use crate::memory::{boxed_array, ensure, expect, gathered, reserve};
 use crate::pretokenize::Pattern;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
@@ -53,6 +53,8 @@ pub struct Definition<'a> {
     pub decode_only: &'a [(u32, Vec<u8>)],
     /// The left id, right id and resulting id of every merge, in the order of rank.
     pub merges: &'a [[u32; 3]],
+    /// Where merges begin and end that have the same rank: the leftmost of their pairs comes first.
+    pub equal_ranks: &'a [(u32, u32)],
     pub special_tokens: &'a [(String, u32)],
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
@@ -228,14 +230,15 @@ impl Encoder {
             Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
             None => ids_of_bytes(definition.provisional, &tokens, &base)?,
         };
-        let merges = Merges::new(base, definition.merges, &tokens)?;
+        let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
+        let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
         let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
         let ids = ids.chain(definition.unknown.and_then(Unknown::id));
         let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
         }
-        let whole = WholeTokens::new(&merges, definition.merges, definition.whole_pretoken_first)?;
+        let whole = WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
         let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
         let replacing = replacing_tokens(definition, is_merged);
         let first =
@@ -333,6 +336,17 @@ impl Encoder {
         }
         Ok(())
     }
+}
+
+/// The rank of each of these merges: its place, or the first place of those with the same rank.
+pub fn ranks(count: usize, equal: &[(u32, u32)]) -> Result<Vec<u32>> {
+    let mut ranks: Vec<u32> = gathered(0..count as u32)?;
+    for &(start, end) in equal {
+        let same = ranks.get_mut(start as usize..end as usize);
+        same.ok_or_else(|| Error::Value(format!("equal_ranks: there are no merges {start} to {end}")))?
+            .fill(start);
+    }
+    Ok(ranks)
 }
 
 /// The id of every byte; `NO_ID` if it has none.

@@ -386,6 +386,7 @@ mod tests {
             tokens: &tokens,
             decode_only: &[],
             merges: &merges,
+            equal_ranks: &[],
             special_tokens: &special_tokens,
             whole_pretoken_first: false,
             provisional: &[],

@@ -39,8 +39,9 @@ pub fn is_first(id: u32) -> bool {
 }
 
 impl WholeTokens {
-    /// Look among the first tokens, or among all, for those that rows of left id, right id and resulting id make.
-    pub fn new(merges: &Merges, rows: &[[u32; 3]], among_all: bool) -> Result<Self> {
+    /// Look among the first tokens, or among all, for those that rows of left id, right id and resulting id make, each with
+    /// its rank.
+    pub fn new(merges: &Merges, rows: &[[u32; 3]], ranks: &[u32], among_all: bool) -> Result<Self> {
         let most = if among_all { usize::MAX } else { FIRST };
         let mut tokens = Self { made: memory::filled(NEVER, most.min(SPREAD * rows.len() + SOME))? };
         for byte in 0..=u8::MAX {
@@ -48,7 +49,7 @@ impl WholeTokens {
                 made.time = 0;
             }
         }
-        for (rank, &[left, right, id]) in (0..).zip(rows) {
+        for (&[left, right, id], &rank) in rows.iter().zip(ranks) {
             if tokens.may_make(left, right, id) && tokens.meet(merges, left, right) {
                 tokens.made[id as usize] = Made { left, right, time: rank + 1 };
             }
@@ -103,9 +104,9 @@ mod tests {
         for _ in 0..1000 {
             let letters = 1 + numbers.below(4);
             let count = numbers.below(if letters == 1 { 8 } else { 60 });
-            let RandomVocabulary { merges, tokens, rows } =
+            let RandomVocabulary { merges, tokens, rows, ranks } =
                 RandomVocabulary::new(&mut numbers, letters, count);
-            let known = WholeTokens::new(&merges, &rows, numbers.below(2) == 0).unwrap();
+            let known = WholeTokens::new(&merges, &rows, &ranks, numbers.below(2) == 0).unwrap();
             for id in rows.iter().map(|&[_, _, id]| id) {
                 let is_whole = defined(&merges, tokens.get(id).unwrap()) == [id];
                 assert!(is_whole || !known.holds(id), "{rows:?}: {id}");
@@ -126,7 +127,7 @@ mod tests {
             let rows = &vocabulary.rows;
             let in_order =
                 (256..).zip(rows).all(|(next, &[left, right, id])| left < next && right < next && id == next);
-            let known = WholeTokens::new(&vocabulary.merges, rows, false).unwrap();
+            let known = WholeTokens::new(&vocabulary.merges, rows, &vocabulary.ranks, false).unwrap();
             for id in rows.iter().map(|&[_, _, id]| id).filter(|_| in_order) {
                 let is_whole = defined(&vocabulary.merges, vocabulary.tokens.get(id).unwrap()) == [id];
                 assert_eq!(known.holds(id), is_whole, "{rows:?}: {id}");

@@ -48,8 +48,8 @@ pub struct PyEncoder {
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (
-        *, pattern, tokens, ends, ids, merges, special_tokens, whole_pretoken_first=false, decode_only=vec![],
-        provisional=vec![], unknown=None, drops_unknown=false
+        *, pattern, tokens, ends, ids, merges, special_tokens, equal_ranks=vec![], whole_pretoken_first=false,
+        decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -60,6 +60,7 @@ impl PyEncoder {
         ids: &Bound<'_, PyAny>,
         merges: &Bound<'_, PyAny>,
         special_tokens: Vec<(String, u32)>,
+        equal_ranks: Vec<(u32, u32)>,
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
@@ -79,6 +80,7 @@ impl PyEncoder {
             tokens: &tokens,
             decode_only: &decode_only,
             merges: &merges,
+            equal_ranks: &equal_ranks,
             special_tokens: &special_tokens,
             whole_pretoken_first,
             provisional: &provisional,

@@ -12,13 +12,15 @@ use crate::{memory, recover};
 const BYTES_PER_TOKEN: usize = 256;
 const BYTES_PER_BYTE: usize = 64;
 
-/// Finds the two parents of every token; tokens are in the order of rank.
+/// Finds the two parents of every token; tokens are in the order of rank, and some may have equal ones.
 #[pyfunction]
+#[pyo3(signature = (ids, tokens, ends, equal_ranks=vec![]))]
 pub fn recover_merges<'py>(
     py: Python<'py>,
     ids: &Bound<'py, PyAny>,
     tokens: &[u8],
     ends: &Bound<'py, PyAny>,
+    equal_ranks: Vec<(u32, u32)>,
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>)> {
     let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = cut(tokens, &ends)?;
@@ -26,7 +28,7 @@ pub fn recover_merges<'py>(
         return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
     }
     let (rows, unreachable) = py.detach(|| {
-        let origins = recover::recover_merges(&tokens, &mut PyWatch::default())?;
+        let origins = recover::recover_merges(&tokens, &equal_ranks, &mut PyWatch::default())?;
         Ok::<_, crate::error::Error>(recover::rows_of_ids(&origins, &ids))
     })?;
     Ok((bytes_of_32(py, rows.as_flattened())?, unreachable))

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import add, eq, itemgetter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from bpetite._internal.json import refuse
@@ -37,10 +34,6 @@ _BEGINNINGS = {bytes([field << 3 | 2]) for field in (_PIECE, _TRAINER, _NORMALIZ
 
 _TEXT, _SCORE, _KIND = 0x0A, 0x15, 0x18
 """How the text, the score and the kind of a piece begin; a piece itself begins as its text does."""
-
-_LONGEST_RUN, _MOST_RUNS = 32, 16
-_BETWEEN = "\ud801"
-"""What stands between texts: half a surrogate pair is in none."""
 
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
@@ -157,12 +150,11 @@ def of_pieces(
         flags[text] = token.flags
         if not token.is_special:
             user_defined.append(text)
-    in_order = _in_order_of_scores(path, pieces)
     space: list[Step] = [("Prepend first", " ")] if puts_space else []
     vocabulary = vocabulary_of_pieces(
         Pieces(path, ids, byte_ids, True, special_tokens),
         None,
-        in_order,
+        _ranked(path, pieces),
         normalization=normalization or (*space, ("Replace", MARK, " ")),
         token_flags={text: names for text, names in flags.items() if names},
         added_tokens=user_defined,
@@ -219,73 +211,13 @@ def _check_pieces(path: Path, pieces: Listed, ids: Mapping[str, int]) -> None:
         )
 
 
-def _in_order_of_scores(path: Path, pieces: Listed) -> list[str]:
-    """Return the pieces of several characters in the order of ranks: the highest score first.
-
-    Of merges with equal scores sentencepiece applies the leftmost, which ranks cannot express. The models of
-    Llama and Mistral have equal scores for runs of spaces: for these, ranks with the same result are
-    searched.
-    """
+def _ranked(path: Path, pieces: Listed) -> list[tuple[float, str]]:
+    """Return the pieces of several characters with their ranks: the highest score is the lowest."""
     scored = zip(pieces.texts, pieces.scores, pieces.kinds, strict=True)
     ranked = [(-score, text) for text, score, kind in scored if kind == _NORMAL and len(text) > 1]
     if unordered := [text for score, text in ranked if math.isnan(score)]:
         refuse(path, f"the score of {unordered[0]!r:.80} is not a number")
-    ranked.sort(key=itemgetter(0))
-    scores = [score for score, _ in ranked]
-    texts = [text for _, text in ranked]
-    if any(map(eq, scores, scores[1:])):
-        _order_equal(path, pieces, scores, texts)
-    return texts
-
-
-def _order_equal(path: Path, pieces: Listed, scores: list[float], texts: list[str]) -> None:
-    """Order the texts of equal scores, which must be runs of one character that stands twice in no other."""
-    groups: list[tuple[int, int]] = []
-    start = 0
-    for _, group in groupby(scores):
-        end = start + len(list(group))
-        if end - start > 1:
-            groups.append((start, end))
-        start = end
-    equal = set().union(*(texts[start:end] for start, end in groups))
-    normal = (text for text, kind in zip(pieces.texts, pieces.kinds, strict=True) if kind == _NORMAL)
-    others = _BETWEEN.join(text for text in normal if text not in equal)
-    doubled = set(re.findall(r"(.)\1", others, re.DOTALL))
-    for start, end in groups:
-        texts[start:end] = runs = sorted(texts[start:end], key=len, reverse=True)
-        one = runs[0][0]
-        if (
-            len(groups) > _MOST_RUNS
-            or set("".join(runs)) != {one}
-            or one in doubled
-            or not _same_by_lengths(set(map(len, runs)))
-        ):
-            refuse(path, f"pieces {runs[0]!r:.80} and {runs[1]!r:.80} have the same score")
-        doubled.add(one)
-
-
-def _same_by_lengths(lengths: Collection[int]) -> bool:
-    """Whether runs of one character merge alike, leftmost first or longest first, up to certain lengths."""
-    longest = max(lengths)
-    return longest <= _LONGEST_RUN and all(
-        _merged_run(count, lengths, longest_first=False) == _merged_run(count, lengths, longest_first=True)
-        for count in range(2, 4 * longest)
-    )
-
-
-def _merged_run(count: int, lengths: Collection[int], *, longest_first: bool) -> list[int]:
-    """Return the lengths of the pieces of a run of `count` characters."""
-    parts = [1] * count
-    while True:
-        place, most = 0, 0
-        for left, pair in enumerate(map(add, parts, parts[1:])):
-            if pair > most and pair in lengths:
-                place, most = left, pair
-                if not longest_first:
-                    break
-        if not most:
-            return parts
-        parts[place : place + 2] = [most]
+    return ranked
 
 
 def _check_normalizer(

@@ -50,7 +50,9 @@ class Explainer:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self._rank_of = {pair: rank for rank, pair in enumerate(vocabulary.merges)}
+        self._place_of = {pair: place for place, pair in enumerate(vocabulary.merges)}
+        first = {place: start for start, end in vocabulary.equal_ranks for place in range(start, end)}
+        self._rank_of = {pair: first.get(place, place) for pair, place in self._place_of.items()}
         self._text_of = {token_id: text for text, token_id in vocabulary.special_tokens.items()}
 
     def token(self, token_id: int) -> bytes:
@@ -80,18 +82,19 @@ class Explainer:
     def steps(self, pretoken: bytes) -> list[Step]:
         """Replay the merges of a pretoken: always the lowest rank, and of equal ones the leftmost.
 
-        Merges of one rank that follow one another are one step. (A vocabulary whose `whole_pretoken_first`
+        The same merges that follow one another are one step. (A vocabulary whose `whole_pretoken_first`
         is set may give a pretoken one id without any of them.)
         """
         ids = self.start(pretoken)
         steps: list[Step] = []
         while present := [(self._rank_of[p], i) for i, p in enumerate(pairwise(ids)) if p in self._rank_of]:
             rank, i = min(present)
-            made = self.vocabulary.merge_ids[rank]
+            pair = ids[i], ids[i + 1]
+            made = self.vocabulary.merge_ids[self._place_of[pair]]
             ids = (*ids[:i], made, *ids[i + 2 :])
-            if steps and steps[-1].rank == rank:
+            if steps and steps[-1].pair == pair:
                 steps.pop()
-            steps.append(Step(rank, self.vocabulary.merges[rank], made, ids))
+            steps.append(Step(rank, pair, made, ids))
         return steps
 
     @cached_property
@@ -111,7 +114,7 @@ class Explainer:
 
     def _rank_when_alone(self, token_id: int, otherwise: int) -> int:
         steps = self.steps(self.vocabulary.tokens[token_id])
-        return steps[-1].rank if steps and steps[-1].ids == (token_id,) else otherwise
+        return self._place_of[steps[-1].pair] if steps and steps[-1].ids == (token_id,) else otherwise
 
     def part(self, token_id: int) -> Part:
         """Return a token with the merge that makes it."""

@@ -115,6 +115,8 @@ def check_merges_bytes(vocabulary: Vocabulary) -> None:
             "a vocabulary whose merges begin with characters is only written as the tokenizer.json that it "
             "was read from; its artifact can hold it"
         )
+    if vocabulary.equal_ranks:
+        raise ValueError("no format of another library holds merges of equal ranks; its artifact can hold it")
 
 
 def ends_of(tokens: Iterable[bytes], start: int = 0) -> bytes:

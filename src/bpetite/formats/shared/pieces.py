@@ -9,9 +9,12 @@ character is provisional: where it is left over, the tokens of its bytes stand i
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Literal
 
+from bpetite._constants import Pair
 from bpetite._engine import (
     PieceTokens,
     listed_merges,
@@ -72,7 +75,7 @@ def byte_of_name(name: str) -> int | None:
 def vocabulary_of_pieces(
     pieces: Pieces,
     merges: bytes | None,
-    in_order: Sequence[str] = (),
+    ranked: Sequence[tuple[float, str]] = (),
     *,
     pattern: str | None = None,
     puts_space: bool = False,
@@ -83,7 +86,7 @@ def vocabulary_of_pieces(
     unknown: tuple[int, bool] | None = None,
     place: Callable[[int], str] = "merge {}".format,
 ) -> Vocabulary:
-    """Make the vocabulary, of packed merges (`shared/merges.py`) or of tokens `in_order` of their ranks.
+    """Make the vocabulary, of packed merges (`shared/merges.py`) or of tokens with their ranks.
 
     Errors name the `place` of a merge in its file.
 
@@ -104,9 +107,11 @@ def vocabulary_of_pieces(
     if pieces.has_marks and pieces.byte_ids and not has_space and MARK not in pieces.special_tokens:
         refuse(path, "no token is U+2581, so that a space would be spelled by the bytes of that character")
     tokens = _tokens_of(pieces)
-    rows = (
-        _rows_of_ranks(pieces, tokens, in_order) if merges is None else _rows(pieces, tokens, merges, place)
-    )
+    equal: list[Pair] = []
+    if merges is None:
+        rows, equal = _rows_of_ranks(pieces, tokens, ranked)
+    else:
+        rows = _rows(pieces, tokens, merges, place)
     arrays = Arrays(tokens.ids, tokens.tokens, tokens.ends, rows)
     cut = pattern
     if cut is None and unknown is not None and unknown[1] and not has_space:
@@ -129,7 +134,7 @@ def vocabulary_of_pieces(
             decode_only=others | {token_id: bytes([byte]) for token_id, byte in tokens.spare},
             drops_space=drops_space,
             unknown=unknown,
-        ).with_arrays(arrays, range(_first_free(pieces), arrays.id_at(-1) + 1))
+        ).with_arrays(arrays, range(_first_free(pieces), arrays.id_at(-1) + 1), equal)
     except ValueError as error:
         refuse(path, str(error))
 
@@ -165,16 +170,39 @@ def _first_free(pieces: Pieces) -> int:
     return max(max(ids, default=-1) for ids in listed) + 1
 
 
-def _rows_of_ranks(pieces: Pieces, tokens: PieceTokens, in_order: Sequence[str]) -> bytes:
-    """The merges where two neighbours merge if they are a token together, the lowest rank first."""
+def _rows_of_ranks(
+    pieces: Pieces, tokens: PieceTokens, ranked: Sequence[tuple[float, str]]
+) -> tuple[bytes, list[Pair]]:
+    """The merges where two neighbours merge if they are a token together, the lowest rank first, and where
+    those with equal ranks are.
+    """
     arrays = Arrays(tokens.ids, tokens.tokens, tokens.ends, b"")
+    rank_of = {pieces.ids[spelled]: rank for rank, spelled in sorted(ranked, key=itemgetter(0))}
     ids = [token_id for token_id, _ in tokens.single_bytes]
     ids += memoryview(tokens.characters).cast("I").tolist()[2::3]
-    known = set(ids)
-    ids += [token_id for spelled in in_order if (token_id := pieces.ids[spelled]) not in known]
+    ids = [*dict.fromkeys([*ids, *rank_of])]
     token_of = arrays.to_tokens()
-    ranked = [token_of[token_id] for token_id in ids]
-    return recover_merges(array("I", ids).tobytes(), b"".join(ranked), ends_of(ranked))[0]
+    joined = [token_of[token_id] for token_id in ids]
+    rows, _ = recover_merges(
+        array("I", ids).tobytes(), b"".join(joined), ends_of(joined), _equal(map(rank_of.get, ids))
+    )
+    return rows, _equal(map(rank_of.get, memoryview(rows).cast("I").tolist()[2::3]))
+
+
+def _equal(ranks: Iterable[float | None]) -> list[Pair]:
+    """Return where equal ranks begin and end; None is no rank.
+
+    >>> _equal([None, None, 1.0, 2.0, 2.0, 3.0])
+    [(3, 5)]
+    """
+    found: list[Pair] = []
+    start = 0
+    for rank, same in groupby(ranks):
+        end = start + len(list(same))
+        if rank is not None and end - start > 1:
+            found.append((start, end))
+        start = end
+    return found
 
 
 def _rows(pieces: Pieces, tokens: PieceTokens, merges: bytes, place: Callable[[int], str]) -> bytes:
