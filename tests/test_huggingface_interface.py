@@ -3,10 +3,16 @@
 import asyncio
 import copy
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 import tokenizers
@@ -253,3 +259,76 @@ def test_calls_that_are_awaited_give_what_others_do() -> None:
     pairs = [("the cat", "a mat"), ("the cat", None), ("a", "mat"), ("the cat", None)]
     expected = [ours.encode(first, second).ids for first, second in pairs]
     assert asyncio.run(answers()) == [*expected, ["the cata mat", "a"]]
+
+
+# What cannot be accelerated, and what must not change -------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["x", b"x", None, 5, ["x"], tokenizers.models.BPE()])
+def test_what_is_no_tokenizer_is_refused_by_its_type(given: Any) -> None:
+    with pytest.raises(TypeError, match=f"can be accelerated, not {type(given).__name__}"):
+        accelerate(given)
+
+
+def test_another_generation_of_tokenizers_is_refused_by_its_version() -> None:
+    real = tokenizers.Tokenizer.from_str(json.dumps(random_file(random.Random(1))))
+    other = SimpleNamespace(__version__="1.2.3", Tokenizer=object)
+    with mock.patch.dict(sys.modules, tokenizers=other):
+        for call in (
+            Tokenizer.train("ab ab", 257).as_huggingface,
+            lambda: accelerate(real),
+            lambda: Tokenizer.load(real),
+        ):
+            with pytest.raises(
+                ImportError, match=r"tokenizers 1\.2\.3 has another interface, .* tokenizers 0\.22 or 0\.23"
+            ):
+                call()
+
+
+NEXT = Path(sys.prefix) / "prerelease"
+"""Where `make test` installs the next generation of tokenizers, if it can be had."""
+
+REFUSED_BY_VERSION = """
+import sys, tokenizers
+from bpetite import Tokenizer, accelerate
+file = sys.argv[1]
+theirs, ours = tokenizers.Tokenizer.from_file(file), Tokenizer.load(file)
+assert theirs.encode("ab abc é").ids == ours.encode("ab abc é")
+calls = (lambda: Tokenizer.load(theirs), lambda: accelerate(theirs), ours.as_huggingface)
+for call in calls:
+    try:
+        call()
+    except ImportError as error:
+        assert f"tokenizers {tokenizers.__version__} has another interface" in str(error), error
+    else:
+        raise AssertionError("accepted")
+print(tokenizers.__version__)
+"""
+
+
+@pytest.mark.skipif(
+    not (NEXT / ".ready").exists(), reason="make test installs the next tokenizers, where it can be had"
+)
+def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_path: Path) -> None:
+    Tokenizer.train("ab ab abc é", 260).to_huggingface(tmp_path / "tokenizer.json")
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED_BY_VERSION, tmp_path / "tokenizer.json"],
+        env={**os.environ, "PYTHONPATH": str(NEXT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("1.")
+    check = [sys.executable, "-m", "bpetite", "convert", "tokenizer.json", "out.tiktoken", "--check"]
+    done = subprocess.run(
+        check,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(NEXT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "tokenizers 1." in done.stderr
+    assert "Traceback" not in done.stderr

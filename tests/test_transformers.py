@@ -63,6 +63,22 @@ def three_of(kind: str) -> list[Any]:
     return [wrapped(kind, real), wrapped(kind, HuggingFaceTokenizer(real)), accelerate(wrapped(kind, real))]
 
 
+@pytest.mark.parametrize("kind", ["bytes", "Llama 2"])
+def test_changing_an_accelerated_tokenizer_leaves_the_given_one_as_it_was(kind: str) -> None:
+    """Transformers changes the names of special tokens in place."""
+    real = wrapped(kind, tokenizers.Tokenizer.from_str(file_of(kind)))
+    before = (str(vars(real)), real.special_tokens_map, len(real), real("a<new>")["input_ids"])
+    fast = accelerate(real)
+    fast.pad_token = "<pad of its own>"
+    fast.add_special_tokens({"mask_token": "<mask>", "additional_special_tokens": ["<new>"]})
+    fast.add_tokens(["a<"])
+    fast.model_input_names.append("x")
+    fast.init_kwargs["x"] = 1
+    fast.chat_template = "y"
+    assert (str(vars(real)), real.special_tokens_map, len(real), real("a<new>")["input_ids"]) == before
+    assert fast.pad_token == "<pad of its own>"
+
+
 def shown(value: Any) -> Any:
     """The tokens of a batch of encodings and their properties, as plain values."""
     if not isinstance(value, transformers.BatchEncoding):

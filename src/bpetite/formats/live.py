@@ -10,6 +10,7 @@ from typing import Any
 
 from bpetite.formats import huggingface
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
+from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.tiktoken import Ranks, vocabulary_of_ranks
 from bpetite.vocabulary import Vocabulary
 
@@ -25,6 +26,7 @@ def read(tokenizer: Any) -> Imported:
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
     if backend is not None and libraries & {"tokenizers", "transformers"}:
+        tokenizers_library()
         content = backend.to_str().encode("utf-8")
         return huggingface.parse("the tokenizer", content).read_from(
             "huggingface", {"tokenizer.json": content}

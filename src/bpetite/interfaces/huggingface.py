@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from bpetite._engine import FramedEncoding
+from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.interfaces.huggingface_encoding import BareTokens, Encoding, TextTokens, WordsTokens
 from bpetite.interfaces.huggingface_settings import Alone, ReadModel, Settings, state_of
 
@@ -32,10 +33,14 @@ class HuggingFaceTokenizer:
 
     def __init__(self, real: Any) -> None:
         """Take a `tokenizers.Tokenizer`, and keep a copy; one that is not byte-level BPE is refused."""
-        import tokenizers
-
+        library = tokenizers_library()
+        if not hasattr(real, "to_str"):
+            raise TypeError(
+                "a tokenizer of tokenizers, or one of transformers that holds such a tokenizer, can be "
+                f"accelerated, not {type(real).__name__}"
+            )
         content = real.to_str()
-        self._hold(tokenizers.Tokenizer.from_str(content), content)
+        self._hold(library.Tokenizer.from_str(content), content)
 
     def _hold(self, real: Any, content: str) -> None:
         self._real = real
@@ -55,10 +60,8 @@ class HuggingFaceTokenizer:
     @classmethod
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
         """Make a tokenizer from the text of a `tokenizer.json`."""
-        import tokenizers
-
         made = object.__new__(cls)
-        real = tokenizers.Tokenizer.from_str(json)
+        real = tokenizers_library().Tokenizer.from_str(json)
         try:
             made._hold(real, json)
         except (KeyError, TypeError, ValueError):
@@ -68,10 +71,8 @@ class HuggingFaceTokenizer:
     @classmethod
     def _copied(cls, json: str) -> HuggingFaceTokenizer:
         """Make a copy of a tokenizer; what was added to it may be what only the real one can follow."""
-        import tokenizers
-
         made = object.__new__(cls)
-        made._real = tokenizers.Tokenizer.from_str(json)
+        made._real = tokenizers_library().Tokenizer.from_str(json)
         made._lent, made._remembers_more = [], False
         made._read_again()
         return made
@@ -90,9 +91,7 @@ class HuggingFaceTokenizer:
     @classmethod
     def from_pretrained(cls, identifier: str, *args: Any, **kwargs: Any) -> HuggingFaceTokenizer:
         """Load a tokenizer from the Hugging Face Hub."""
-        import tokenizers
-
-        return cls(tokenizers.Tokenizer.from_pretrained(identifier, *args, **kwargs))
+        return cls(tokenizers_library().Tokenizer.from_pretrained(identifier, *args, **kwargs))
 
     # Encoding ----------------------------------------------------------------------------------------
 
@@ -465,6 +464,10 @@ def accelerate(tokenizer: Any) -> Any:
         return HuggingFaceTokenizer(tokenizer)
     if type(backend) is HuggingFaceTokenizer:
         return tokenizer
+    fast = HuggingFaceTokenizer(backend)
     accelerated = copy.copy(tokenizer)
-    accelerated._tokenizer = HuggingFaceTokenizer(backend)
+    for name, value in vars(tokenizer).items():
+        if isinstance(value, dict | list | set):  # such as the names of special tokens, which change in place
+            setattr(accelerated, name, copy.copy(value))
+    accelerated._tokenizer = fast
     return accelerated

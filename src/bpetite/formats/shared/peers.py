@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Path
@@ -59,21 +60,29 @@ def _content(path: Path) -> bytes:
     return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
 
 
-def huggingface_encode(path: Path) -> Encodes:
-    """Load a `tokenizer.json` with tokenizers itself."""
+def tokenizers_library() -> Any:
+    """Return tokenizers; a version with another interface than the one that is imitated here is refused."""
     import tokenizers
 
-    return _encode_with(tokenizers.Tokenizer.from_str(_content(path).decode("utf-8")))
+    if not hasattr(tokenizers.Tokenizer, "from_str"):
+        raise ImportError(
+            f"tokenizers {tokenizers.__version__} has another interface, which is not supported; install "
+            "tokenizers 0.22 or 0.23, or give the tokenizer.json, which can be read without it"
+        )
+    return tokenizers
+
+
+def huggingface_encode(path: Path) -> Encodes:
+    """Load a `tokenizer.json` with tokenizers itself."""
+    return _encode_with(tokenizers_library().Tokenizer.from_str(_content(path).decode("utf-8")))
 
 
 def gpt2_encode(vocab_path: Path, merges_path: Path, vocabulary: Vocabulary) -> Encodes:
     """Load a `vocab.json` and a `merges.txt` with tokenizers itself, with the vocabulary's special tokens."""
-    import tokenizers
-    from tokenizers.models import BPE
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    peer = tokenizers.Tokenizer(BPE.from_file(os.fspath(vocab_path), os.fspath(merges_path)))
-    peer.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    library = tokenizers_library()
+    model = library.models.BPE.from_file(os.fspath(vocab_path), os.fspath(merges_path))
+    peer = library.Tokenizer(model)
+    peer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
     peer.add_special_tokens(list(vocabulary.special_tokens))
     return _encode_with(peer)
 
