@@ -69,7 +69,7 @@ impl Encoder {
             let cutting = Cutting { encoder: self, special, division };
             Jobs::new(division.jobs)?.run(&texts, cutting, &encoding, watch)?;
             let Encoding { row, .. } = encoding;
-            row.finish(&mut ids)?;
+            row.finish()?;
             ids
         };
         ids.finish();
@@ -150,6 +150,8 @@ struct Encoding<'a, T> {
 
 /// The array that jobs write their ids to, each to a range of its own.
 struct SharedRow<'a, T> {
+    /// The vector, and its memory, which is not accessed through the vector before the row is finished.
+    ids: &'a mut Vec<T>,
     start: *mut T,
     room: usize,
     offsets: &'a [AtomicU64],
@@ -221,8 +223,8 @@ impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
 }
 
 impl<'a, T: Id> SharedRow<'a, T> {
-    /// Borrow the memory of an empty vector, for a number of jobs, until [`finish`](Self::finish).
-    fn new(ids: &mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Result<Self> {
+    /// The memory of an empty vector, for a number of jobs.
+    fn new(ids: &'a mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Result<Self> {
         let (mut starts, mut lengths) = (Vec::new(), Vec::new());
         memory::reserve(&mut starts, jobs + 1)?;
         memory::reserve(&mut lengths, jobs)?;
@@ -232,6 +234,7 @@ impl<'a, T: Id> SharedRow<'a, T> {
         Ok(Self {
             start: ids.as_mut_ptr(),
             room: ids.capacity(),
+            ids,
             offsets,
             order: Mutex::new(order),
             more_known: Condvar::new(),
@@ -294,7 +297,8 @@ impl<'a, T: Id> SharedRow<'a, T> {
     }
 
     /// All jobs are done: give the vector its ids.
-    fn finish(self, ids: &mut Vec<T>) -> Result<()> {
+    fn finish(self) -> Result<()> {
+        let ids = self.ids;
         let starts = self.order.into_inner().unwrap_or_else(PoisonError::into_inner).starts;
         let mut left = self.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         left.sort_by_key(|(start, _)| *start);

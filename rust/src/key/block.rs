@@ -58,78 +58,48 @@ impl Lookups {
 
     /// Make the keys of a block, and begin to fetch what the table holds for them.
     pub fn prepare(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
-        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
-        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
-        if block.end() < loadable {
-            self.prepare_before::<true>(block, loadable, hasher, table);
-        } else {
-            self.prepare_before::<false>(block, loadable, hasher, table);
-        }
-    }
-
-    /// The same for a block of which all or some pretokens begin before `loadable`.
-    fn prepare_before<const ALL: bool>(
-        &mut self,
-        block: &Block,
-        loadable: usize,
-        hasher: &KeyHasher,
-        table: impl KeyTable,
-    ) {
         match hasher.instructions {
-            KeyInstructions::Portable => self.prepare_portable::<ALL>(block, loadable, hasher, table),
+            KeyInstructions::Portable => self.prepare_portable(block, hasher, table),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            KeyInstructions::Aes => unsafe { self.prepare_aes::<ALL>(block, loadable, hasher, table) },
+            KeyInstructions::Aes => unsafe { self.prepare_aes(block, hasher, table) },
         }
     }
 
     // Not inlined, so that the loop has all registers.
 
     #[inline(never)]
-    fn prepare_portable<const ALL: bool>(
-        &mut self,
-        block: &Block,
-        loadable: usize,
-        hasher: &KeyHasher,
-        table: impl KeyTable,
-    ) {
+    fn prepare_portable(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
         // SAFETY: any machine has these instructions.
-        unsafe { self.prepare_with::<PortableKeys, ALL>(block, loadable, hasher, table) }
+        unsafe { self.prepare_with::<PortableKeys>(block, hasher, table) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     #[target_feature(enable = "aes,avx")]
-    fn prepare_aes<const ALL: bool>(
-        &mut self,
-        block: &Block,
-        loadable: usize,
-        hasher: &KeyHasher,
-        table: impl KeyTable,
-    ) {
+    fn prepare_aes(&mut self, block: &Block, hasher: &KeyHasher, table: impl KeyTable) {
         // SAFETY: this function is only entered where there are the instructions that it enables.
-        unsafe { self.prepare_with::<AesKeys, ALL>(block, loadable, hasher, table) }
+        unsafe { self.prepare_with::<AesKeys>(block, hasher, table) }
     }
 
     /// # Safety
     /// The machine must have the instructions of these operations.
     #[inline(always)]
-    unsafe fn prepare_with<O: KeyOperations, const ALL: bool>(
+    unsafe fn prepare_with<O: KeyOperations>(
         &mut self,
         block: &Block,
-        loadable: usize,
         hasher: &KeyHasher,
         table: impl KeyTable,
     ) {
+        // Pretokens that begin before this place have `LOADED` bytes of text from there on.
+        let loadable = (block.text.len() + 1).saturating_sub(LOADED);
         let (keys, places) = (&mut *self.keys, &mut *self.places);
         let mut start = block.start;
         for ((&end, key), place) in block.ends.iter().zip(keys).zip(places) {
-            debug_assert!(start <= end && end <= block.text.len(), "the ends of pretokens ascend");
             let length = end.wrapping_sub(start);
-            let hash = if length <= LONGEST && (ALL || start < loadable) {
-                // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`: it is if the
-                // block ends there, because ends ascend. Bytes may be read at any address. The caller vouches for the
-                // instructions.
+            let hash = if length <= LONGEST && start < loadable {
+                // SAFETY: `LOADED` bytes from `start` on lie within the text, as `start` is before `loadable`. Bytes may be read
+                // at any address. The caller vouches for the instructions.
                 unsafe { O::make(hasher, &*block.text.as_ptr().add(start).cast(), length, key) }
             } else if length <= LONGEST {
                 // SAFETY: the caller vouches for the instructions.
@@ -198,5 +168,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "out of range")]
+    fn ends_beyond_the_text_are_not_read() {
+        let block = Block { text: &[0; 100], start: 0, ends: &[50, 110, 120, 100] };
+        Lookups::new().unwrap().prepare(&block, &KeyHasher::of_process(), NoTable);
     }
 }

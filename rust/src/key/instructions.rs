@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{HashSeed, Key, key_of_bytes};
 use crate::once::Once;
+use crate::portable;
 
 /// Operations on keys.
 pub trait KeyOperations {
@@ -49,7 +50,7 @@ pub enum KeyInstructions {
 impl KeyInstructions {
     /// The best implementation for this machine.
     pub fn this() -> Self {
-        if std::env::var_os("BPETITE_PORTABLE").is_some() {
+        if portable::is_wanted() {
             return Self::Portable;
         }
         Self::all().pop().unwrap_or(Self::Portable)

@@ -93,7 +93,8 @@ impl Drop for WordBox {
 
 impl<T: Plain> Cells<T> {
     pub fn new(length: usize, content: Content) -> Result<Self> {
-        let (start, storage) = Storage::new(length * size_of::<T>(), content)?;
+        let bytes = length.checked_mul(size_of::<T>()).ok_or_else(|| missing(usize::MAX))?;
+        let (start, storage) = Storage::new(bytes, content)?;
         Ok(Self { start: start.cast(), length, _storage: Some(storage) })
     }
 }
@@ -156,5 +157,17 @@ impl<T> Default for Cells<T> {
     /// No cells.
     fn default() -> Self {
         Self { start: NonNull::dangling(), length: 0, _storage: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_whose_bytes_cannot_be_counted_are_refused() {
+        for length in [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 8, isize::MAX as usize / 8] {
+            assert!(Cells::<u64>::new(length, Content::Any).is_err(), "{length}");
+        }
     }
 }

@@ -35,7 +35,7 @@ impl<T: Plain + Copy> Rows<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize) -> Result<()> {
-        let capacity = (self.len + more).max(2 * self.cells.len()).max(FEW);
+        let capacity = self.len.saturating_add(more).max(2 * self.cells.len()).max(FEW);
         let mut larger = Cells::new(capacity, Content::LateZeros)?;
         larger[..self.len].copy_from_slice(self);
         self.cells = larger;
