@@ -137,6 +137,12 @@ def test_one_function_asks_for_the_number_of_cores() -> None:
     assert [(name, asked) for name, asked in found if asked] == [("workers.rs", 1)]
 
 
+def test_the_engine_asks_for_variables_of_the_environment_in_one_place() -> None:
+    """A thread that reads the environment while another one changes `os.environ` may crash the process."""
+    sources = (PROJECT / "rust" / "src").rglob("*.rs")
+    assert [path.name for path in sources if "env::var" in path.read_text("utf-8")] == ["portable.rs"]
+
+
 def test_every_type_of_the_engine_has_a_name_of_its_own() -> None:
     public = r"(?:pub(?:\([a-z]+\))? )?"
     declared = re.compile(

@@ -21,6 +21,7 @@ mod memory;
 pub mod merge;
 mod once;
 pub mod pieces;
+mod portable;
 mod prefetch;
 pub mod pretokenize;
 pub mod printable;

@@ -5,6 +5,8 @@
 //! Each function that uses intrinsics enables the instructions itself and contains no closures: intrinsics are not inlined
 //! into a function that does not enable them, such as a closure, but called, with arguments in memory.
 
+use crate::portable;
+
 /// The number of atoms that tables have entries for.
 pub const ATOMS: usize = 32;
 
@@ -211,7 +213,7 @@ pub enum Instructions {
 impl Instructions {
     /// The best implementation for this machine.
     pub fn this() -> Self {
-        if std::env::var_os("BPETITE_PORTABLE").is_some() {
+        if portable::is_wanted() {
             return Self::Portable;
         }
         Self::all().pop().unwrap_or(Self::Portable)

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 use crate::error::{Error, Result};
+use crate::portable;
 use crate::watch::{Stage, Watch};
 
 mod calls;
@@ -35,6 +36,7 @@ mod token_bytes;
 /// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
 #[pymodule(gil_used = true)]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    portable::is_wanted();
     module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
