@@ -37,6 +37,9 @@ const SMALLEST: usize = 1 << 13;
 const LARGEST: usize = 1 << 21;
 /// Words of the arena for each entry.
 const WORDS: usize = 8;
+/// The arena of all but the smallest tables has room for so many entries. Memory takes nothing before it is used, except on
+/// Windows, which sets it aside at once.
+const ENTRIES_OF_ARENA: usize = if cfg!(windows) { 1 << 18 } else { LARGEST };
 /// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
@@ -216,10 +219,10 @@ impl Arena {
 }
 
 impl Table {
-    /// One without entries. All but the smallest have the arena of the largest, so that what lies there may stay where
-    /// it is when they grow. (Memory is taken as it is used.)
+    /// One without entries. All but the smallest have the same arena, so that what lies there may stay where it is when they
+    /// grow.
     fn new(entries: usize) -> Result<Self> {
-        let words = WORDS * if entries == SMALLEST { SMALLEST } else { LARGEST };
+        let words = WORDS * if entries == SMALLEST { SMALLEST } else { ENTRIES_OF_ARENA };
         Self::with(Arc::new(Arena::new(words)?), entries)
     }
 

@@ -446,7 +446,11 @@ use special_bits_portably as special_bits;
 /// The same on any processor.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 fn special_bits_portably(block: &[u8; BLOCK]) -> u64 {
-    block.iter().rev().fold(0, |above, byte| above << 1 | u64::from(is_special(*byte)))
+    /// Moves the lowest bit of each byte to the highest byte.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (words, _) = block.as_chunks::<8>();
+    let bits = |word: &[u8; 8]| (special_bytes(u64::from_le_bytes(*word)) >> 7).wrapping_mul(GATHER) >> 56;
+    words.iter().rev().fold(0, |above, word| above << 8 | bits(word))
 }
 
 /// The number of bytes before the first quote, backslash or control character.
@@ -465,12 +469,11 @@ fn is_special(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..=0x1f)
 }
 
-/// The high bits of the bytes of a word that are a quote, a backslash or a control character. Above the lowest of
-/// them others may be set.
+/// The high bits of the bytes of a word that are a quote, a backslash or a control character.
 fn special_bytes(word: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
-    // A byte below n borrows from its high bit, unless that was set before.
-    let below = |word: u64, n: u64| word.wrapping_sub(EACH * n) & !word;
+    // A byte reaches its high bit by 0x80 - n, unless it is below n.
+    let below = |word: u64, n: u64| !((word & (EACH * 0x7F)) + EACH * (0x80 - n) | word);
     let quotes = below(word ^ (EACH * u64::from(b'"')), 1);
     let backslashes = below(word ^ (EACH * u64::from(b'\\')), 1);
     (quotes | backslashes | below(word, 0x20)) & (EACH << 7)
