@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import re
+import string
 
 import pytest
 from hypothesis import given
@@ -239,9 +240,70 @@ def test_a_pattern_that_cannot_be_run_is_refused_with_the_reason(pattern: str, r
         _engine.pattern_way(pattern)
 
 
+SYNTAX = [f"\\{letter}" for letter in string.ascii_letters + "<>`'"]
+SYNTAX += [f"(?{sign})" for sign in string.ascii_letters + "0123&+|"]
+SYNTAX += [
+    f"(?{sign}a)" for sign in ("|", "&", "P>", "P=", "P<x>", "<x>", "'x'", "=", "!", "<=", "<!", ">", "~")
+]
+SYNTAX += [
+    "(?1)",
+    "(?R)",
+    "(?P>x)",
+    "(?&x)",
+    "(?(1)a|b)",
+    "(?(?=a)a|b)",
+    "(?(DEFINE)a)",
+    "\\g<0>",
+    "\\g<1>",
+    "\\k<x>",
+]
+SYNTAX += [f"(*{verb})" for verb in ("FAIL", "ACCEPT", "SKIP", "PRUNE", "COMMIT", "THEN", "F", "UTF")]
+"""Every escape and every kind of group, also those that nobody supports."""
+
+
+@pytest.mark.parametrize("part", SYNTAX)
+def test_every_kind_of_syntax_means_what_it_means_to_the_regex_module_or_is_refused(part: str) -> None:
+    """What moves the beginning of a match, calls a group or keeps a state is refused, as it is not listed."""
+    for pattern in (
+        part,
+        f"a{part}",
+        f"{part}a",
+        f"a{part}b",
+        f"(a|b){part}",
+        f"(?:a{part}|b)+",
+        f"(?P<x>a){part}",
+    ):
+        try:
+            _engine.pattern_way(pattern)
+        except ValueError:
+            continue
+        assert (
+            differing(["".join(letters) for letters in itertools.product("ab \n", repeat=4)], pattern) == []
+        )
+
+
+@pytest.mark.parametrize(
+    "part", [r"\K", r"\G", r"\X", "(*SKIP)", "(?R)", "(?1)", "(?&x)", "(?(1)a|b)", "(?|a|b)"]
+)
+def test_what_moves_a_match_or_calls_a_group_is_refused_by_name(part: str) -> None:
+    for pattern in (f"a{part}", f"(?P<x>a){part}b", f"(?<=a{part})b"):
+        with pytest.raises(ValueError, match="supported") as refused:
+            _engine.pattern_way(pattern)
+        assert part[:3] in str(refused.value).replace("\\\\", "\\")
+
+
 def test_a_pattern_without_end_is_an_error_and_no_wrong_answer() -> None:
-    with pytest.raises(ValueError, match="could not be matched"):
-        _engine.pretokenize("a" * 60, r"(?:a|a|(?=bc)b)+\d")
+    with pytest.raises(
+        ValueError, match=r"could not be matched: at byte 3 of the text, before \"aaaaaaa.* steps"
+    ):
+        _engine.pretokenize("xy " + "a" * 60, r"(?:(a)|a)+\1\d")
+
+
+def test_where_no_group_is_referred_to_no_place_is_tried_twice() -> None:
+    """Each letter doubles the number of ways."""
+    for pattern in (r"(?:a|a|(?=bc)b)+\d", r"(?:a|(?>a|b))+(?=\dc)", r"(?:(?:a?|a)(?<!x))+\d"):
+        assert _engine.pretokenize("a" * 5000, pattern) == [b"a" * 5000]
+        assert _engine.pattern_way(pattern) == "machine"
 
 
 def test_trying_one_way_after_the_other_is_left_to_patterns_that_need_it() -> None:

@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite._engine import Buffers, CountTable, JoinedTexts, SplitTexts, Xxh3128
+from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
-from encoders import trained_encoder
+from encoders import encoder_of, trained_encoder
 
 DTYPES: tuple[Literal["uint16", "uint32"], ...] = ("uint16", "uint32")
 
@@ -166,6 +167,18 @@ def test_a_row_is_used_again_where_it_has_room(
             np.testing.assert_array_equal(offsets, expected)
             np.testing.assert_array_equal(row[: len(ids)], ids)
             assert row.dtype == ids.dtype
+
+
+@given(
+    steps=st.lists(st.sampled_from(["(?space)", "(?s:.)", " ", "[a-z]+", r"\S"]), min_size=1, max_size=6),
+    text=st.text(alphabet="ab é", max_size=20),
+)
+@example(steps=["(?s:.)", "(?space)", "(?s:.)", "(?space)", "(?s:.)", "(?space)"], text="ab")
+def test_a_row_has_room_for_all_spaces_that_a_pattern_inserts(steps: list[str], text: str) -> None:
+    pattern = "(?then)".join(steps)
+    encoder = encoder_of({byte: bytes([byte]) for byte in range(256)}, [], {}, pattern)
+    row, offsets = encoder.encode_into([text, text])
+    assert bytes(row[: offsets[1]].astype(np.uint8)) == b"".join(pretokenize(text, pattern))
 
 
 def test_a_row_that_ids_cannot_be_put_in_is_refused() -> None:

@@ -113,6 +113,29 @@ def test_what_has_no_equal_is_refused_with_the_reason(source: str, named: str, r
             _engine.read_pattern(source, syntax)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("part", [".", r"\w", "(?i)", "[a&&b]", "(?:a"])
+def test_a_pattern_that_is_too_long_is_refused_before_it_is_translated(part: str) -> None:
+    """Megabytes of it would take minutes, or overflow the stack."""
+    for syntax in syntaxes("both"):
+        with pytest.raises(ValueError, match=r"has 5000000 bytes, more than the limit"):
+            _engine.read_pattern((part * 5_000_000)[:5_000_000], syntax)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        (r"\w", "too many classes .at character [0-9]{2,4}\\)"),
+        (r"[\w&&\s]", "too many classes .at character [0-9]{2,4}\\)"),
+        (r"[\p{L}~~\p{Alphabetic}]", "more than 8192 bytes to write|too many classes"),
+        ("[^a&&[^b]]", "more than 8192 bytes to write in our syntax .at character [0-9]{4}\\)"),
+    ],
+)
+def test_a_translation_that_is_too_large_is_given_up_at_the_limit(part: str, reason: str) -> None:
+    for syntax in syntaxes("both"):
+        with pytest.raises(ValueError, match=reason):
+            _engine.read_pattern(part * (8_000 // len(part)), syntax)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), *reading.PUBLISHED])
 def test_published_patterns_are_read_as_they_are_written(pattern: str) -> None:
     assert _engine.read_pattern(pattern, "rust") == pattern

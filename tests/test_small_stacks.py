@@ -9,13 +9,19 @@ import pytest
 READY = """
 import json, sys, threading
 import numpy
-from bpetite import Counts, Tokenizer, symbols
+from bpetite import _engine, Counts, Tokenizer, symbols
 
 text = "hello world, it's 2024 \\u4e2d\\u6587! " * 1000 + "x" * 5000
 named = Tokenizer.train(text, 300)
 custom = Tokenizer.train_from_iterator([text], 300, pattern="[a-z]+|[^a-z]")
 ids = named.encode(text)
 array = numpy.array(ids, numpy.uint32)
+
+def read(pattern):
+    try:
+        _engine.read_pattern(pattern, "oniguruma")
+    except ValueError:
+        pass  # where a group is closed that was not opened
 """
 
 IN_A_SMALL_THREAD = """
@@ -53,6 +59,7 @@ WORK = {
     "decode a stream": "stream = named.decode_stream(); stream.push(ids); stream.finish()",
     "count documents": "Counts.from_iterator([text] * 5, num_threads=2)",
     "train": "Tokenizer.train(text, 290)",
+    "read deep patterns of others": "for part in ('(', '(?i)', '(?:a|'): read(part * 99 + ')' * 99)",
     "train on symbols": "symbols.train_bpe([['a', 'b', 'a', 'b']], 1)",
     "make a tokenizer": "Tokenizer(named.vocabulary).encode('hello')",
     "make a tokenizer with a custom pattern": "Tokenizer(custom.vocabulary).encode('hello')",

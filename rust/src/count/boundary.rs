@@ -125,6 +125,7 @@ impl Cutter<'_> {
 mod tests {
     use super::*;
     use crate::pretokenize::pretokenize;
+    use crate::watch::{Pulse, Unwatched};
 
     const GPT2: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
     const CL100K: &str = concat!(
@@ -139,8 +140,13 @@ mod tests {
 
     fn pieces(text: &str, pattern: &Pattern, boundaries: Option<&Boundaries>) -> Vec<Vec<u8>> {
         let segments: Vec<&str> = boundaries.map_or(vec![text], |some| some.segments(text).collect());
-        let cut =
-            |segment| -> Vec<_> { pretokenize(segment, pattern).unwrap().iter().map(Vec::from).collect() };
+        let cut = |segment| -> Vec<_> {
+            pretokenize(segment, pattern, &mut Pulse::of(&mut Unwatched))
+                .unwrap()
+                .iter()
+                .map(Vec::from)
+                .collect()
+        };
         segments.into_iter().flat_map(cut).collect()
     }
 

@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::boundary::Cutter;
 use super::shard::{SHARDS, Shard, shard_of};
 use super::short::Short;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key::block::{BLOCK, Block, KeyTable, Lookups};
 use crate::key::instructions::KeyHasher;
 use crate::key::{HashSeed, Key};
 use crate::memory::{self, boxed_array};
 use crate::prefetch::prefetch_at;
 use crate::pretokenize::Batch;
+use crate::watch::Pulse;
 use crate::workers::lock;
 
 /// The number of slots of the worker's own table. With 24 bytes each it takes less than half of a 1 MB L2 cache, which
@@ -117,7 +118,7 @@ impl<'a, 's> Counter<'a, 's> {
     /// document began in an earlier part.
     pub fn count(&mut self, text: &str, continues: bool) -> Result<()> {
         self.tally.bytes += text.len() as u64;
-        match self.cutter.boundaries {
+        let counted = match self.cutter.boundaries {
             None => self.count_segment(text, continues),
             Some(boundaries) => {
                 let mut continues = continues;
@@ -125,16 +126,19 @@ impl<'a, 's> Counter<'a, 's> {
                     self.count_segment(segment, std::mem::replace(&mut continues, false))
                 })
             }
-        }
+        };
+        // The call ends with another error.
+        if let Err(Error::Stopped) = counted { Ok(()) } else { counted }
     }
 
     fn count_segment(&mut self, text: &str, continues: bool) -> Result<()> {
         self.tally.documents += u64::from(!text.is_empty() && !continues);
-        let text = self.cutter.pattern.prepare(text)?;
+        let mut pulse = Pulse::until(self.stopped);
+        let text = self.cutter.pattern.prepare(text, &mut pulse)?;
         let mut scanner = self.cutter.pattern.scan(&text);
         let mut batch = Batch::default();
         let mut start = 0;
-        while scanner.fill(&mut batch)? > 0 && !self.stopped.load(Ordering::Relaxed) {
+        while scanner.fill(&mut batch, &mut pulse)? > 0 && !self.stopped.load(Ordering::Relaxed) {
             start = self.count_batch(text.text().as_bytes(), start, &batch)?;
         }
         Ok(())

@@ -64,7 +64,7 @@ fn expected(texts: &[String], pattern: &str, boundaries: &[&str]) -> (Counts, u6
     let (mut counts, mut documents) = (Counts::new(), 0);
     for stretch in texts.iter().flat_map(|text| plain_segments(text, boundaries)) {
         documents += u64::from(!stretch.is_empty());
-        for piece in pretokenize(stretch, &pattern).unwrap().iter() {
+        for piece in pretokenize(stretch, &pattern, &mut Pulse::of(&mut Unwatched)).unwrap().iter() {
             *counts.entry(piece.into()).or_default() += 1;
         }
     }

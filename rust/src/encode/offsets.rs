@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::{Batch, Prepared};
 use crate::tokens::TokenBytes;
+use crate::watch::{Pulse, Unwatched};
 
 /// The unit of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl Encoder {
                 places.push(trimmed(place, spaces_around_text(segment), trim, places.is_empty()));
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(segment)?;
+            let prepared = self.pattern.prepare(segment, &mut Pulse::of(&mut Unwatched))?;
             let put = prepared.text() != segment;
             let of_characters = if put {
                 places_of_characters(segment, prepared.text(), characters.before(range.start))
@@ -146,7 +147,7 @@ impl Encoder {
                 word += 1;
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(&text[stretch.range])?;
+            let prepared = self.pattern.prepare(&text[stretch.range], &mut Pulse::of(&mut Unwatched))?;
             if self.has_gaps(prepared.text()) {
                 let spans = self.spans_with_gaps(&prepared, ids)?;
                 words.extend(spans.iter().map(|span| word + span.word));
@@ -155,7 +156,7 @@ impl Encoder {
             }
             let mut scanner = self.pattern.scan(&prepared);
             let (mut ids, mut end) = (ids.iter(), 0);
-            while scanner.fill(&mut batch)? > 0 {
+            while scanner.fill(&mut batch, &mut Pulse::of(&mut Unwatched))? > 0 {
                 for &pretoken_end in batch.ends() {
                     while end < pretoken_end {
                         let Some(&id) = ids.next() else { return Err(other_text()) };
@@ -183,7 +184,8 @@ impl Encoder {
             let count = match stretch.id {
                 Some(_) => 1,
                 None => {
-                    let prepared = self.pattern.prepare(&text[stretch.range.clone()])?;
+                    let prepared =
+                        self.pattern.prepare(&text[stretch.range.clone()], &mut Pulse::of(&mut Unwatched))?;
                     if self.has_gaps(prepared.text()) {
                         self.spans_with_gaps(&prepared, rest)?.len()
                     } else {
@@ -235,7 +237,7 @@ impl Encoder {
         let mut scanner = self.pattern.scan(text);
         let mut batch = Box::<Batch>::default();
         let (mut ids, mut begin, mut word) = (ids.iter(), 0, 0);
-        while scanner.fill(&mut batch)? > 0 {
+        while scanner.fill(&mut batch, &mut Pulse::of(&mut Unwatched))? > 0 {
             for &end in batch.ends() {
                 let pretoken = &text.text().as_bytes()[begin..end];
                 let moved = |(start, end)| WordSpan { start: begin + start, end: begin + end, word };
@@ -291,7 +293,7 @@ impl Encoder {
 
     fn pretoken_count(&self, text: &Prepared, batch: &mut Batch) -> Result<u32> {
         let (mut scanner, mut count) = (self.pattern.scan(text), 0);
-        while scanner.fill(batch)? > 0 {
+        while scanner.fill(batch, &mut Pulse::of(&mut Unwatched))? > 0 {
             count += batch.ends().len() as u32;
         }
         Ok(count)

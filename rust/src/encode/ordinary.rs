@@ -202,7 +202,7 @@ impl Encoder {
         let Workspace { batch, buffers, table: held, released } = workspace;
         let [batch] = &mut **batch;
         buffers.clear();
-        let text = self.pattern.prepare(text)?;
+        let text = self.pattern.prepare(text, pulse)?;
         let mut scanner = self.pattern.scan(&text);
         let mut table = match held.take() {
             Some((encoder, table)) if encoder == self.number => Some(table),
@@ -211,7 +211,7 @@ impl Encoder {
         };
         table = table.or_else(|| self.cache.table());
         let mut start = 0;
-        while start < text.text().len() && scanner.fill(batch)? > 0 {
+        while start < text.text().len() && scanner.fill(batch, pulse)? > 0 {
             let batch_start = start;
             // No text has more ids than bytes.
             sink.make_room(scanner.position() - batch_start)?;

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use super::Batch;
 use super::alphabet::{Alphabet, Atoms};
 use super::expression::{Expression, Greed};
+use super::search::{STRIDE, Search};
 use super::set::CharSet;
 
 /// The state that cannot reach a match any more.
@@ -23,6 +24,12 @@ pub const START: u16 = 1;
 /// The maximum numbers of nodes and states.
 const MAX_NODES: usize = 1 << 12;
 const MAX_STATES: usize = 1 << 11;
+
+/// The maximum number of nodes that are looked at to find all states: with more, there is no automaton.
+const MAX_VISITS: usize = 1 << 25;
+
+/// The maximum number of moves that are compared to find the smallest automaton: with more, it is left as it is.
+const MAX_COMPARED: usize = 1 << 22;
 
 /// Finds the matches of a pattern.
 pub struct Automaton {
@@ -45,6 +52,13 @@ pub struct Move {
     pub matched: bool,
     /// The state after the atom.
     pub next: u16,
+}
+
+/// An attempt to match: how far it has come, and where its last match ends.
+struct Attempt {
+    state: u16,
+    position: usize,
+    end: Option<usize>,
 }
 
 /// The result of a search in a part of the text.
@@ -80,6 +94,8 @@ impl Automaton {
     /// The transition of a state at an atom.
     #[inline(always)]
     pub fn step(&self, state: u16, atom: u8) -> Move {
+        #[cfg(test)]
+        super::tests::count_steps(1);
         let entry = self.table[usize::from(state) << self.shift | usize::from(atom)];
         Move { matched: entry & MATCHED != 0, next: entry & !MATCHED }
     }
@@ -94,19 +110,50 @@ impl Automaton {
     }
 
     /// The end of the match that begins at `start`, if there is one.
-    pub fn match_end(&self, text: &[u8], start: usize) -> Option<usize> {
-        let (mut state, mut position, mut end) = (START, start, None);
-        loop {
+    #[inline(always)]
+    pub fn match_end(&self, text: &[u8], start: usize, search: &mut Search) -> Option<usize> {
+        let mut attempt = Attempt { state: START, position: start, end: None };
+        match self.go_on(text, &mut attempt) {
+            true => self.match_end_from_checkpoint(text, start, attempt, search),
+            false => attempt.end,
+        }
+    }
+
+    /// The same for an attempt that has come to a checkpoint.
+    #[inline(never)]
+    fn match_end_from_checkpoint(
+        &self,
+        text: &[u8],
+        start: usize,
+        mut attempt: Attempt,
+        search: &mut Search,
+    ) -> Option<usize> {
+        while search.goes_on(attempt.position / STRIDE, attempt.state, self.states, attempt.end)
+            && self.go_on(text, &mut attempt)
+        {}
+        search.ended(start, self.states, attempt.end);
+        attempt.end
+    }
+
+    /// Go on to the next checkpoint; returns false if the attempt ends before.
+    #[inline(always)]
+    fn go_on(&self, text: &[u8], attempt: &mut Attempt) -> bool {
+        let Attempt { mut state, mut position, mut end } = *attempt;
+        let checkpoint = (position / STRIDE + 1) * STRIDE;
+        while position < checkpoint {
             let (atom, next) = self.atom_at(text, position);
             let to = self.step(state, atom);
             if to.matched {
                 end = Some(position);
             }
             if to.next == DEAD {
-                return end;
+                attempt.end = end;
+                return false;
             }
             (state, position) = (to.next, next);
         }
+        *attempt = Attempt { state, position, end };
+        true
     }
 
     /// The same for a part of a text, given as atoms.
@@ -126,8 +173,8 @@ impl Automaton {
     }
 
     /// Add the piece that begins at `start` to the batch, which must have room, and return its end.
-    pub fn fill_one(&self, text: &[u8], start: usize, batch: &mut Batch) -> usize {
-        let (end, is_gap) = self.piece_end(text, start);
+    pub fn fill_one(&self, text: &[u8], start: usize, batch: &mut Batch, search: &mut Search) -> usize {
+        let (end, is_gap) = self.piece_end(text, start, search);
         if is_gap {
             batch.push_gap(end);
         } else {
@@ -137,12 +184,15 @@ impl Automaton {
     }
 
     /// The end of the piece that begins at `start`, and whether it is a gap.
-    pub fn piece_end(&self, text: &[u8], start: usize) -> (usize, bool) {
-        if let Some(end) = self.match_end(text, start) {
+    pub fn piece_end(&self, text: &[u8], start: usize, search: &mut Search) -> (usize, bool) {
+        if let Some(end) = self.match_end(text, start, search) {
             return (end, false);
         }
-        let mut end = start;
-        while end < text.len() && self.match_end(text, end).is_none() {
+        let mut end = self.alphabet.at(text, start).1;
+        while end < text.len() && self.match_end(text, end, search).is_none() {
+            if !search.work(1) {
+                return (text.len(), true);
+            }
             end = self.alphabet.at(text, end).1;
         }
         (end, true)
@@ -254,16 +304,18 @@ fn join_alike(moves: Vec<Vec<Move>>, alphabet: &mut Alphabet, tells_final: bool)
 
 /// For each state, whether some text makes it die without a match.
 fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
-    let mut may_fail = vec![false; moves.len()];
-    may_fail[usize::from(DEAD)] = true;
-    loop {
-        let fails = |to: &Move| !to.matched && may_fail[usize::from(to.next)];
-        let found: Vec<bool> = moves.iter().map(|row| row.iter().any(fails)).collect();
-        if found == may_fail {
-            return found;
-        }
-        may_fail = found;
+    let mut from: Vec<Vec<usize>> = vec![Vec::new(); moves.len()];
+    for (state, row) in moves.iter().enumerate() {
+        row.iter().filter(|to| !to.matched).for_each(|to| from[usize::from(to.next)].push(state));
     }
+    let mut may_fail = vec![false; moves.len()];
+    let mut found = vec![usize::from(DEAD)];
+    while let Some(state) = found.pop() {
+        if !std::mem::replace(&mut may_fail[state], true) {
+            found.append(&mut from[state]);
+        }
+    }
+    may_fail
 }
 
 /// All sets of an expression; for one that tests for a final line feed, also the set of the line feed.
@@ -285,15 +337,7 @@ fn has_final_line_feed(expression: &Expression) -> bool {
 
 fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
     see(expression);
-    match expression {
-        Expression::Sequence(parts) | Expression::Choice(parts) => {
-            parts.iter().for_each(|part| visit(part, see));
-        }
-        Expression::Repeat { part, .. } | Expression::Ahead { part, .. } | Expression::Atomic(part) => {
-            visit(part, see)
-        }
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => {}
-    }
+    expression.parts().iter().for_each(|part| visit(part, see));
 }
 
 /// A node of the graph.
@@ -372,7 +416,8 @@ impl<'a> Net<'a> {
                 }
                 _ => None,
             },
-            Expression::Machine { .. } => None,
+            Expression::Start | Expression::Behind { .. } => None,
+            Expression::Group(..) | Expression::Reference(_) => None,
         }
     }
 
@@ -493,6 +538,7 @@ impl<'a> Net<'a> {
         let dead = Move { matched: false, next: DEAD };
         let mut moves = vec![vec![dead; self.alphabet.count]];
         let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.start()];
+        let mut visits = 0;
         while let Some(list) = lists.get(moves.len()).cloned() {
             let at_start = moves.len() == usize::from(START);
             let mut row = Vec::with_capacity(self.alphabet.count);
@@ -505,8 +551,13 @@ impl<'a> Net<'a> {
                     ended: false,
                     taken: vec![false; self.nodes.len()],
                     looked: vec![false; self.nodes.len()],
+                    visits: self.nodes.len() / 16,
                 };
                 let matched = list.iter().any(|&node| way.go(node)) && !at_start;
+                visits += way.visits;
+                if visits > MAX_VISITS {
+                    return None;
+                }
                 let NetStep { next, .. } = way;
                 let next = match number.get(&next) {
                     Some(&known) => known,
@@ -566,16 +617,21 @@ struct NetStep<'a> {
     ended: bool,
     taken: Vec<bool>,
     looked: Vec<bool>,
+    /// The number of nodes that were looked at.
+    visits: usize,
 }
 
 impl NetStep<'_> {
     /// Continue from a node; returns true at a match, which ends the list.
     fn go(&mut self, node: usize) -> bool {
+        self.visits += 1;
         match self.net.nodes[node] {
             Node::Match => true,
             Node::Take(atoms, next) => {
                 if atoms & self.atom != 0 && !self.ended {
+                    let before = self.next.len();
                     self.ended = self.net.close(next, &mut self.next, &mut self.taken);
+                    self.visits += self.next.len() - before;
                 }
                 false
             }
@@ -583,6 +639,7 @@ impl NetStep<'_> {
                 if atoms & self.atom == 0 || std::mem::replace(&mut self.looked[node], true) {
                     return false;
                 }
+                self.visits += self.net.nodes.len() / 16;
                 self.net.closed(next, self.at_start).into_iter().any(|node| self.go(node))
             }
             Node::Split(_) => false,
@@ -590,11 +647,16 @@ impl NetStep<'_> {
     }
 }
 
-/// Minimize the automaton: states with the same behaviour become one.
+/// Minimize the automaton, unless that takes long: states with the same behaviour become one.
 fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
     let mut class: Vec<u16> = vec![0; moves.len()];
-    let mut count = 1;
+    let (mut count, mut compared) = (1, 0);
     loop {
+        compared += moves.len() * width;
+        if compared > MAX_COMPARED {
+            let count = moves.len();
+            return (moves, count);
+        }
         let mut numbers: HashMap<(u16, Vec<Move>), u16> = HashMap::new();
         let mut refined = Vec::with_capacity(moves.len());
         for (state, row) in moves.iter().enumerate() {

@@ -3,12 +3,14 @@
 use super::automaton::{Automaton, CutEffect, Cuts};
 use super::expression::Expression;
 use super::local::LocalRules;
-use super::machine::{Gaps, RegexMachine};
+use super::machine::{Machine, MachineRun};
 use super::masks::MaskScanner;
+use super::search::{Failures, Search};
 use super::syntax::{parse, steps};
 use super::{Batch, Scanner, State, on_large_stack};
 use crate::error::Result;
 use crate::memory;
+use crate::watch::Pulse;
 
 /// A pattern with at most this many steps and this depth of groups needs little stack.
 const FEW_STEPS: u64 = 200;
@@ -43,7 +45,7 @@ pub enum Way {
 /// A regular expression, ready to cut text.
 pub enum Compiled {
     Automaton { automaton: Box<Automaton>, masks: Option<Box<MaskScanner>>, cuts: Cuts },
-    Machine(RegexMachine),
+    Machine(Machine),
 }
 
 impl Compiled {
@@ -62,7 +64,7 @@ impl Compiled {
             let expression = parse(source)?;
             match Self::automaton(&expression) {
                 Some(compiled) => Ok(compiled),
-                None => RegexMachine::new(source, &expression).map(Self::Machine),
+                None => Ok(Self::Machine(Machine::new(&expression))),
             }
         })
     }
@@ -86,9 +88,11 @@ impl Compiled {
     /// Begin to cut a text.
     pub fn scan<'a>(&'a self, text: &'a str) -> Scanner<'a> {
         let scan = match self {
-            Self::Automaton { automaton, masks: Some(masks), .. } => Scan::Masks(masks, automaton),
-            Self::Automaton { automaton, masks: None, .. } => Scan::Automaton(automaton),
-            Self::Machine(machine) => Scan::Machine(machine.gaps(text)),
+            Self::Automaton { automaton, masks: Some(masks), .. } => {
+                Scan::Masks(masks, automaton, Failures::default())
+            }
+            Self::Automaton { automaton, masks: None, .. } => Scan::Automaton(automaton, Failures::default()),
+            Self::Machine(machine) => Scan::Machine(machine, Box::default()),
         };
         Scanner { text, position: 0, state: State::Once(scan) }
     }
@@ -130,23 +134,34 @@ impl Compiled {
 
 /// Cuts one text.
 pub enum Scan<'a> {
-    Masks(&'a MaskScanner, &'a Automaton),
-    Automaton(&'a Automaton),
-    Machine(Gaps<'a>),
+    Masks(&'a MaskScanner, &'a Automaton, Failures),
+    Automaton(&'a Automaton, Failures),
+    Machine(&'a Machine, Box<MachineRun>),
 }
 
 impl Scan<'_> {
     /// Add pieces to the batch until it is nearly full or the text ends.
-    pub fn fill(&mut self, text: &str, mut position: usize, batch: &mut Batch) -> Result<()> {
+    pub fn fill(
+        &mut self,
+        text: &str,
+        mut position: usize,
+        batch: &mut Batch,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         match self {
-            Self::Masks(masks, automaton) => masks.fill(automaton, text.as_bytes(), position, batch),
-            Self::Automaton(automaton) => {
-                while position < text.len() && !batch.is_full() {
-                    position = automaton.fill_one(text.as_bytes(), position, batch);
-                }
+            Self::Masks(masks, automaton, failures) => {
+                let mut search = Search::new(failures, pulse);
+                masks.fill(automaton, text.as_bytes(), position, batch, &mut search);
+                search.finish()
             }
-            Self::Machine(gaps) => gaps.fill(text, position, batch)?,
+            Self::Automaton(automaton, failures) => {
+                let mut search = Search::new(failures, pulse);
+                while position < text.len() && !batch.is_full() {
+                    position = automaton.fill_one(text.as_bytes(), position, batch, &mut search);
+                }
+                search.finish()
+            }
+            Self::Machine(machine, run) => machine.fill(text, position, batch, run, pulse),
         }
-        Ok(())
     }
 }

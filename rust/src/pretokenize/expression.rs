@@ -36,21 +36,24 @@ pub enum Expression {
     },
     /// `(?>...)`: no backtracking into it.
     Atomic(Box<Expression>),
-    /// Anything that only the regex machine can run (`\b`, look-behind, back-references, line starts).
-    Machine {
-        /// It in the machine's syntax.
-        written: String,
-        /// The number of characters, if every match has the same.
-        length: Option<u32>,
+    /// The start of the text. This and the following, only the backtracking machine can run.
+    Start,
+    /// Look-behind: `(?<=...)`, or `(?<!...)` if negated.
+    Behind {
+        /// The part that must stand before, or must not.
+        part: Box<Expression>,
+        /// The number of characters of each of its matches.
+        length: u32,
+        /// Whether the part must not stand before.
+        negated: bool,
     },
+    /// A group that a reference may name, and its number.
+    Group(usize, Box<Expression>),
+    /// What the group with this number has matched last.
+    Reference(usize),
 }
 
 impl Expression {
-    /// A place in a text, as the machine writes it.
-    pub fn place(written: impl Into<String>) -> Self {
-        Self::Machine { written: written.into(), length: Some(0) }
-    }
-
     /// The number of characters that it matches, if every match has the same.
     pub fn length(&self) -> Option<u32> {
         match self {
@@ -67,9 +70,9 @@ impl Expression {
                 part.length()?.checked_mul(*least)
             }
             Self::Repeat { .. } => None,
-            Self::Ahead { .. } | Self::End { .. } => Some(0),
-            Self::Atomic(part) => part.length(),
-            Self::Machine { length, .. } => *length,
+            Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => Some(0),
+            Self::Atomic(part) | Self::Group(_, part) => part.length(),
+            Self::Reference(_) => None,
         }
     }
 
@@ -80,8 +83,9 @@ impl Expression {
             Self::Sequence(parts) => parts.iter().all(Self::can_be_empty),
             Self::Choice(parts) => parts.iter().any(Self::can_be_empty),
             Self::Repeat { part, least, .. } => *least == 0 || part.can_be_empty(),
-            Self::Atomic(part) => part.can_be_empty(),
-            Self::Ahead { .. } | Self::End { .. } | Self::Machine { .. } => true,
+            Self::Atomic(part) | Self::Group(_, part) => part.can_be_empty(),
+            Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => true,
+            Self::Reference(_) => true,
         }
     }
 
@@ -91,9 +95,28 @@ impl Expression {
             Self::Sequence(parts) => parts.iter().all(Self::always_matches),
             Self::Choice(parts) => parts.iter().any(Self::always_matches),
             Self::Repeat { part, least, .. } => *least == 0 || part.always_matches(),
-            Self::Atomic(part) => part.always_matches(),
-            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } | Self::Machine { .. } => false,
+            Self::Atomic(part) | Self::Group(_, part) => part.always_matches(),
+            Self::Set(_) | Self::Ahead { .. } | Self::End { .. } => false,
+            Self::Start | Self::Behind { .. } | Self::Reference(_) => false,
         }
+    }
+
+    /// The parts that it consists of.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Sequence(parts) | Self::Choice(parts) => parts,
+            Self::Repeat { part, .. } | Self::Ahead { part, .. } | Self::Behind { part, .. } => {
+                std::slice::from_ref(part)
+            }
+            Self::Atomic(part) | Self::Group(_, part) => std::slice::from_ref(part),
+            Self::Set(_) | Self::End { .. } | Self::Start | Self::Reference(_) => &[],
+        }
+    }
+
+    /// The number of ranges and parts that it is written with.
+    pub fn size(&self) -> usize {
+        let own = if let Self::Set(set) = self { set.ranges().len() } else { 1 };
+        self.parts().iter().map(Self::size).sum::<usize>() + own
     }
 }
 

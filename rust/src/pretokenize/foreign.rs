@@ -7,12 +7,14 @@
 //!
 //! Classes follow our Unicode version, whatever the version of the other library.
 
+use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
 
 use super::cursor::Cursor;
 use super::expression::Expression;
+use super::on_large_stack;
 use super::set::CharSet;
-use super::syntax::{MOST_NESTED, SHOWN_CHARACTERS, parse, refusal};
+use super::syntax::{MOST_BYTES, MOST_NESTED, MOST_RANGES, SHOWN_CHARACTERS, check_length, parse, refusal};
 use crate::error::{Error, Result};
 use crate::unicode::lookup::{Property, case_pairs};
 
@@ -40,6 +42,11 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
         super::Pattern::new(source)?;
         return Ok(source.to_owned());
     }
+    check_length(source)?;
+    on_large_stack(|| translated(source, syntax))
+}
+
+fn translated(source: &str, syntax: Syntax) -> Result<String> {
     let (syntax, cuts) = match syntax {
         Syntax::OnigurumaCuts => (Syntax::Oniguruma, true),
         other => (other, false),
@@ -49,6 +56,7 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
         syntax,
         flags: SourceFlags::default(),
         depth: 0,
+        ranges: Cell::new(0),
         names: false,
         refers: false,
     };
@@ -79,19 +87,15 @@ pub fn read(source: &str, syntax: Syntax) -> Result<String> {
 
 /// Whether two patterns in our syntax differ in their spelling only.
 pub fn alike(one: &str, other: &str) -> Result<bool> {
-    Ok(parse(one)? == parse(other)?)
+    on_large_stack(|| Ok(parse(one)? == parse(other)?))
 }
 
 fn repeats_nothing(expression: &Expression) -> bool {
-    match expression {
-        Expression::Sequence(parts) | Expression::Choice(parts) => parts.iter().any(repeats_nothing),
-        Expression::Repeat { part, most, .. } => {
-            repeats_nothing(part)
-                || *most != Some(1) && !matches!(**part, Expression::Machine { .. }) && part.can_be_empty()
-        }
-        Expression::Atomic(part) | Expression::Ahead { part, .. } => repeats_nothing(part),
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => false,
-    }
+    let repeats = match expression {
+        Expression::Repeat { part, most, .. } => *most != Some(1) && part.can_be_empty(),
+        _ => false,
+    };
+    repeats || expression.parts().iter().any(repeats_nothing)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -192,6 +196,8 @@ struct PatternReader<'s> {
     syntax: Syntax,
     flags: SourceFlags,
     depth: usize,
+    /// The number of ranges of all sets so far.
+    ranges: Cell<usize>,
     /// Whether a group has a name: Oniguruma then does not number the others.
     names: bool,
     /// Whether the pattern refers to a group, so that it cannot be written twice.
@@ -266,7 +272,29 @@ impl<'s> PatternReader<'s> {
                 self.quantify(&mut piece, before)?;
             }
             written.push_str(&piece.written);
+            self.check_size(written.len())?;
         }
+    }
+
+    /// Refuse a pattern whose translation is, so far, larger than any that can be read.
+    fn check_size(&self, written: usize) -> Result<()> {
+        match (written, self.ranges.get()) {
+            (0..=MOST_BYTES, 0..=MOST_RANGES) => Ok(()),
+            (0..=MOST_BYTES, _) => Err(self.refuse(self.place, "it names too many classes")),
+            _ => Err(self.refuse(
+                self.place,
+                &format!("it takes more than {MOST_BYTES} bytes to write in our syntax"),
+            )),
+        }
+    }
+
+    /// Enter a group or a set.
+    fn enter(&mut self, place: usize, kind: &str) -> Result<()> {
+        if self.depth == MOST_NESTED {
+            return Err(self.refuse(place, &format!("{kind} are nested too deeply")));
+        }
+        self.depth += 1;
+        Ok(())
     }
 
     /// Refuse texts that Oniguruma, ignoring case, matches with a text of another length: `ss` with `ß`, `fi` with its
@@ -428,10 +456,7 @@ impl<'s> PatternReader<'s> {
 
     /// Translate the content of a group and its closing parenthesis.
     fn enclosed(&mut self, place: usize) -> Result<String> {
-        if self.depth == MOST_NESTED {
-            return Err(self.refuse(place, "groups are nested too deeply"));
-        }
-        self.depth += 1;
+        self.enter(place, "groups")?;
         let flags = self.flags;
         let inner = self.choice()?;
         if !self.take(")") {
@@ -483,7 +508,9 @@ impl<'s> PatternReader<'s> {
             return Ok(Piece { written, kind: Quantifiable::Nothing });
         }
         // In Ruby, flags put the rest of their group, including alternatives, into a group of its own.
+        self.enter(place, "groups")?;
         let inner = self.choice()?;
+        self.depth -= 1;
         self.flags = outer;
         Ok(Piece { written: format!("(?{kept}:{inner})"), kind: Quantifiable::Whole })
     }
@@ -552,6 +579,7 @@ impl<'s> PatternReader<'s> {
 
     /// Fold a set as both engines do: simple case folding, without the Turkish pairs.
     fn fold(&self, set: &CharSet) -> CharSet {
+        self.ranges.set(self.ranges.get() + set.ranges().len());
         if !self.flags.ignore_case {
             return set.clone();
         }
@@ -612,10 +640,7 @@ impl<'s> PatternReader<'s> {
 
     /// Parse a set after its opening bracket at `place`.
     fn bracketed(&mut self, place: usize) -> Result<SetNode> {
-        if self.depth == MOST_NESTED {
-            return Err(self.refuse(place, "sets are nested too deeply"));
-        }
-        self.depth += 1;
+        self.enter(place, "sets")?;
         let negated = self.take("^");
         if self.rest().starts_with(']') {
             return Err(self.refuse(place, r"a set begins with its end; write \] for a bracket"));
@@ -664,6 +689,7 @@ impl<'s> PatternReader<'s> {
         let mut items = Vec::new();
         while !self.at_operator() && !self.rest().starts_with(']') {
             let place = self.place;
+            self.check_size(0)?;
             if self.flags.verbose && self.peek().is_some_and(char::is_whitespace) {
                 return Err(self.refuse(place, "a blank stands in a set in verbose mode"));
             }

@@ -22,6 +22,8 @@
 use std::cmp::Reverse;
 
 use super::automaton::{Automaton, DEAD, Move, START};
+use super::search::{Failures, Search};
+use crate::watch::{Pulse, Unwatched};
 
 /// Text of many kinds, to learn the frequent states from.
 const SAMPLE: &str = include_str!("sample.txt");
@@ -198,9 +200,11 @@ impl Sample {
     fn new(automaton: &Automaton) -> Self {
         let text = SAMPLE.as_bytes();
         let mut sample = Self { atoms: Vec::new(), begins: Vec::new(), states: Vec::new() };
-        let mut start = 0;
+        let (mut start, mut failures, mut watch) = (0, Failures::default(), Unwatched);
+        let mut pulse = Pulse::of(&mut watch);
+        let mut search = Search::new(&mut failures, &mut pulse);
         while start < text.len() {
-            let (end, is_gap) = automaton.piece_end(text, start);
+            let (end, is_gap) = automaton.piece_end(text, start, &mut search);
             let (mut state, mut position) = (START, start);
             while position < end {
                 let (atom, next) = automaton.atom_at(text, position);

@@ -22,6 +22,7 @@ use super::automaton::{Automaton, PartialMatch};
 use super::local::{
     BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
+use super::search::Search;
 use super::vectors::{ATOMS, Fulfilled, Instructions, Portable, Terms, Vectors, WORDS};
 use super::{BATCH, Batch};
 
@@ -154,29 +155,42 @@ impl MaskScanner {
     }
 
     /// Add the pieces from `start` on to the batch, until it is nearly full or the text ends.
-    pub fn fill(&self, automaton: &Automaton, text: &[u8], mut start: usize, batch: &mut Batch) {
+    pub fn fill(
+        &self,
+        automaton: &Automaton,
+        text: &[u8],
+        mut start: usize,
+        batch: &mut Batch,
+        search: &mut Search,
+    ) {
         let work = ScanInput { scanner: self, automaton, text };
         while start < text.len() && batch.room() >= USUAL_PIECES {
             start = match text.len() - start {
-                ..=64 => self.fill_in_windows::<1>(work, start, batch),
-                65..=SHORT_REST => self.fill_in_windows::<2>(work, start, batch),
-                _ => self.fill_in_windows::<WORDS>(work, start, batch),
+                ..=64 => self.fill_in_windows::<1>(work, start, batch, search),
+                65..=SHORT_REST => self.fill_in_windows::<2>(work, start, batch, search),
+                _ => self.fill_in_windows::<WORDS>(work, start, batch, search),
             };
         }
     }
 
     /// The same in windows of `N` words; those of most words leave a short rest. Returns the start of the next piece.
-    fn fill_in_windows<const N: usize>(&self, work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+    fn fill_in_windows<const N: usize>(
+        &self,
+        work: ScanInput,
+        start: usize,
+        batch: &mut Batch,
+        search: &mut Search,
+    ) -> usize {
         match self.instructions {
-            Instructions::Portable => fill_portable::<N>(work, start, batch),
+            Instructions::Portable => fill_portable::<N>(work, start, batch, search),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx2 => unsafe { fill_avx2::<N>(work, start, batch) },
+            Instructions::Avx2 => unsafe { fill_avx2::<N>(work, start, batch, search) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx512 => unsafe { fill_avx512::<N>(work, start, batch) },
+            Instructions::Avx512 => unsafe { fill_avx512::<N>(work, start, batch, search) },
             #[cfg(target_arch = "aarch64")]
-            Instructions::Neon => fill_neon::<N>(work, start, batch),
+            Instructions::Neon => fill_neon::<N>(work, start, batch, search),
         }
     }
 }
@@ -184,32 +198,42 @@ impl MaskScanner {
 // Functions of their own for each size of window: together they would need too much of a small stack.
 
 #[inline(never)]
-fn fill_portable<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+fn fill_portable<const N: usize>(
+    work: ScanInput,
+    start: usize,
+    batch: &mut Batch,
+    search: &mut Search,
+) -> usize {
     // SAFETY: the portable way needs no special instructions.
-    unsafe { work.fill::<Portable, N>(start, batch) }
+    unsafe { work.fill::<Portable, N>(start, batch, search) }
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
-fn fill_neon<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+fn fill_neon<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch, search: &mut Search) -> usize {
     // SAFETY: every aarch64 machine has NEON.
-    unsafe { work.fill::<super::vectors::Neon, N>(start, batch) }
+    unsafe { work.fill::<super::vectors::Neon, N>(start, batch, search) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx512<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+fn fill_avx512<const N: usize>(
+    work: ScanInput,
+    start: usize,
+    batch: &mut Batch,
+    search: &mut Search,
+) -> usize {
     // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx512, N>(start, batch) }
+    unsafe { work.fill::<super::vectors::Avx512, N>(start, batch, search) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx2<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch) -> usize {
+fn fill_avx2<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch, search: &mut Search) -> usize {
     // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx2, N>(start, batch) }
+    unsafe { work.fill::<super::vectors::Avx2, N>(start, batch, search) }
 }
 
 /// Three sets of atoms: for the character before, at and after a place.
@@ -399,12 +423,17 @@ impl ScanInput<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn fill<V: Vectors, const N: usize>(self, mut start: usize, batch: &mut Batch) -> usize {
+    unsafe fn fill<V: Vectors, const N: usize>(
+        self,
+        mut start: usize,
+        batch: &mut Batch,
+        search: &mut Search,
+    ) -> usize {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = ScanWindow::new();
         while self.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe { self.scan_window::<V, N>(start, &mut window, batch) };
+            start = unsafe { self.scan_window::<V, N>(start, &mut window, batch, search) };
         }
         start
     }
@@ -419,7 +448,10 @@ impl ScanInput<'_> {
         base: usize,
         window: &mut ScanWindow<N>,
         batch: &mut Batch,
+        search: &mut Search,
     ) -> usize {
+        #[cfg(test)]
+        super::tests::count_steps(64 * N);
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { self.read::<V, N>(base, &mut window.characters) };
         // SAFETY: the caller vouches for the instructions of `V`.
@@ -456,10 +488,10 @@ impl ScanInput<'_> {
         };
         match left {
             _ if !had_room || batch.room() == 0 => end,
-            Some(LeftAt::Gap(_)) => self.automaton.fill_one(self.text, end, batch),
+            Some(LeftAt::Gap(_)) => self.automaton.fill_one(self.text, end, batch, search),
             None if ends && self.scanner.covers => batch.push_to(self.text.len()),
             // One piece fills the window, or its end depends on the text after it.
-            _ if ends || end == base => self.automaton.fill_one(self.text, end, batch),
+            _ if ends || end == base => self.automaton.fill_one(self.text, end, batch, search),
             _ => end,
         }
     }

@@ -7,7 +7,7 @@
 //! 1. [Masks](masks) find the starts of pieces for hundreds of bytes at a time, by rules about three neighbouring
 //!    characters. These [local] rules are derived from the automaton, which decides wherever they are unsure.
 //! 2. The [automaton] takes one step per character. It runs patterns that need no more than one character of look-ahead.
-//! 3. A backtracking [regex machine](machine) runs all others, such as those with back-references.
+//! 3. The [backtracking machine](machine) runs all others, such as those with back-references.
 //!
 //! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
 //! pieces of the one before.
@@ -18,6 +18,7 @@ use std::thread;
 
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::watch::Pulse;
 
 mod alphabet;
 mod automaton;
@@ -29,6 +30,7 @@ mod foreign;
 mod local;
 mod machine;
 mod masks;
+mod search;
 mod sequence;
 mod set;
 mod syntax;
@@ -104,18 +106,18 @@ impl Pattern {
 
     /// Prepare a text for cutting: some patterns insert spaces.
     #[inline]
-    pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
+    pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         match &self.cut {
             Cut::Once(_) => Ok(Prepared::plain(text)),
-            Cut::InSteps(sequence) => sequence.prepare(text),
+            Cut::InSteps(sequence) => sequence.prepare(text, pulse),
         }
     }
 
     /// The maximum size of a prepared text.
     pub fn max_bytes(&self, bytes: usize) -> usize {
         match &self.cut {
-            Cut::InSteps(sequence) if sequence.puts_spaces() => 2 * bytes,
-            Cut::Once(_) | Cut::InSteps(_) => bytes,
+            Cut::Once(_) => bytes,
+            Cut::InSteps(sequence) => bytes.saturating_mul(1 + sequence.space_steps()),
         }
     }
 
@@ -170,7 +172,7 @@ impl Cut {
     }
 }
 
-/// Call on a large stack: that of a thread created by Python may be too small for the regex compilers.
+/// Call on a large stack: that of a thread created by Python may be too small for compilers of deep patterns.
 fn on_large_stack<T: Send>(call: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let spawned = thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, call);
@@ -272,11 +274,11 @@ impl Scanner<'_> {
     }
 
     /// Replace the batch by the next pieces and return their number: 0 only at the end of the text.
-    pub fn fill(&mut self, batch: &mut Batch) -> Result<usize> {
+    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
         batch.clear();
         match &mut self.state {
-            State::Once(scan) => scan.fill(self.text, self.position, batch)?,
-            State::Steps(steps) => steps.fill(batch)?,
+            State::Once(scan) => scan.fill(self.text, self.position, batch, pulse)?,
+            State::Steps(steps) => steps.fill(batch, pulse)?,
         }
         if let Some(&end) = batch.ends().last() {
             self.position = end;
@@ -302,12 +304,13 @@ impl Pieces<'_> {
 }
 
 /// Cut a text.
-pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern) -> Result<Pieces<'t>> {
-    let text = pattern.prepare(text)?;
+pub fn pretokenize<'t>(text: &'t str, pattern: &Pattern, pulse: &mut Pulse) -> Result<Pieces<'t>> {
+    let text = pattern.prepare(text, pulse)?;
     let mut ends = Vec::new();
     let mut batch = Batch::default();
     let mut scanner = pattern.scan(&text);
-    while scanner.fill(&mut batch)? > 0 {
+    while scanner.fill(&mut batch, pulse)? > 0 {
+        pulse.beat(BATCH)?;
         memory::extend(&mut ends, batch.ends())?;
     }
     drop(scanner);

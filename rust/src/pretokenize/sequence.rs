@@ -9,9 +9,11 @@ use std::borrow::Cow;
 
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Way};
+use super::search::{Failures, Search};
 use super::{Batch, Scanner};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::watch::Pulse;
 
 const THEN: &str = "(?then)";
 const SPACE: &str = "(?space)";
@@ -85,9 +87,12 @@ impl Sequence {
         Ok(Some(Self { first: steps, scanned, last }))
     }
 
-    /// Whether spaces may be inserted: at most one per byte, as every piece has at least one byte.
-    pub fn puts_spaces(&self) -> bool {
-        !self.first.is_empty()
+    /// How many steps insert spaces.
+    ///
+    /// Each of them inserts at most one per byte of the given text: a piece that gets a space begins with another character,
+    /// which is therefore one of the text.
+    pub fn space_steps(&self) -> usize {
+        self.first.iter().filter(|step| matches!(step, Step::Space)).count()
     }
 
     /// The way of the slowest pattern.
@@ -105,7 +110,7 @@ impl Sequence {
     /// that may split a gap, the next one sees either the two parts, or a piece in which the same characters are adjacent,
     /// so the question is the same for that pattern. A text that gets spaces is never cut: it would get one more.
     pub fn keeps_pieces(&self, text: &[u8], place: usize) -> bool {
-        if self.puts_spaces() {
+        if !self.first.is_empty() {
             return false;
         }
         let patterns = self.last.iter().map_while(|step| match step {
@@ -129,7 +134,7 @@ impl Sequence {
     }
 
     /// Insert spaces.
-    pub fn prepare<'t>(&self, text: &'t str) -> Result<Prepared<'t>> {
+    pub fn prepare<'t>(&self, text: &'t str, pulse: &mut Pulse) -> Result<Prepared<'t>> {
         let mut prepared = Prepared::plain(text);
         if !text.is_empty() {
             prepared.ends.push(text.len());
@@ -138,7 +143,7 @@ impl Sequence {
             match step {
                 Step::Cut(pattern) => {
                     let mut cut = Vec::new();
-                    cut_each(&prepared.text, 0, &prepared.ends, pattern, &mut cut)?;
+                    cut_each(&prepared.text, 0, &prepared.ends, pattern, &mut cut, pulse)?;
                     prepared.ends = cut;
                 }
                 Step::Space => put_spaces(&mut prepared)?,
@@ -225,19 +230,23 @@ fn cut_each(
     ends: &[usize],
     pattern: &Compiled,
     cut: &mut Vec<usize>,
+    pulse: &mut Pulse,
 ) -> Result<()> {
-    let mut batch = Batch::default();
+    let (mut batch, mut failures) = (Batch::default(), Failures::default());
     for &end in ends {
         if let Some(automaton) = pattern.automaton_for(end - start) {
             memory::reserve(cut, end - start)?;
+            failures.clear();
+            let mut search = Search::new(&mut failures, pulse);
             while start < end {
-                start = automaton.piece_end(&text.as_bytes()[..end], start).0;
+                start = automaton.piece_end(&text.as_bytes()[..end], start, &mut search).0;
                 cut.push(start);
             }
+            search.finish()?;
             continue;
         }
         let mut scanner = pattern.scan(&text[start..end]);
-        while scanner.fill(&mut batch)? > 0 {
+        while scanner.fill(&mut batch, pulse)? > 0 {
             memory::reserve(cut, batch.ends().len())?;
             cut.extend(batch.ends().iter().map(|place| start + place));
         }
@@ -253,6 +262,7 @@ fn cut_each_of_bytes(
     ends: &[usize],
     pattern: &Compiled,
     cut: &mut Vec<usize>,
+    pulse: &mut Pulse,
 ) -> Result<()> {
     let mut batch = Batch::default();
     let mut printed = String::new();
@@ -262,7 +272,7 @@ fn cut_each_of_bytes(
         printed.extend(text[start..end].iter().map(|&byte| printable(byte)));
         let mut scanner = pattern.scan(&printed);
         let mut position = 0;
-        while scanner.fill(&mut batch)? > 0 {
+        while scanner.fill(&mut batch, pulse)? > 0 {
             memory::reserve(cut, batch.ends().len())?;
             for &place in batch.ends() {
                 start += printed[position..place].chars().count();
@@ -305,9 +315,9 @@ pub struct Steps<'a> {
 
 impl Steps<'_> {
     /// Add pieces to the batch until it is full or the text ends.
-    pub fn fill(&mut self, batch: &mut Batch) -> Result<()> {
+    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
         while !batch.is_full() {
-            if self.taken == self.pending.len() && !self.cut_more()? {
+            if self.taken == self.pending.len() && !self.cut_more(pulse)? {
                 break;
             }
             batch.push(self.pending[self.taken]);
@@ -317,8 +327,8 @@ impl Steps<'_> {
     }
 
     /// Replace the pending ends by the next ones, if there are any.
-    fn cut_more(&mut self) -> Result<bool> {
-        let Some(mut ends) = self.next_ends()? else { return Ok(false) };
+    fn cut_more(&mut self, pulse: &mut Pulse) -> Result<bool> {
+        let Some(mut ends) = self.next_ends(pulse)? else { return Ok(false) };
         let (start, text) = (self.cut_to, self.text);
         self.cut_to = ends.last().copied().unwrap_or(start);
         let mut as_bytes = false;
@@ -326,9 +336,9 @@ impl Steps<'_> {
             let mut cut = Vec::new();
             match step {
                 Step::Cut(pattern) if as_bytes => {
-                    cut_each_of_bytes(text.as_bytes(), start, &ends, pattern, &mut cut)?;
+                    cut_each_of_bytes(text.as_bytes(), start, &ends, pattern, &mut cut, pulse)?;
                 }
-                Step::Cut(pattern) => cut_each(text, start, &ends, pattern, &mut cut)?,
+                Step::Cut(pattern) => cut_each(text, start, &ends, pattern, &mut cut, pulse)?,
                 Step::Space | Step::Bytes => {
                     as_bytes = true;
                     continue;
@@ -341,10 +351,10 @@ impl Steps<'_> {
     }
 
     /// The ends of the next pieces, before the last steps are applied.
-    fn next_ends(&mut self) -> Result<Option<Vec<usize>>> {
+    fn next_ends(&mut self, pulse: &mut Pulse) -> Result<Option<Vec<usize>>> {
         loop {
             if let Some((base, scanner)) = &mut self.scanner
-                && scanner.fill(&mut self.batch)? > 0
+                && scanner.fill(&mut self.batch, pulse)? > 0
             {
                 return Ok(Some(self.batch.ends().iter().map(|end| *base + end).collect()));
             }
@@ -361,9 +371,11 @@ impl Steps<'_> {
 mod tests {
     use super::*;
     use crate::pretokenize::{Pattern, pretokenize};
+    use crate::watch::Unwatched;
 
     fn pieces(text: &str, source: &str) -> Vec<String> {
-        let pieces = pretokenize(text, &Pattern::new(source).unwrap()).unwrap();
+        let pieces =
+            pretokenize(text, &Pattern::new(source).unwrap(), &mut Pulse::of(&mut Unwatched)).unwrap();
         pieces.iter().map(|piece: &[u8]| String::from_utf8_lossy(piece).into_owned()).collect()
     }
 
@@ -384,7 +396,8 @@ mod tests {
     #[test]
     fn bytes_are_seen_as_they_are_printed() {
         let cut = |text: &str, source: &str| -> Vec<usize> {
-            let pieces = pretokenize(text, &Pattern::new(source).unwrap()).unwrap();
+            let pieces =
+                pretokenize(text, &Pattern::new(source).unwrap(), &mut Pulse::of(&mut Unwatched)).unwrap();
             pieces.iter().map(<[u8]>::len).collect()
         };
         assert_eq!(cut("a²b", r"(?bytes)(?then)\p{N}"), [2, 1, 1]);

@@ -45,7 +45,6 @@ impl CharSet {
     }
 
     /// Whether the set contains a character.
-    #[cfg(test)]
     pub fn contains(&self, character: char) -> bool {
         let code_point = character.into();
         let past = self.ranges.partition_point(|(first, _)| *first <= code_point);

@@ -1,13 +1,12 @@
-//! Parses patterns to expressions, and writes expressions for the regex machine.
+//! Parses patterns to expressions.
 //!
 //! The syntax is that of Python's `regex` module (version 0), which the specification uses. Every pattern either has the
 //! same meaning here, for every code point, or is refused. Limits on size make it safe to pass any string.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::ops::{Deref, DerefMut};
 
-use super::behind;
+use super::behind::of_fixed_length;
 use super::cursor::Cursor;
 use super::expression::{Expression, Greed};
 use super::set::CharSet;
@@ -15,13 +14,11 @@ use crate::error::{Error, Result};
 use crate::unicode::lookup::{Property, Range, case_pairs};
 
 /// The maximum length of a pattern in bytes.
-const MOST_BYTES: usize = 1 << 13;
+pub const MOST_BYTES: usize = 1 << 13;
 /// The maximum depth of nested groups.
 pub const MOST_NESTED: usize = 100;
 /// The maximum number of ranges of all sets together.
-const MOST_RANGES: usize = 50_000;
-/// About what a range takes when it is spelled.
-const BYTES_PER_RANGE: usize = 32;
+pub const MOST_RANGES: usize = 50_000;
 /// The maximum number of sets after all repetitions are expanded.
 const MOST_STEPS: u64 = 100_000;
 
@@ -30,10 +27,7 @@ pub const SHOWN_CHARACTERS: usize = 80;
 
 /// Parse a pattern.
 pub fn parse(source: &str) -> Result<Expression> {
-    if source.len() > MOST_BYTES {
-        let length = source.len();
-        return Err(refusal(source, &format!("it has {length} bytes, more than the limit of {MOST_BYTES}")));
-    }
+    check_length(source)?;
     let mut parser = Parser::new(source, false);
     let mut expression = parser.whole()?;
     if !parser.references.is_empty() {
@@ -46,83 +40,21 @@ pub fn parse(source: &str) -> Result<Expression> {
     }
 }
 
+/// Refuse a pattern that is too long to be read.
+pub fn check_length(source: &str) -> Result<()> {
+    match source.len() {
+        0..=MOST_BYTES => Ok(()),
+        length => {
+            Err(refusal(source, &format!("it has {length} bytes, more than the limit of {MOST_BYTES}")))
+        }
+    }
+}
+
 /// The error for a pattern; a long pattern is shortened.
 pub fn refusal(source: &str, reason: &str) -> Error {
     let beginning: String = source.chars().take(SHOWN_CHARACTERS).collect();
     let more = if beginning.len() < source.len() { "…" } else { "" };
     Error::Value(format!("pattern {beginning:?}{more} is not supported: {reason}"))
-}
-
-/// Write an expression for the regex machine, without the machine's own classes, whose Unicode version differs.
-pub fn spell(expression: &Expression) -> String {
-    let mut spelled = String::new();
-    spell_into(expression, &mut spelled);
-    spelled
-}
-
-fn spell_into(expression: &Expression, spelled: &mut String) {
-    match expression {
-        Expression::Set(set) => spell_set(set, spelled),
-        Expression::Sequence(parts) => parts.iter().for_each(|part| spell_part(part, spelled)),
-        Expression::Choice(parts) => {
-            for (index, part) in parts.iter().enumerate() {
-                spelled.push_str(if index > 0 { "|" } else { "" });
-                spell_into(part, spelled);
-            }
-        }
-        Expression::Repeat { part, least, most, greed } => {
-            spelled.push_str(if *greed == Greed::Possessive { "(?>" } else { "(?:" });
-            match **part {
-                Expression::Set(_) => spell_into(part, spelled),
-                _ => spell_group("(?:", part, spelled),
-            }
-            match (least, most) {
-                (0, None) => spelled.push('*'),
-                (1, None) => spelled.push('+'),
-                (least, None) => spelled.push_str(&format!("{{{least},}}")),
-                (least, Some(most)) => spelled.push_str(&format!("{{{least},{most}}}")),
-            }
-            spelled.push_str(if *greed == Greed::Lazy { "?)" } else { ")" });
-        }
-        Expression::Ahead { part, negated } => {
-            spell_group(if *negated { "(?!" } else { "(?=" }, part, spelled);
-        }
-        Expression::End { before_line_feed: false } => spelled.push_str(r"\z"),
-        Expression::End { before_line_feed: true } => spelled.push_str(r"(?=\n?\z)"),
-        Expression::Atomic(part) => spell_group("(?>", part, spelled),
-        Expression::Machine { written, .. } => spelled.push_str(written),
-    }
-}
-
-/// Write a part of a sequence.
-fn spell_part(part: &Expression, spelled: &mut String) {
-    match part {
-        Expression::Choice(_) => spell_group("(?:", part, spelled),
-        _ => spell_into(part, spelled),
-    }
-}
-
-fn spell_group(opening: &str, part: &Expression, spelled: &mut String) {
-    spelled.push_str(opening);
-    spell_into(part, spelled);
-    spelled.push(')');
-}
-
-fn spell_set(set: &CharSet, spelled: &mut String) {
-    if let [(first, last)] = *set.ranges()
-        && first == last
-        && let Some(character) = char::from_u32(first).filter(char::is_ascii_alphanumeric)
-    {
-        return spelled.push(character);
-    }
-    // Neither a string nor the machine knows surrogates.
-    let set = set.difference(&CharSet::new([(0xD800, 0xDFFF)]));
-    spelled.push_str(if set.is_empty() { r"[^\x{0}-\x{10ffff}" } else { "[" });
-    for (first, last) in set.ranges() {
-        // Writing to a string cannot fail.
-        let _ = write!(spelled, r"\x{{{first:x}}}-\x{{{last:x}}}");
-    }
-    spelled.push(']');
 }
 
 /// The number of sets after all repetitions are expanded.
@@ -134,8 +66,9 @@ pub fn steps(expression: &Expression) -> u64 {
         Expression::Repeat { part, least, most, .. } => {
             steps(part).saturating_mul(u64::from(most.unwrap_or(*least)).max(1))
         }
-        Expression::Ahead { part, .. } | Expression::Atomic(part) => steps(part),
-        Expression::Set(_) | Expression::End { .. } | Expression::Machine { .. } => 1,
+        Expression::Ahead { part, .. } | Expression::Behind { part, .. } => steps(part),
+        Expression::Atomic(part) | Expression::Group(_, part) => steps(part),
+        Expression::Set(_) | Expression::End { .. } | Expression::Start | Expression::Reference(_) => 1,
     }
 }
 
@@ -160,7 +93,7 @@ struct Parser<'s> {
     depth: usize,
     ranges: usize,
     known: HashMap<Property, CharSet>,
-    /// Whether groups are written as what the machine captures.
+    /// Whether groups are numbered, for references.
     capturing: bool,
     /// The name, where there is one, of each group in the order in which they open.
     groups: Vec<Option<&'s str>>,
@@ -274,8 +207,10 @@ impl<'s> Parser<'s> {
                 Some('[') => self.bracketed(place)?,
                 Some('.') if self.flags.dot_all => Expression::Set(CharSet::all()),
                 Some('.') => Expression::Set(CharSet::of('\n').complement()),
-                Some('^') if self.flags.lines => Expression::place(r"(?:\A|(?<=\n))"),
-                Some('^') => Expression::place(r"\A"),
+                Some('^') if self.flags.lines => {
+                    Expression::Choice(vec![Expression::Start, behind(CharSet::of('\n'), false)])
+                }
+                Some('^') => Expression::Start,
                 Some('$') if self.flags.lines => Expression::Choice(vec![
                     Expression::End { before_line_feed: false },
                     Expression::Ahead { part: Box::new(Expression::Set(CharSet::of('\n'))), negated: false },
@@ -364,7 +299,7 @@ impl<'s> Parser<'s> {
         };
         self.place += usize::from(greed != Greed::Greedy);
         // A part that consumes nothing need not be repeated.
-        if matches!(part, Expression::Ahead { .. } | Expression::End { .. }) {
+        if part.length() == Some(0) && !self.capturing {
             return if least == 0 { Expression::Sequence(Vec::new()) } else { part };
         }
         if (least, most) == (1, Some(1)) || part == Expression::Sequence(Vec::new()) {
@@ -414,12 +349,12 @@ impl<'s> Parser<'s> {
         Ok(Some(part))
     }
 
-    /// Parse a look-behind after its opening. The machine is given one for each length, of which it need not try others.
+    /// Parse a look-behind after its opening: one for each length.
     fn behind(&mut self, place: usize, negated: bool) -> Result<Expression> {
         let groups = self.groups.len();
         let enclosed = self.enclosed()?;
         let has_groups = self.capturing && self.groups.len() > groups;
-        let Some(parts) = behind::of_fixed_length(enclosed) else {
+        let Some(parts) = of_fixed_length(enclosed) else {
             return Err(self.refuse(
                 place,
                 "a look-behind has to match a fixed number of characters, or one of at most 64 alternatives that do",
@@ -431,11 +366,12 @@ impl<'s> Parser<'s> {
                 "a look-behind of several lengths with a group is not supported beside references",
             ));
         }
-        let opening = if negated { "(?<!" } else { "(?<=" };
-        let written: Vec<_> = parts.iter().map(|part| format!("{opening}{})", spell(part))).collect();
-        self.spend(written.iter().map(String::len).sum::<usize>() / BYTES_PER_RANGE)?;
-        let all = negated || written.len() == 1;
-        Ok(Expression::place(if all { written.concat() } else { format!("(?:{})", written.join("|")) }))
+        self.spend(parts.iter().map(Expression::size).sum())?;
+        let looks = parts.into_iter().map(|part| {
+            let length = part.length().unwrap_or(0);
+            Expression::Behind { part: Box::new(part), length, negated }
+        });
+        Ok(if negated { in_sequence(looks.collect()) } else { one_of(looks.collect()) })
     }
 
     /// Parse `(?i)` or `(?i:...)` after the question mark.
@@ -500,11 +436,7 @@ impl<'s> Parser<'s> {
         self.open.push(number);
         let inner = self.enclosed()?;
         self.open.pop();
-        Ok(if self.capturing {
-            Expression::Machine { written: format!("({})", spell(&inner)), length: inner.length() }
-        } else {
-            inner
-        })
+        Ok(if self.capturing { Expression::Group(number, Box::new(inner)) } else { inner })
     }
 
     fn comment(&mut self) -> Result<()> {
@@ -547,7 +479,7 @@ impl<'s> Parser<'s> {
             return Err(self.refuse(place, "a reference to a group that ignores case is not supported"));
         }
         self.references.push((group, place));
-        Ok(Expression::Machine { written: format!(r"(?:\{group})"), length: None })
+        Ok(Expression::Reference(group))
     }
 
     /// Parse an escape after its backslash at `place`.
@@ -577,9 +509,8 @@ impl<'s> Parser<'s> {
             'v' => return Ok(Escape::Character(11)),
             '0'..='9' => return self.number(place, letter, in_set),
             _ if !letter.is_ascii_alphanumeric() => return Ok(Escape::Character(letter.into())),
-            'A' if !in_set => Expression::place(r"\A"),
+            'A' if !in_set => Expression::Start,
             'Z' | 'z' if !in_set => Expression::End { before_line_feed: false },
-            'K' if !in_set => Expression::Machine { written: r"\K".into(), length: None },
             'b' | 'B' | 'm' | 'M' if !in_set => self.word_border(letter)?,
             'R' if !in_set => {
                 let one = [(0xA, 0xD), (0x85, 0x85), (0x2028, 0x2029)];
@@ -598,21 +529,25 @@ impl<'s> Parser<'s> {
 
     /// `\b`, `\B`, and the start and end of a word, `\m` and `\M`.
     fn word_border(&mut self, letter: char) -> Result<Expression> {
-        let Some(word) = Property::named("Word") else {
-            return Ok(Expression::place(format!(r"\{letter}")));
+        let Some(Escape::Class(word, _)) = Property::named("Word").map(|word| Escape::Class(word, false))
+        else {
+            return Err(self.refuse(self.place, "words are not known"));
         };
-        let mut word = self.members(word).clone();
+        let word = self.members(word).clone();
         self.spend(word.ranges().len())?;
-        word = word.difference(&CharSet::new([(0xD800, 0xDFFF)]));
-        let word = spell(&Expression::Set(word));
-        let start = format!("(?<!{word})(?={word})");
-        let end = format!("(?<={word})(?!{word})");
-        Ok(Expression::place(match letter {
-            'b' => format!("(?:{start}|{end})"),
-            'B' => format!("(?!{start}|{end})"),
-            'm' => start,
-            _ => end,
-        }))
+        let ahead = |negated| {
+            let part = Box::new(Expression::Set(word.clone()));
+            Expression::Ahead { part, negated }
+        };
+        let start = || Expression::Sequence(vec![behind(word.clone(), true), ahead(false)]);
+        let end = || Expression::Sequence(vec![behind(word.clone(), false), ahead(true)]);
+        let either = || Expression::Choice(vec![start(), end()]);
+        Ok(match letter {
+            'b' => either(),
+            'B' => Expression::Ahead { part: Box::new(either()), negated: true },
+            'm' => start(),
+            _ => end(),
+        })
     }
 
     fn hexadecimal(&mut self, place: usize, digits: usize) -> Result<Escape> {
@@ -826,6 +761,11 @@ struct SetItems {
     properties: Vec<(Property, bool)>,
 }
 
+/// A look-behind at one character.
+fn behind(set: CharSet, negated: bool) -> Expression {
+    Expression::Behind { part: Box::new(Expression::Set(set)), length: 1, negated }
+}
+
 /// A sequence of parts. A look-ahead at the next part's only character becomes a smaller set.
 fn in_sequence(parts: Vec<Expression>) -> Expression {
     let mut joined: Vec<Expression> = Vec::with_capacity(parts.len());
@@ -909,10 +849,29 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_machine_can_do_is_spelled_for_it() {
-        assert_eq!(parse("^").unwrap(), Expression::place(r"\A"));
-        assert_eq!(parse(r"(?<=a)").unwrap(), Expression::place("(?<=a)"));
-        assert_eq!(parse(r"(?<!b?a)").unwrap(), Expression::place("(?<!a)(?<!ba)"));
-        assert_eq!(spell(&parse(r"(?P<x>a|b)(c)(?P=x)\2").unwrap()), r"([\x{61}-\x{62}])(c)(?:\1)(?:\2)");
+    fn look_behind_has_fixed_lengths_and_groups_have_numbers_where_one_is_named() {
+        let before = |part, length| Expression::Behind { part: Box::new(part), length, negated: true };
+        let alternative = |first| Expression::Sequence(vec![Expression::Sequence(first), one('a')]);
+        assert_eq!(
+            parse(r"^(?<!b?a)").unwrap(),
+            Expression::Sequence(vec![
+                Expression::Start,
+                Expression::Sequence(vec![
+                    before(alternative(vec![]), 1),
+                    before(alternative(vec![one('b')]), 2)
+                ])
+            ])
+        );
+        let group = |number, part| Expression::Group(number, Box::new(part));
+        assert_eq!(parse(r"(?P<x>a)(c)").unwrap(), Expression::Sequence(vec![one('a'), one('c')]));
+        assert_eq!(
+            parse(r"(?P<x>a)(c)(?P=x)\2").unwrap(),
+            Expression::Sequence(vec![
+                group(1, one('a')),
+                group(2, one('c')),
+                Expression::Reference(1),
+                Expression::Reference(2)
+            ])
+        );
     }
 }

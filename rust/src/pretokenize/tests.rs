@@ -1,14 +1,20 @@
-//! Every way to cut text against the others: masks of every machine, the automaton, and the regex machine, which
+//! Every way to cut text against the others: masks of every machine, the automaton, and the backtracking machine, which
 //! knows nothing of either.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 
 use super::automaton::Automaton;
 use super::expression::Expression;
 use super::local::LocalRules;
-use super::machine::RegexMachine;
+use super::machine::{Machine, MachineRun};
 use super::masks::MaskScanner;
+use super::search::{Failures, Search};
 use super::syntax::parse;
 use super::vectors::Instructions;
-use super::{Batch, Pattern, Way, pretokenize};
+use super::{Batch, Pattern, Pieces, Way, pretokenize};
+use crate::error::Error;
+use crate::watch::Pulse;
 
 /// Patterns of tokenizers that people use.
 const PATTERNS: [&str; 21] = [
@@ -178,11 +184,28 @@ fn pieces(text: &str, mut fill: impl FnMut(usize, &mut Batch)) -> ExpectedPieces
     pieces
 }
 
+fn by(machine: &Machine, text: &str) -> ExpectedPieces {
+    let (mut run, mut pulse) = (MachineRun::default(), Pulse::until(&STOPPED));
+    pieces(text, |start, batch| machine.fill(text, start, batch, &mut run, &mut pulse).unwrap())
+}
+
+fn new_search<T>(work: impl FnOnce(&mut Search) -> T) -> T {
+    let (mut failures, mut pulse) = (Failures::default(), Pulse::until(&STOPPED));
+    work(&mut Search::new(&mut failures, &mut pulse))
+}
+
+/// No test's call is stopped.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+fn cut<'t>(text: &'t str, pattern: &Pattern) -> Pieces<'t> {
+    pretokenize(text, pattern, &mut Pulse::until(&STOPPED)).unwrap()
+}
+
 /// Everything that a pattern is compiled to.
 struct Ways {
     source: String,
     automaton: Automaton,
-    machine: RegexMachine,
+    machine: Machine,
     masks: Vec<(Instructions, MaskScanner)>,
 }
 
@@ -193,25 +216,29 @@ impl Ways {
         let rules = LocalRules::new(&automaton);
         let scanner = |machine| Some((machine, MaskScanner::new(rules.as_ref()?)?.on(machine)));
         let masks = Instructions::all().into_iter().filter_map(scanner).collect();
-        let machine = RegexMachine::new(source, &expression).unwrap();
+        let machine = Machine::new(&expression);
         Some(Self { source: source.to_owned(), automaton, machine, masks })
     }
 
     fn by_automaton(&self, text: &str) -> ExpectedPieces {
-        pieces(text, |start, batch| {
-            self.automaton.fill_one(text.as_bytes(), start, batch);
+        new_search(|search| {
+            pieces(text, |start, batch| {
+                self.automaton.fill_one(text.as_bytes(), start, batch, search);
+            })
         })
     }
 
     fn by_machine(&self, text: &str) -> ExpectedPieces {
-        let mut gaps = self.machine.gaps(text);
-        pieces(text, |start, batch| gaps.fill(text, start, batch).unwrap())
+        by(&self.machine, text)
     }
 
     fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
         for (machine, scanner) in &self.masks {
-            let found =
-                pieces(text, |start, batch| scanner.fill(&self.automaton, text.as_bytes(), start, batch));
+            let found = new_search(|search| {
+                pieces(text, |start, batch| {
+                    scanner.fill(&self.automaton, text.as_bytes(), start, batch, search);
+                })
+            });
             assert_eq!(found, *expected, "{machine:?} {:?} {text:?}", self.source);
         }
     }
@@ -242,10 +269,9 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
     {
         let pattern = Pattern::new(source).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
-            let machine = RegexMachine::new(source, &parse(source).unwrap()).unwrap();
-            let mut gaps = machine.gaps(text);
-            let expected = pieces(text, |start, batch| gaps.fill(text, start, batch).unwrap());
-            let found: Vec<usize> = pretokenize(text, &pattern).unwrap().ends;
+            let machine = Machine::new(&parse(source).unwrap());
+            let expected = by(&machine, text);
+            let found: Vec<usize> = cut(text, &pattern).ends;
             assert_eq!(found, expected.iter().map(|piece| piece.0).collect::<Vec<_>>(), "{source} {text}");
         }
     }
@@ -321,6 +347,129 @@ fn every_way_cuts_by_patterns_nobody_has_seen_alike() {
     assert!(compiled > 1300 && by_masks > 800, "{compiled} compiled, {by_masks} by masks");
 }
 
+/// The spaces that steps insert are counted in advance.
+#[test]
+fn no_prepared_text_is_longer_than_the_maximum() {
+    let mut random = Random(5);
+    let mut longest = 0.0_f64;
+    for _ in 0..400 {
+        let steps: Vec<String> = (0..1 + random.below(6))
+            .map(|_| match random.below(3) {
+                0 => "(?space)".to_owned(),
+                1 => random.of(&[r"(?s:.)", " ", r"\S", "[a-z]", r"\w"]).to_owned(),
+                _ => random.pattern(),
+            })
+            .collect();
+        let pattern = Pattern::new(&steps.join("(?then)")).unwrap();
+        for _ in 0..30 {
+            let text = random.text(20);
+            let prepared = pattern.prepare(&text, &mut Pulse::until(&STOPPED)).unwrap().text().len();
+            assert!(prepared <= pattern.max_bytes(text.len()), "{steps:?} {text:?}");
+            longest = longest.max(prepared as f64 / text.len().max(1) as f64);
+        }
+    }
+    assert!(longest > 3.0, "{longest}");
+}
+
+/// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.
+const IN_VAIN: [(&str, &str); 22] = [
+    ("a+b", "a"),
+    ("a*b|a", "a"),
+    (r"\w+\d|.", "a"),
+    (r"\p{L}+[0-9]", "é"),
+    (r"[^x]*x", "ab c"),
+    (r"(?:aa)*b", "a"),
+    (r"(?:aa)+b|(?:aaa)+c|a{7}", "a"),
+    (r"(?:a{50})*b", "a"),
+    (r"\s+x|\s|[a-z]+(?=1)", "  a"),
+    (r" ?\p{L}+\p{N}| ?\p{L}|\s+(?=x)", "a b  "),
+    (r"\S+\s+\d|\S", "ab  "),
+    // The machine.
+    (r"a+b(?=cd)", "a"),
+    (r"(?<=x)a+|a+b", "a"),
+    (r"\ba+\b\d|a(?!bc)", "a"),
+    (r"(?:a|ab?)+(?=cd)|a", "a"),
+    (r"(?>a+)(?=bc)|a", "a"),
+    (r"(?:(?=a+b|c*)a)+(?=xy)|a", "a"),
+    (r"a(?!a*bc)", "a"),
+    (r"(?:a?b?)*(?=cd)|a", "ab"),
+    (r"(?:a*?(?:b|)*)+(?=cd)|a", "ab"),
+    // Sequences.
+    (r"a+b(?then)a*c|aa(?then)\w+(?=bc)|.", "a"),
+    (r"[ax](?then)(?space)(?then)(?s:.+)b|.(?then) +x", "a"),
+];
+
+thread_local! {
+    static STEPS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Called for each step of an automaton or the machine, and for the characters of a window of masks.
+pub fn count_steps(steps: usize) {
+    STEPS.set(STEPS.get() + steps);
+}
+
+#[test]
+fn the_work_is_proportional_to_the_text_for_every_pattern_and_text() {
+    let mut random = Random(11);
+    let random_patterns: Vec<String> = (0..150).map(|_| random.pattern()).collect();
+    let others = PATTERNS.iter().chain(&SEQUENCES).copied().chain(random_patterns.iter().map(String::as_str));
+    let units = ["a", " ", "a ", "é", "\n", "1", "'", "中", "a1", " \n", "A!"];
+    let cases = IN_VAIN.into_iter().chain(others.flat_map(|source| units.map(|unit| (source, unit))));
+    for (source, unit) in cases {
+        let pattern = Pattern::new(source).unwrap();
+        let steps = [1, 4].map(|times| {
+            let text = unit.repeat(times * 8000 / unit.len());
+            STEPS.set(0);
+            let pieces = cut(&text, &pattern);
+            assert_eq!(pieces.ends.last(), Some(&pieces.text.text().len()));
+            STEPS.get()
+        });
+        assert!(steps[1] < 5 * steps[0] + 20_000, "{source} {unit:?}: {steps:?}");
+        assert!(steps[0] < 700 * 8000, "{source} {unit:?}: {steps:?}");
+    }
+}
+
+#[test]
+fn what_is_remembered_changes_no_piece() {
+    let mut random = Random(13);
+    for (source, _) in IN_VAIN {
+        // As a single pattern: the parts of a sequence become alternatives.
+        let source = source.replace("(?then)", "|").replace("(?space)", "x");
+        let ways = Ways::new(&source);
+        let machine = Machine::new(&parse(&source).unwrap());
+        for round in 0..100 {
+            let letters: &[&str] =
+                if round % 2 == 0 { &["a", "a", "a", "b"] } else { &["a", " ", "1", "é", "x"] };
+            let last = random.of(&["", "b", "bc", "bcd", "c", "1", "x"]);
+            let length = random.below(if ways.is_some() { 900 } else { 150 });
+            let text: String = (0..length).map(|_| random.of(letters)).chain([last]).collect();
+            let expected = match &ways {
+                Some(ways) => pieces(&text, |start, batch| {
+                    new_search(|search| ways.automaton.fill_one(text.as_bytes(), start, batch, search));
+                }),
+                None => pieces(&text, |start, batch| {
+                    let mut one = Batch::default();
+                    let mut pulse = Pulse::until(&STOPPED);
+                    machine.fill(&text, start, &mut one, &mut MachineRun::default(), &mut pulse).unwrap();
+                    if one.is_gap(0) { batch.push_gap(one.ends()[0]) } else { batch.push(one.ends()[0]) }
+                }),
+            };
+            assert_eq!(by(&machine, &text), expected, "{source} {text:?}");
+            ways.iter().for_each(|ways| ways.agree(&text));
+        }
+    }
+}
+
+#[test]
+fn a_search_ends_where_the_call_was_stopped() {
+    let stop = AtomicBool::new(true);
+    for (source, unit) in IN_VAIN {
+        let text = unit.repeat(1 << 20);
+        let stopped = pretokenize(&text, &Pattern::new(source).unwrap(), &mut Pulse::until(&stop));
+        assert!(matches!(stopped, Err(Error::Stopped)), "{source}");
+    }
+}
+
 /// Cutting wherever it is said to be safe, and each part on its own, gives the pieces of the whole.
 #[test]
 fn safe_cuts_change_no_piece() {
@@ -332,13 +481,13 @@ fn safe_cuts_change_no_piece() {
         let Ok(pattern) = Pattern::new(source) else { continue };
         for _ in 0..40 {
             let text = random.text(60);
-            let whole = pretokenize(&text, &pattern).unwrap();
+            let whole = cut(&text, &pattern);
             let mut parts: Vec<Vec<u8>> = Vec::new();
             let mut start = 0;
             while start < text.len() {
-                let cut = pattern.safe_cut(&text, start + 1).unwrap_or(text.len());
-                parts.extend(pretokenize(&text[start..cut], &pattern).unwrap().iter().map(<[u8]>::to_vec));
-                start = cut;
+                let end = pattern.safe_cut(&text, start + 1).unwrap_or(text.len());
+                parts.extend(cut(&text[start..end], &pattern).iter().map(<[u8]>::to_vec));
+                start = end;
             }
             assert!(whole.iter().eq(parts.iter().map(Vec::as_slice)), "{source:?} {text:?}");
         }

@@ -3,11 +3,13 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::PyWatch;
 use super::texts::OneText;
 use crate::error::Error;
 use crate::memory;
 use crate::pretokenize as scan;
 use crate::unicode::UNICODE_VERSION;
+use crate::watch::Pulse;
 
 /// The memory of a pretoken besides its bytes: an object, and references to it.
 const BYTES_PER_PIECE: usize = 72;
@@ -28,8 +30,9 @@ fn pretokenize<'py>(
     text: OneText<'_, 'py>,
     pattern: &str,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let text = text.to_str()?;
-    let pieces = py.detach(|| scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref()))?;
+    let (text, watch) = (text.to_str()?, &mut PyWatch::default());
+    let cut = || scan::pretokenize(text, scan::Pattern::new(pattern)?.as_ref(), &mut Pulse::of(watch));
+    let pieces = py.detach(cut)?;
     memory::ensure(text.len() + pieces.iter().len() * BYTES_PER_PIECE)?;
     Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
 }
