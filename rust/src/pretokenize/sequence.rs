@@ -232,7 +232,8 @@ fn cut_each(
     cut: &mut Vec<usize>,
     pulse: &mut Pulse,
 ) -> Result<()> {
-    let (mut batch, mut failures) = (Batch::default(), Failures::default());
+    let mut batch = Batch::default();
+    let mut failures = Failures::default();
     for &end in ends {
         if let Some(automaton) = pattern.automaton_for(end - start) {
             memory::reserve(cut, end - start)?;

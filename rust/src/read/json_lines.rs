@@ -473,7 +473,7 @@ fn is_special(byte: u8) -> bool {
 fn special_bytes(word: u64) -> u64 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     // A byte reaches its high bit by 0x80 - n, unless it is below n.
-    let below = |word: u64, n: u64| !((word & (EACH * 0x7F)) + EACH * (0x80 - n) | word);
+    let below = |word: u64, n: u64| !(((word & (EACH * 0x7F)) + EACH * (0x80 - n)) | word);
     let quotes = below(word ^ (EACH * u64::from(b'"')), 1);
     let backslashes = below(word ^ (EACH * u64::from(b'\\')), 1);
     (quotes | backslashes | below(word, 0x20)) & (EACH << 7)
