@@ -60,7 +60,7 @@ pub struct TokenBytes {
 }
 
 impl TokenBytes {
-    /// Build the table; no two tokens may have the same id.
+    /// Build the table; tokens with the same id must be alike.
     pub fn new<'a>(tokens: impl Iterator<Item = (u32, &'a [u8])> + Clone) -> Result<Self> {
         let near = tokens.clone().count().saturating_mul(SPREAD);
         let last = tokens.clone().map(|(id, _)| id as usize).filter(|&id| id < near).max();
@@ -79,6 +79,10 @@ impl TokenBytes {
     }
 
     fn add(&mut self, id: u32, token: &[u8]) -> Result<()> {
+        if let Some(known) = self.get(id) {
+            let other = || Error::Value(format!("id {id} is given to two tokens"));
+            return if known == token { Ok(()) } else { Err(other()) };
+        }
         let record = self.make_record(token)?;
         let place = match self.records.get_mut(id as usize) {
             Some(place) => place,

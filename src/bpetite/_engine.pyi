@@ -584,6 +584,7 @@ class Encoder:
         ids: bytes | NDArray[np.uint32],
         merges: bytes | NDArray[np.uint32],
         special_tokens: Sequence[tuple[str, int]],
+        added_tokens: Sequence[int] = ...,
         equal_ranks: Sequence[tuple[int, int]] = ...,
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,
@@ -593,7 +594,8 @@ class Encoder:
     ) -> Encoder:
         """Create an encoder from all tokens but special ones (joined bytes, ends, ids) and merges by rank.
 
-        A row of `merges` is left id, right id, result id; a parent may be the result of a later merge. With
+        A row of `merges` is left id, right id, result id; a parent may be the result of a later merge.
+        `added_tokens` are the ids of special tokens that are found whatever `special` is. With
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
         further tokens that encoding never gives; a special token that is one of them is decoded as it stands
         there. `provisional` are the ids, behind all others, of tokens that
@@ -658,7 +660,8 @@ class Encoder:
     def with_special_tokens(self, tokens: Sequence[tuple[str, int, bool, bool]]) -> Encoder:
         """Return an encoder with these special tokens, which shares everything else with this one.
 
-        A token is its text, its id, and whether it includes the white space before it and behind it.
+        A token is its text, its id, and whether it includes the white space before it and behind it. Without
+        any, all text is ordinary.
         """
 
     def places(

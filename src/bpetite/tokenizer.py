@@ -32,7 +32,7 @@ from bpetite._internal.types import (
 )
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
-from bpetite.vocabulary import Vocabulary, collector_paused
+from bpetite.vocabulary import MARK, Vocabulary, collector_paused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -330,8 +330,9 @@ class Tokenizer:
 
         A special token in the text becomes its id (`special="parse"`), is treated as ordinary text
         (`"text"`), or raises a `ValueError` (`"error"`). Use `"text"` or `"error"` for text from users: with
-        `"parse"`, a user who writes `<|endoftext|>` ends the text. `prepend` and `append` are tokens to put
-        before and after the ids: special tokens by name, any token by id, one or several.
+        `"parse"`, a user who writes `<|endoftext|>` ends the text. Added tokens of other libraries' files
+        that are not special, such as runs of spaces, are found in every text. `prepend` and `append` are
+        tokens to put before and after the ids: special tokens by name, any token by id, one or several.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode("ab<|endoftext|>", special="text", append="<|endoftext|>")
@@ -532,7 +533,7 @@ class Tokenizer:
         self._encoder.count(text if special == "error" else "", special)
         places, specials = 0, []
         for segment, is_special in preparation.split_at_specials(
-            text, () if special == "text" else self.special_tokens
+            text, self._vocabulary.added_tokens if special == "text" else self.special_tokens
         ):
             if is_special:
                 specials.append((places, places + len(segment)))
@@ -1106,11 +1107,15 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | prepared_encoder.PreparedEn
     arrays = vocabulary.arrays
     # The module is slow to import, and only vocabularies with flags need it.
     as_normalized = preparation.decoded_as_normalized(vocabulary) if vocabulary.token_flags else []
+    # The engine gets no text with marks if those of special tokens become tokens of spaces.
+    apart = vocabulary.special_tokens_apart
+    specials = [item for item in vocabulary.special_tokens.items() if item[0] in apart or MARK not in item[0]]
     encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=arrays.tokens,
         **arrays.packed._asdict(),
-        special_tokens=list(vocabulary.special_tokens_apart.items()),
+        special_tokens=specials,
+        added_tokens=[vocabulary.special_tokens[text] for text in vocabulary.added_tokens],
         whole_pretoken_first=vocabulary.whole_pretoken_first,
         decode_only=[*vocabulary.decode_only.items(), *as_normalized],
         provisional=list(vocabulary.provisional),
@@ -1131,6 +1136,10 @@ def _is_prepared(vocabulary: Vocabulary) -> bool:
         or vocabulary.drops_space
         or vocabulary.token_flags
         or "(?space)" in vocabulary.pattern
+        or (
+            vocabulary.added_tokens
+            and preparation.is_tangled(vocabulary.special_tokens, vocabulary.added_tokens)
+        )
     )
 
 

@@ -6,8 +6,9 @@ them:
 - all 256 bytes are base tokens, with any ids;
 - the parents of every merge are base tokens or results of earlier merges, and no pair is merged twice;
 - the token of a merge has the bytes of its parents, and an id; the size of all tokens together is limited;
-- ids are unique, special tokens included, and fit 32 bits; there may be gaps (where spaces are spelled U+2581
-  before tokens are looked for, a special token of such marks may also be the token of as many spaces);
+- ids are unique, special tokens included, and fit 32 bits; there may be gaps (a special token may also be
+  the token of the same bytes, and, where spaces are spelled U+2581 before tokens are looked for, one of such
+  marks the token of as many spaces);
 - special tokens are non-empty, distinct strings.
 
 Files of other libraries hold vocabularies that our training cannot give. They are accepted with `irregular`:
@@ -237,8 +238,9 @@ class Vocabulary(Record):
     Only imported vocabularies have it."""
 
     added_tokens: Collection[str] = frozenset()
-    """The special tokens that Hugging Face calls added tokens that are not special. They are matched and
-    encoded like all the others; only exports distinguish them."""
+    """The special tokens that are ordinary ones of the model: Hugging Face's added tokens that are not
+    special, SentencePiece's user-defined pieces. They are found in every text, even where special tokens are
+    text (`special="text"`) or an error."""
 
     token_flags: Mapping[str, Collection[str]] = _NOTHING
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
@@ -513,7 +515,7 @@ class Vocabulary(Record):
 
     @cached_property
     def special_tokens_apart(self) -> Mapping[str, int]:
-        """The special tokens but those that are tokens of spaces, too."""
+        """The special tokens but those that are tokens of the same bytes, too."""
         numbers = memoryview(self.arrays.packed.ids).cast("I")
 
         def is_apart(token_id: int) -> bool:
@@ -558,6 +560,8 @@ class Vocabulary(Record):
         }
         if self.normalization is not None:
             content["normalization"] = self.normalization
+        if self.added_tokens:
+            content["added_tokens"] = sorted(self.added_tokens)
         if self.decode_only:
             content["decode_only"] = [[token_id, token.hex()] for token_id, token in self.decode_only.items()]
         if self.token_flags:
@@ -643,14 +647,11 @@ def _add_merges(
 
 
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
-    """Whether a special token may have the id of a token: where spaces become marks, as spaces it is that
-    token. Only in a text that has marks itself is it found as a special token."""
-    return (
-        token is not None
-        and MARK in text
-        and ("Replace", MARK, " ") in normalization_steps(normalization)
-        and text.replace(MARK, " ").encode("utf-8") == token
-    )
+    """Whether a special token may have the id of a token: it has the same bytes. (Its flags may leave it to
+    merging.) Where spaces become marks, it may also be found in a text that has marks itself."""
+    if MARK in text and ("Replace", MARK, " ") in normalization_steps(normalization):
+        return text.replace(MARK, " ").encode("utf-8") == token
+    return text.encode("utf-8") == token
 
 
 def _check_ids(ids: Sequence[int]) -> None:

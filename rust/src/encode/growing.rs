@@ -73,7 +73,7 @@ impl Growing {
     pub fn truncate(&mut self, length: usize, pulse: &mut Pulse) -> Result<usize> {
         // A place was found to be settled by looking at the character after it, and at as much text as the longest special
         // token that might have begun before it.
-        let seen = self.encoder.special_tokens.longest().max(1);
+        let seen = self.encoder.looked_for(self.special).longest().max(1);
         let remaining = self.settled.partition_point(|settled| settled.place + seen <= length);
         let dropped = self.settled.split_off(remaining);
         let rest = self.text.split_off(length);

@@ -453,6 +453,7 @@ mod tests {
             merges: &[],
             equal_ranks: &[],
             special_tokens: &[],
+            added_tokens: &[],
             whole_pretoken_first: false,
             provisional: &[],
             unknown: None,

@@ -56,6 +56,8 @@ pub struct Definition<'a> {
     /// Where merges begin and end that have the same rank: the leftmost of their pairs comes first.
     pub equal_ranks: &'a [(u32, u32)],
     pub special_tokens: &'a [(String, u32)],
+    /// The ids of those special tokens that are found in every text, even where special tokens are text.
+    pub added_tokens: &'a [u32],
     /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
     pub whole_pretoken_first: bool,
     /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
@@ -99,6 +101,8 @@ pub struct Encoder {
     merges: Merges,
     tokens: TokenBytes,
     special_tokens: SpecialTokens,
+    /// Those of them that are found in every text.
+    added_tokens: SpecialTokens,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     replacing: HashMap<Box<[u8]>, u32>,
     cache: Cache,
@@ -243,6 +247,8 @@ impl Encoder {
         let replacing = replacing_tokens(definition, is_merged);
         let first =
             |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
+        let special_tokens = SpecialTokens::new(definition.special_tokens)?.adding(definition.added_tokens);
+        let added_tokens = special_tokens.added_of(definition.special_tokens)?;
         let first: Vec<_> = definition.tokens.iter().copied().filter(first).collect();
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
@@ -252,7 +258,8 @@ impl Encoder {
             provisional,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             replacing,
-            special_tokens: SpecialTokens::new(definition.special_tokens)?,
+            special_tokens,
+            added_tokens,
             cache: Cache::new(&first)?,
             merges,
             tokens,
@@ -310,7 +317,11 @@ impl Encoder {
 
     /// The special tokens that are looked for in a text.
     fn looked_for<'a>(&'a self, special: Special<'a>) -> &'a SpecialTokens {
-        if let Special::ParseThese(tokens) = special { tokens } else { &self.special_tokens }
+        match special {
+            Special::ParseThese(tokens) => tokens,
+            Special::Text => &self.added_tokens,
+            Special::Parse | Special::Error | Special::Ordinary => &self.special_tokens,
+        }
     }
 
     /// Encode one text on this thread.
@@ -322,10 +333,11 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        if matches!(special, Special::Text) {
+        let tokens = self.looked_for(special);
+        if tokens.is_empty() || matches!(special, Special::Ordinary) {
             return self.encode_ordinary(text, sink, workspace, pulse);
         }
-        for segment in self.looked_for(special).split(text, special) {
+        for segment in tokens.split(text, special) {
             match segment? {
                 Segment::Ordinary(text) => self.encode_ordinary(text, sink, workspace, pulse)?,
                 Segment::Special(id) => {

@@ -392,6 +392,7 @@ mod tests {
             merges: &merges,
             equal_ranks: &[],
             special_tokens: &special_tokens,
+            added_tokens: &[262],
             whole_pretoken_first: false,
             provisional: &[],
             unknown: None,

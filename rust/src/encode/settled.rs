@@ -35,13 +35,14 @@ impl Encoder {
     /// The start of the ordinary text after the last settled special token, and the place up to which it is certain to be
     /// ordinary: a special token that begins later may still be incomplete, or become a longer one.
     fn last_segment(&self, text: &str, special: Special) -> (usize, usize) {
-        let longest = self.special_tokens.longest();
-        if matches!(special, Special::Text) || longest == 0 {
+        let tokens = self.looked_for(special);
+        let longest = tokens.longest();
+        if matches!(special, Special::Ordinary) || longest == 0 {
             return (0, text.len());
         }
         let sure_end = (text.len() + 1).saturating_sub(longest);
         let mut start = 0;
-        while let Some((found, _)) = self.special_tokens.find(text, start) {
+        while let Some((found, _)) = tokens.find(text, start) {
             if found.start >= sure_end {
                 break;
             }

@@ -16,10 +16,12 @@ pub enum Special<'a> {
     Parse,
     /// Those of another set become their ids, and no others.
     ParseThese(&'a SpecialTokens),
-    /// It is text like any other.
+    /// It is text like any other, unless it is an added token.
     Text,
-    /// As an error.
+    /// As an error, unless it is an added token.
     Error,
+    /// It is text like any other, whatever it is.
+    Ordinary,
 }
 
 /// A segment of text: ordinary, or a special token.
@@ -49,6 +51,8 @@ pub struct SpecialTokens {
     /// it.
     first: Option<u8>,
     ids: Vec<u32>,
+    /// The ids of added tokens, which are never refused.
+    added: HashSet<u32>,
     /// One for each token, or none where no token takes white space.
     strips: Vec<Strips>,
     longest: usize,
@@ -79,6 +83,7 @@ impl SpecialTokens {
             matcher,
             first: firsts.next().filter(|&first| firsts.all(|other| other == first)),
             ids: tokens.iter().map(|&(_, id)| id).collect(),
+            added: HashSet::new(),
             strips: Vec::new(),
             longest: tokens.iter().map(|(text, _)| text.len()).max().unwrap_or(0),
         })
@@ -89,6 +94,22 @@ impl SpecialTokens {
         let any = strips.iter().any(|strips| strips.left || strips.right);
         self.strips = if any { strips } else { Vec::new() };
         self
+    }
+
+    /// The same tokens, of which those with these ids are added tokens: each text may contain them.
+    pub fn adding(mut self, ids: &[u32]) -> Self {
+        self.added = ids.iter().copied().collect();
+        self
+    }
+
+    /// Those of the tokens, which these are of, that are added tokens.
+    pub fn added_of(&self, tokens: &[(String, u32)]) -> Result<Self> {
+        let added: Vec<_> = tokens.iter().filter(|(_, id)| self.added.contains(id)).cloned().collect();
+        Self::new(&added)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
     }
 
     /// The length in bytes of the longest special token; 0 where there is none.
@@ -119,7 +140,7 @@ impl SpecialTokens {
     ) -> impl Iterator<Item = Result<Segment<'t>>> + use<'t, '_> {
         let refuses = matches!(special, Special::Error);
         self.stretches(text, special).map(move |Stretch { range, id }| match id {
-            Some(_) if refuses => Err(refusal(text, range)),
+            Some(id) if refuses && !self.added.contains(&id) => Err(refusal(text, range)),
             Some(id) => Ok(Segment::Special(id)),
             None => Ok(Segment::Ordinary(&text[range])),
         })
@@ -131,8 +152,8 @@ impl SpecialTokens {
         text: &'t str,
         special: Special<'_>,
     ) -> impl Iterator<Item = Stretch> + use<'t, '_> {
-        let is_text = matches!(special, Special::Text);
-        let mut walk = Walk { tokens: self, text, position: 0, searched: 0, found: None, is_text };
+        let is_ordinary = matches!(special, Special::Ordinary);
+        let mut walk = Walk { tokens: self, text, position: 0, searched: 0, found: None, is_ordinary };
         iter::from_fn(move || walk.next())
     }
 }
@@ -147,7 +168,7 @@ struct Walk<'t, 'a> {
     searched: usize,
     /// A special token that follows the ordinary text just told.
     found: Option<Stretch>,
-    is_text: bool,
+    is_ordinary: bool,
 }
 
 impl Walk<'_, '_> {
@@ -167,7 +188,7 @@ impl Walk<'_, '_> {
 
     /// The next special token, with the white space that it takes.
     fn find(&mut self) -> Option<Stretch> {
-        if self.is_text {
+        if self.is_ordinary {
             return None;
         }
         loop {
@@ -237,8 +258,8 @@ mod tests {
 
     #[test]
     fn text_is_left_alone_and_a_refusal_names_the_place() {
-        let tokens = tokens(&["<a>"]);
-        let segments: Vec<_> = tokens.split("é<a>", Special::Text).map(Result::unwrap).collect();
+        let tokens = tokens(&["<a>", "é"]).adding(&[1001]);
+        let segments: Vec<_> = tokens.split("é<a>", Special::Ordinary).map(Result::unwrap).collect();
         assert_eq!(segments, [Segment::Ordinary("é<a>")]);
         let refused = tokens.split("é<a>", Special::Error).find_map(Result::err).unwrap();
         assert!(refused.to_string().contains("\"<a>\" at character 1"), "{refused}");

@@ -48,8 +48,8 @@ pub struct PyEncoder {
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (
-        *, pattern, tokens, ends, ids, merges, special_tokens, equal_ranks=vec![], whole_pretoken_first=false,
-        decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false
+        *, pattern, tokens, ends, ids, merges, special_tokens, added_tokens=vec![], equal_ranks=vec![],
+        whole_pretoken_first=false, decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -60,6 +60,7 @@ impl PyEncoder {
         ids: &Bound<'_, PyAny>,
         merges: &Bound<'_, PyAny>,
         special_tokens: Vec<(String, u32)>,
+        added_tokens: Vec<u32>,
         equal_ranks: Vec<(u32, u32)>,
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
@@ -82,6 +83,7 @@ impl PyEncoder {
             merges: &merges,
             equal_ranks: &equal_ranks,
             special_tokens: &special_tokens,
+            added_tokens: &added_tokens,
             whole_pretoken_first,
             provisional: &provisional,
             unknown,
@@ -290,13 +292,14 @@ impl PyEncoder {
 
     #[pyo3(signature = (special=Special::Parse))]
     fn encode_stream(&self, special: Special<'static>) -> PyResult<PyEncodeStream> {
-        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), special)?;
+        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), self.special_of_text(special))?;
         Ok(PyEncodeStream { stream })
     }
 
     #[pyo3(signature = (special=Special::Parse))]
     fn growing(&self, special: Special<'static>) -> PyResult<GrowingEncoding> {
         let encoder = Arc::clone(&self.encoder);
+        let special = self.special_of_text(special);
         let growing = encode::Growing::new(Arc::clone(&encoder), special)?;
         Ok(GrowingEncoding { growing, encoder, special })
     }
@@ -335,8 +338,17 @@ impl PyEncoder {
 impl PyEncoder {
     fn special(&self, named: Special<'static>) -> Special<'_> {
         match (&self.special_tokens, named) {
-            (Some(tokens), Special::Parse) => Special::ParseThese(tokens),
-            _ => named,
+            (Some(tokens), Special::Parse) if !tokens.is_empty() => Special::ParseThese(tokens),
+            _ => self.special_of_text(named),
+        }
+    }
+
+    /// The same for a text that arrives in pieces or grows: with no special tokens or the vocabulary's.
+    fn special_of_text(&self, named: Special<'static>) -> Special<'static> {
+        if self.special_tokens.as_ref().is_some_and(SpecialTokens::is_empty) {
+            Special::Ordinary
+        } else {
+            named
         }
     }
 

@@ -32,7 +32,7 @@ enum Taking {
     /// As they are, if they are left unchanged by `leaves`, or if there is no such function.
     Plain { leaves: Option<Py<PyAny>>, leaves_ascii: bool, trim: Trim },
     /// With spaces, if no part of a text has a token that is searched later.
-    Spaced(Spaces),
+    Spaced(Box<Spaces>),
 }
 
 /// Encodes texts, each with the same special tokens around it.
@@ -78,7 +78,7 @@ impl FramedEncoder {
     ) -> PyResult<Self> {
         let way = match spaces {
             None => Taking::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
-            Some((put, tokens, later)) => Taking::Spaced(spaces_of(&put, tokens, later)?),
+            Some((put, tokens, later)) => Taking::Spaced(Box::new(spaces_of(&put, tokens, later)?)),
         };
         Ok(Self { encoder, way, before, after, type_id, unknown, make, kind })
     }

@@ -137,7 +137,7 @@ class Job:
                     f"append_special: {options.append_special!r} is not a special token ({known})"
                 )
             appended = tokenizer.special_tokens[options.append_special]
-        reading = replace(options.reading, cut=cutter_for([tokenizer], options.special))
+        reading = replace(options.reading, cut=cutter_for([tokenizer]))
         return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)
 
     @cached_property
@@ -192,12 +192,12 @@ class Job:
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]
 
 
-def cutter_for(tokenizers: Sequence[Tokenizer], special: Special) -> Cut | None:
+def cutter_for(tokenizers: Sequence[Tokenizer]) -> Cut | None:
     """Return what cuts long documents where the ids of none of the tokenizers change, if there is any."""
     patterns = [tokenizer._dividing_pattern for tokenizer in tokenizers]
     if None in patterns:
         return None
-    specials = () if special == "text" else chain.from_iterable(tok.special_tokens for tok in tokenizers)
+    specials = chain.from_iterable(tok.special_tokens for tok in tokenizers)
     return cutter([pattern for pattern in patterns if pattern is not None], specials)
 
 

@@ -168,7 +168,7 @@ def tally(
     progress: Progress | None = None,
 ) -> Tallied:
     """Read each source once, encode it with each tokenizer, and count: a pipe cannot be read twice."""
-    reading = replace(reading or Reading(), cut=cutter_for(tokenizers, special))
+    reading = replace(reading or Reading(), cut=cutter_for(tokenizers))
     size = sum(map(size_of, sources.values()))
     total = _Sums("total", tokenizers)
     fits, before, documents = [], 0, 0

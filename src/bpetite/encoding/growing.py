@@ -35,10 +35,9 @@ class GrowingPrepared:
         self._engine = engine
         self._preparation = preparation
         self._special = special
-        parse = special == "parse"
-        settles_within = special != "error" and preparation.settles_within(parse=parse)
-        self._settles_within = engine is not None and settles_within
-        self._is_divided = parse and (self._settles_within or preparation.is_alike_behind_tokens)
+        self._settles_within = engine is not None and preparation.settles_within(special)
+        is_divided = special != "error" and preparation.searches(special)
+        self._is_divided = is_divided and (self._settles_within or preparation.is_alike_behind_tokens)
         self._longest = preparation.longest if self._is_divided else 1
         self._before: list[str] = []
         """The text before the last settled place."""
@@ -97,7 +96,7 @@ class GrowingPrepared:
     def _cut(self, text: str) -> list[tuple[int, int, int | None]]:
         """Return the places of special tokens, if they divide the text, and of the text between them."""
         if self._is_divided:
-            return self._preparation.first_cut(text)
+            return self._preparation.first_cut(text, self._special)
         return [(0, len(text), None)] if text else []
 
     def _encoded(self, text: str, last: _Settled) -> list[int]:
@@ -107,7 +106,7 @@ class GrowingPrepared:
             return [*self._encoder.encode(text, self._special)]
         for start, end, token_id in self._cut(text):
             if token_id is None:
-                ids += self._engine.encode(self._normalized(text[start:end], last, start), "text")
+                ids += self._engine.encode(self._normalized(text[start:end], last, start))
             else:
                 ids.append(token_id)
         return ids
@@ -130,7 +129,7 @@ class GrowingPrepared:
         # A special token may begin in the last characters.
         cut = self._normalizer(last).last_cut(text[: max(len(text) - self._longest, 0)])
         before = self._normalized(text[:cut], last)
-        growing = self._engine.growing("text")
+        growing = self._engine.growing()
         growing.append(before)
         number = growing.settled
         length = len(self._engine.decode(growing.ids[:number]))

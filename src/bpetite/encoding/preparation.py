@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bpetite._engine import pretokenize
 from bpetite._internal.normalizers import ONLY_FIRST, WHITE_SPACE, Normalizer, Runs
+from bpetite._internal.types import Special
 from bpetite.vocabulary import MARK, Vocabulary, normalization_steps
 
 _MOST_COMPARED = 10_000_000
@@ -83,10 +84,15 @@ def _any_of(tokens: Iterable[str]) -> re.Pattern[str] | None:
 class _Tokens:
     """Special tokens that are searched in one kind of text: the original, or the normalized one."""
 
-    def __init__(self, ids: Mapping[str, int], flags: Mapping[str, Collection[str]]) -> None:
-        """`flags` are the flags of the tokens that have any."""
+    def __init__(
+        self, ids: Mapping[str, int], flags: Mapping[str, Collection[str]], added: Collection[str] = ()
+    ) -> None:
+        """`flags` are the flags of the tokens that have any; those that are `added` are not special."""
         self._ids = ids
         self._flags = {text: set(flags.get(text, ())) for text in ids}
+        self._special = ids.keys() - set(added)
+        self._special_ids = {ids[text] for text in self._special}
+        self.is_tangled = is_tangled(ids, added)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -97,6 +103,11 @@ class _Tokens:
     def texts(self) -> list[str]:
         """What is searched."""
         return list(self._ids)
+
+    @property
+    def has_added(self) -> bool:
+        """Whether any is not special."""
+        return len(self._special) < len(self._ids)
 
     @property
     def flags(self) -> set[str]:
@@ -110,15 +121,25 @@ class _Tokens:
             for text, token_id in self._ids.items()
         ]
 
-    def cut(self, text: str) -> list[tuple[int, int, int | None]]:
+    def check(self, token: str, token_id: int, place: int, special: Special) -> None:
+        """Refuse a special token at a place of a text that must have none."""
+        if special == "error" and token_id in self._special_ids:
+            raise ValueError(
+                f'the text contains the special token "{token}" at character {place}; special="parse" gives '
+                'its id, special="text" encodes it as ordinary text'
+            )
+
+    def cut(self, text: str, special: Special = "parse") -> list[tuple[int, int, int | None]]:
         """Return the start and end of each segment, and its id if it is a special token."""
-        if not text:
-            return []
+        if not text or (special == "text" and not self.has_added):
+            return _whole(text)
         segments: list[tuple[int, int, int | None]] = []
         done = 0
         for match in self._pattern.finditer(text) if self._pattern else ():
             start, end = match.span()
             flags = self._flags[match.group()]
+            if special == "text" and match.group() in self._special:
+                continue
             if "single_word" in flags and (_ends_with_word(text, start) or _begins_with_word(text, end)):
                 continue
             if "lstrip" in flags:
@@ -144,12 +165,14 @@ class SpecialTokenSearch:
     (['a'], [256, 'b'], ['<x'])
     """
 
-    def __init__(self, tokens: _Tokens) -> None:
+    def __init__(self, tokens: _Tokens, special: Special = "parse") -> None:
         self._tokens = tokens
+        self._special = special
         self._longest = max(map(len, tokens.texts), default=1)
         self._takes_before = "lstrip" in tokens.flags
-        self._needs_all = "single_word" in tokens.flags
+        self._needs_all = "single_word" in tokens.flags or (tokens.is_tangled and special == "text")
         self._text = ""
+        self._before = 0
         self._next_search = 0
 
     def feed(self, text: str) -> list[str | int]:
@@ -165,7 +188,7 @@ class SpecialTokenSearch:
     def finish(self) -> list[str | int]:
         """End the text, and return the remaining parts; a new text may then begin."""
         parts = self._parts(None)
-        self._text, self._next_search = "", 0
+        self._text, self._next_search, self._before = "", 0, 0
         return parts
 
     def _parts(self, certain: int | None) -> list[str | int]:
@@ -173,12 +196,13 @@ class SpecialTokenSearch:
         text, done = self._text, 0
         end_of_text = len(text) if certain is None else certain
         parts: list[str | int] = []
-        for start, end, token_id in self._tokens.cut(text):
+        for start, end, token_id in self._tokens.cut(text, self._special):
             if token_id is None:
                 continue
             if certain is not None and len(text) - end < self._longest:
                 end_of_text = min(certain, start)
                 break
+            self._tokens.check(text[start:end], token_id, self._before + start, self._special)
             parts += [text[done:start], token_id] if done < start else [token_id]
             done = end
         if certain is not None and self._takes_before:
@@ -187,6 +211,7 @@ class SpecialTokenSearch:
             parts.append(text[done:end_of_text])
             done = end_of_text
         self._text = text[done:]
+        self._before += done
         return parts
 
 
@@ -238,13 +263,15 @@ class Preparation:
         pattern: str,
         first: Normalizer | None = None,
         *,
+        added: Collection[str] = (),
         space_first: bool = False,
         put: str | None = None,
     ) -> None:
         """Tokens without flags are searched in the original text; `pattern` may insert spaces.
 
-        `first` normalizes the first segment of a text, and `space_first` inserts a space before it if it has
-        none. `put` is the engine's name for all that is done to a text, if it knows it.
+        Tokens that are `added` are found whatever is done with special ones. `first` normalizes the first
+        segment of a text, and `space_first` inserts a space before it if it has none. `put` is the engine's
+        name for all that is done to a text, if it knows it.
         """
         second = {text for text in special_tokens if "normalized" in flags.get(text, ())}
         normalized = {text: normalizer(text) for text in second}
@@ -255,18 +282,25 @@ class Preparation:
         self._leaves_some = self.normalizer_of_first.is_local
         self._pattern = pattern if _SPACE in pattern else None
         self._put = put if self._pattern is None else None
-        self._first = _Tokens({text: n for text, n in special_tokens.items() if text not in second}, flags)
+        self._first = _Tokens(
+            {text: n for text, n in special_tokens.items() if text not in second}, flags, added
+        )
         self._second = _Tokens(
             {normalized[text]: special_tokens[text] for text in second if normalized[text]},
             {normalized[text]: flags[text] for text in second},
+            {normalized[text] for text in second.intersection(added)},
         )
         self._flagged = [text for text in special_tokens if set(flags.get(text, ())) - {"normalized"}]
         self.tells_apart = len(set(normalized.values())) == len(second)
         """Whether no two special tokens are the same once normalized."""
 
-        self._is_simple = all(text == normalized[text] for text in second) and not (
-            second and overlap(sorted(set(special_tokens) - second), sorted(second))
+        self._is_simple = (
+            all(text == normalized[text] for text in second)
+            and not (self._first.is_tangled or self._second.is_tangled)
+            and not (second and overlap(sorted(set(special_tokens) - second), sorted(second)))
         )
+        self.are_of_one_search = not (second and self._flagged and len(second) < len(special_tokens))
+        """Whether no flag of a token of one search concerns those of the other."""
 
     @classmethod
     def of(
@@ -287,6 +321,7 @@ class Preparation:
             Normalizer([step for step in at_first if step[0] != "Space first"])
             if at_first != anywhere
             else None,
+            added=vocabulary.added_tokens if special_tokens is None else (),
             space_first=("Space first",) in steps,
             put=_put_by(steps),
         )
@@ -342,9 +377,14 @@ class Preparation:
         """The length of the longest token in the original text, or 1 if there is none."""
         return max(map(len, self._first.texts), default=1)
 
-    def settles_within(self, *, parse: bool) -> bool:
+    def searches(self, special: Special) -> bool:
+        """Whether any token is looked for."""
+        return special != "text" or self._first.has_added or self._second.has_added
+
+    def settles_within(self, special: Special) -> bool:
         """Whether a text may be cut at other places than special tokens, whatever follows."""
-        is_plain = self._pattern is None and not (parse and (self._flagged or self._second.texts))
+        needs_all = special == "error" or self._flagged or self._second.texts or self._first.is_tangled
+        is_plain = self._pattern is None and not (self.searches(special) and needs_all)
         return is_plain and self.normalizer.has_cuts and (self._is_alike or self._put is not None)
 
     def normalized(self, text: str, *, is_first: bool) -> str:
@@ -353,41 +393,46 @@ class Preparation:
         puts_space = is_first and self.space_first and normalized and normalized[0] != " "
         return " " + normalized if puts_space else normalized
 
-    def search(self, *, parse: bool = True, normalized: bool = False) -> SpecialTokenSearch:
+    def search(self, special: Special = "parse", *, normalized: bool = False) -> SpecialTokenSearch:
         """Return the search for the tokens of the original or of the normalized text."""
-        tokens = self._second if normalized else self._first
-        return SpecialTokenSearch(tokens if parse else _Tokens({}, {}))
+        return SpecialTokenSearch(self._second if normalized else self._first, special)
 
-    def first_cut(self, text: str) -> list[tuple[int, int, int | None]]:
+    def first_cut(self, text: str, special: Special = "parse") -> list[tuple[int, int, int | None]]:
         """Return the places of the tokens in the original text, and of the text between them."""
-        return self._first.cut(text)
+        return self._first.cut(text, special)
 
     def changes_nothing(self, text: str) -> bool:
         """Whether the engine can take a text as it is, and find its special tokens."""
         return self.is_simple and not (self._delicate and self._delicate.search(text)) and self.leaves(text)
 
-    def parts(self, text: str, *, parse: bool = True) -> Iterator[tuple[str, int | None]]:
-        """Yield the segments without their places; `parse` says whether to cut special tokens out."""
-        for start, end, token_id in self._first.cut(text) if parse else _whole(text):
+    def parts(self, text: str, special: Special = "parse") -> Iterator[tuple[str, int | None]]:
+        """Yield the segments without their places."""
+        if special == "error":  # which names the place
+            yield from ((segment.text, segment.token_id) for segment in self.segments(text, special))
+            return
+        for start, end, token_id in self._first.cut(text, special):
             if token_id is not None:
                 yield text[start:end], token_id
                 continue
             normalized = (self.normalizer if start else self.normalizer_of_first)(text[start:end])
-            for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
+            for begin, stop, token_id in self._second.cut(normalized, special):
                 part = normalized[begin:stop]
                 puts_space = self.space_first and not start + begin and token_id is None and part[0] != " "
                 yield " " + part if puts_space else part, token_id
 
-    def segments(self, text: str, *, parse: bool = True) -> Iterator[Segment]:
+    def segments(self, text: str, special: Special = "parse") -> Iterator[Segment]:
         """Yield the segments of a text."""
-        for start, end, token_id in self._first.cut(text) if parse else _whole(text):
+        for start, end, token_id in self._first.cut(text, special):
             if token_id is not None:
+                self._first.check(text[start:end], token_id, start, special)
                 yield Segment(text[start:end], Run(start, end), token_id)
                 continue
             normalized, places = self._aligned(text[start:end], start)
-            for begin, stop, token_id in self._second.cut(normalized) if parse else _whole(normalized):
+            for begin, stop, token_id in self._second.cut(normalized, special):
                 own = places if stop - begin == len(places) else places[begin:stop]
                 segment = Segment(normalized[begin:stop], own, token_id)
+                if token_id is not None:
+                    self._second.check(segment.text, token_id, own[0][0], special)
                 if self.space_first and not start + begin and token_id is None and segment.text[0] != " ":
                     segment = _behind_space(segment)
                 yield segment
@@ -469,6 +514,17 @@ def decoded_as_normalized(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
     decoded = ((text, normalizer(text)) for text in found)
     specials = vocabulary.special_tokens
     return [(specials[text], new.encode("utf-8")) for text, new in decoded if new != text]
+
+
+def is_tangled(tokens: Collection[str], added: Collection[str]) -> bool:
+    """Whether a special token may overlap with one of those that are only added: where it does, neither is
+    found if special tokens are text.
+
+    >>> is_tangled({"<a>", ">b"}, {">b"}), is_tangled({"<a>", "<b>"}, {"<b>"})
+    (True, False)
+    """
+    special = set(tokens).difference(added)
+    return bool(added and special) and overlap(sorted(special), sorted(added))
 
 
 def overlap(first: Collection[str], second: Collection[str]) -> bool:

@@ -25,9 +25,10 @@ class PreparedEncoder:
 
     def __init__(self, encoder: Encoder, vocabulary: Vocabulary) -> None:
         self._encoder = encoder
+        self._ordinary = encoder.with_special_tokens([])
         self._preparation = Preparation.of(vocabulary)
-        self._is_streamable = vocabulary.normalization is None and not vocabulary.token_flags
-        self._special_tokens = list(vocabulary.special_tokens)
+        is_plain = vocabulary.normalization is None and not vocabulary.token_flags
+        self._is_streamable = is_plain and self._preparation.is_simple
         self._drops_space = vocabulary.drops_space
         self._has_unknown = vocabulary.unknown is not None
         self._restores_text = not self._has_unknown and "(?bytes)" not in vocabulary.pattern
@@ -59,9 +60,12 @@ class PreparedEncoder:
 
     def encode(self, text: str, special: Special = "parse", num_threads: int | None = None) -> list[int]:
         """Encode a text."""
+        parts = self._parts(text, special)
+        if parts is None:
+            return self._encoder.encode(text, special, num_threads)
         ids: list[int] = []
-        for part, how in self._parts(text, special):
-            ids += [part] if isinstance(part, int) else self._encoder.encode(part, how, num_threads)
+        for part in parts:
+            ids += [part] if isinstance(part, int) else self._ordinary.encode(part, "parse", num_threads)
         return ids
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -75,35 +79,28 @@ class PreparedEncoder:
         decoded = _decoded(texts)
         if all(map(self._preparation.changes_nothing, decoded)):
             return self._encoder.encode_batch(decoded, special, num_threads)
-        plans, parts = self._plans(decoded, special)
-        rows = {
-            how: iter(self._encoder.encode_batch(texts, how, num_threads)) for how, texts in parts.items()
-        }
+        plans = [self._parts(text, special) for text in decoded]
+        whole = iter(self._encoder.encode_batch(_whole_of(decoded, plans), special, num_threads))
+        rows = iter(self._ordinary.encode_batch(_ordinary_of(plans), "parse", num_threads))
         return [
-            _joined([[part] if isinstance(part, int) else next(rows[how]) for part, how in plan])
+            next(whole)
+            if plan is None
+            else _joined([[part] if isinstance(part, int) else next(rows) for part in plan])
             for plan in plans
         ]
-
-    def _plans(
-        self, texts: Iterable[str], special: Special
-    ) -> tuple[list[list[tuple[str | int, Special]]], dict[Special, list[str]]]:
-        """Cut texts, and gather the parts for the engine by their treatment of special tokens."""
-        plans = [self._parts(text, special) for text in texts]
-        parts: dict[Special, list[str]] = {"text": [], special: []}
-        for part, how in chain.from_iterable(plans):
-            if isinstance(part, str):
-                parts[how].append(part)
-        return plans, parts
 
     def encode_to_numpy(
         self, text: str, special: Special = "parse", dtype: DType = "uint32", num_threads: int | None = None
     ) -> NDArray[Any]:
         """Encode a text into an array."""
+        parts = self._parts(text, special)
+        if parts is None:
+            return self._encoder.encode_to_numpy(text, special, dtype, num_threads)
         rows = [
             np.array([part], dtype)
             if isinstance(part, int)
-            else self._encoder.encode_to_numpy(part, how, dtype, num_threads)
-            for part, how in self._parts(text, special)
+            else self._ordinary.encode_to_numpy(part, "parse", dtype, num_threads)
+            for part in parts
         ]
         return np.concatenate([self._encoder.encode_to_numpy("", special, dtype), *rows])
 
@@ -119,17 +116,16 @@ class PreparedEncoder:
         decoded = _decoded(texts)
         if all(map(self._preparation.changes_nothing, decoded)):
             return self._encoder.encode_batch_to_numpy(decoded, special, dtype, num_threads, append)
-        plans, parts = self._plans(decoded, special)
-        rows = {
-            how: _rows(*self._encoder.encode_batch_to_numpy(texts, how, dtype, num_threads))
-            for how, texts in parts.items()
-        }
+        plans = [self._parts(text, special) for text in decoded]
+        taken = self._encoder.encode_batch_to_numpy(_whole_of(decoded, plans), special, dtype, num_threads)
+        whole = _rows(*taken)
+        cut = self._ordinary.encode_batch_to_numpy(_ordinary_of(plans), "parse", dtype, num_threads)
+        rows = _rows(*cut)
         last = [] if append is None else [np.array([append], dtype)]
         if append is not None:
             self._encoder.token_bytes(append)
         pieces = [
-            [np.array([part], dtype) if isinstance(part, int) else next(rows[how]) for part, how in plan]
-            + last
+            ([next(whole)] if plan is None else [_row(part, rows, dtype) for part in plan]) + last
             for plan in plans
         ]
         offsets = np.cumsum([0, *(sum(map(len, row)) for row in pieces)], dtype=np.uint64)
@@ -155,15 +151,16 @@ class PreparedEncoder:
             raise ValueError(f"unit: must be characters or bytes, not {unit!r}")
         if self._has_unknown:
             self._encoder.encode_with_offsets("")  # refuses it
-        self._parts(text, special)
+        self._check(text, special)
+        text.encode("utf-8")
         ids: list[int] = []
         spans: list[tuple[int, int]] = []
-        for segment in self._preparation.segments(text, parse=special == "parse"):
+        for segment in self._preparation.segments(text, special):
             if segment.token_id is not None:
                 found = [segment.token_id]
                 spans.append((segment.places[0][0], segment.places[-1][1]))
             else:
-                found = self._encoder.encode(segment.text, "text")
+                found = self._ordinary.encode(segment.text)
                 segment = self._preparation.with_spaces(segment)
                 spans += token_places(segment, [len(self._encoder.token_bytes(n)) for n in found])
             ids += found
@@ -177,46 +174,55 @@ class PreparedEncoder:
         stream = self._encoder.encode_stream(special)
         if self._is_streamable:
             return stream
-        return PreparedStream(self._encoder, self._preparation, special, self._special_tokens)
+        return PreparedStream(self._ordinary, self._preparation, special)
 
     def growing(self, special: Special = "parse") -> Any:
         """Begin with an empty text that grows."""
         if self._is_streamable:
             return self._encoder.growing(special)
-        engine = self._encoder if self._restores_text else None
+        engine = self._ordinary if self._restores_text else None
         return GrowingPrepared(self, engine, self._preparation, special)
 
     def count(self, text: str, special: Special = "parse", num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
+        parts = self._parts(text, special)
+        if parts is None:
+            return self._encoder.count(text, special, num_threads)
         return sum(
-            1 if isinstance(part, int) else self._encoder.count(part, how, num_threads)
-            for part, how in self._parts(text, special)
+            1 if isinstance(part, int) else self._ordinary.count(part, "parse", num_threads) for part in parts
         )
 
     def count_batch(
         self, texts: Iterable[str | bytes], special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return the number of ids of each text."""
-        plans, parts = self._plans(_decoded(texts), special)
-        rows = {how: iter(self._encoder.count_batch(texts, how, num_threads)) for how, texts in parts.items()}
-        return [sum(1 if isinstance(part, int) else next(rows[how]) for part, how in plan) for plan in plans]
+        decoded = _decoded(texts)
+        plans = [self._parts(text, special) for text in decoded]
+        whole = iter(self._encoder.count_batch(_whole_of(decoded, plans), special, num_threads))
+        rows = iter(self._ordinary.count_batch(_ordinary_of(plans), "parse", num_threads))
+        return [
+            next(whole) if plan is None else sum(1 if isinstance(part, int) else next(rows) for part in plan)
+            for plan in plans
+        ]
 
     def decode_stream(self, errors: str = "strict") -> Any:
         """Begin a text whose ids arrive one by one."""
         stream = self._encoder.decode_stream(errors)
         return _WithoutSpace(stream, drops_all=self._drops_space == "all") if self._drops_space else stream
 
-    def _parts(self, text: str, special: Special) -> list[tuple[str | int, Special]]:
-        """Cut a text into ids of special tokens and parts for the engine."""
-        check_text(text)
-        self._encoder.count("", special)  # refuses what is no treatment
+    def _parts(self, text: str, special: Special) -> list[str | int] | None:
+        """Cut a text into ids of special tokens and ordinary text; None if the engine takes it as it is."""
+        self._check(text, special)
         if self._preparation.changes_nothing(text):
-            return [(text, special)]
+            return None
         text.encode("utf-8")  # The error of a lone surrogate names its place in the whole text.
-        if special == "error":
-            self._encoder.count(text, special)
-        parts = self._preparation.parts(text, parse=special == "parse")
-        return [(part if token_id is None else token_id, "text") for part, token_id in parts]
+        parts = self._preparation.parts(text, special)
+        return [part if token_id is None else token_id for part, token_id in parts]
+
+    def _check(self, text: str, special: Special) -> None:
+        """Refuse what is no text, and what is no way to treat special tokens, as the engine does."""
+        check_text(text)
+        self._encoder.count("", special)
 
 
 class _WithoutSpace:
@@ -265,6 +271,16 @@ def token_places(segment: Segment, lengths: Iterable[int]) -> list[tuple[int, in
     return [(of_byte[start][0], of_byte[end - 1][1]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def _whole_of(texts: list[str], plans: list[list[str | int] | None]) -> list[str]:
+    """Return the texts that the engine takes as they are."""
+    return [text for text, plan in zip(texts, plans, strict=True) if plan is None]
+
+
+def _ordinary_of(plans: list[list[str | int] | None]) -> list[str]:
+    """Return the ordinary text in the other texts."""
+    return [part for plan in plans if plan for part in plan if isinstance(part, str)]
+
+
 def _joined(lists: list[list[int]]) -> list[int]:
     """Join lists of ids; a single one, as most texts have, is returned as it is."""
     return lists[0] if len(lists) == 1 else [*chain.from_iterable(lists)]
@@ -273,6 +289,10 @@ def _joined(lists: list[list[int]]) -> list[int]:
 def _rows(ids: NDArray[Any], offsets: NDArray[np.uint64]) -> Iterator[NDArray[Any]]:
     """Yield the ids of each text of a batch."""
     return (ids[start:end] for start, end in pairwise(offsets.tolist()))
+
+
+def _row(part: str | int, rows: Iterator[NDArray[Any]], dtype: DType) -> NDArray[Any]:
+    return np.array([part], dtype) if isinstance(part, int) else next(rows)
 
 
 def _decoded(texts: Iterable[str | bytes]) -> list[str]:

@@ -17,23 +17,18 @@ from bpetite.encoding.preparation import Preparation
 class PreparedStream:
     """The interface of the engine's `EncodeStream`."""
 
-    def __init__(self, encoder: Any, preparation: Preparation, special: Special, texts: list[str]) -> None:
-        """`encoder` is the engine's, and `texts` are all special tokens."""
-        self._encoder = encoder
-        self._stream = encoder.encode_stream("text")
+    def __init__(self, ordinary: Any, preparation: Preparation, special: Special) -> None:
+        """`ordinary` is the engine's encoder, without special tokens."""
+        self._stream = ordinary.encode_stream()
         self._preparation = preparation
         self._special = special
-        self._longest = max(map(len, texts), default=1)
         self._begin()
 
     def _begin(self) -> None:
-        parse = self._special == "parse"
-        self._original = self._preparation.search(parse=parse)
-        self._normalized = self._preparation.search(parse=parse, normalized=True)
+        self._original = self._preparation.search(self._special)
+        self._normalized = self._preparation.search(self._special, normalized=True)
         self._is_first = True
         self._begin_segment()
-        self._before = ""
-        """The end of the text so far, in which a special token may begin that is an error."""
 
     def _begin_segment(self) -> None:
         self._pending = ""
@@ -45,10 +40,6 @@ class PreparedStream:
         """Add the next piece of the text, and return the ids that are now final."""
         check_text(piece)
         piece.encode("utf-8")
-        if self._special == "error":
-            seen = self._before + piece
-            self._encoder.count(seen, "error")
-            self._before = seen[max(len(seen) + 1 - self._longest, 0) :]
         return self._ids(self._original.feed(piece))
 
     def finish(self) -> list[int]:

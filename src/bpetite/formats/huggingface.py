@@ -45,6 +45,9 @@ from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
 
 T = TypeVar("T")
 
+_SINGLE = {chr(byte) for byte in range(0x21, 0x7F)}
+"""The characters that stand for the byte that they are; as added tokens, they may still be met by merges."""
+
 _BESIDE_IDS = {
     "post_processor": "the template that puts tokens around a text",
     "truncation": "how texts are truncated",
@@ -107,11 +110,12 @@ class _Reader:
         self._check_rest()
         merges = self._merges(model)
         # Text with a byte that is a special token is refused: its id would not be that of other bytes.
-        bytes_apart = not specials.keys().isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
-        never_met = self._never_met(ids, specials, token_flags, normalization) - {model.get("unk_token")}
+        apart = specials.keys() - _SINGLE
+        bytes_apart = not apart.isdisjoint(to_printable(bytes([byte])) for byte in IN_TEXTS)
+        never_met = self._never_met(ids, apart, token_flags, normalization) - {model.get("unk_token")}
         vocabulary = vocabulary_of_pairs(
             self._path,
-            _without(ids, specials),
+            _without(ids, apart),
             merges,
             special_tokens=specials,
             pattern=pattern,
@@ -151,7 +155,13 @@ class _Reader:
         }
         pieces = Pieces(
             self._path,
-            _without(ids, [*(specials.keys() - marks), *(BYTE_NAMES if falls_back else ())]),
+            _without(
+                ids,
+                [
+                    *(text for text in specials.keys() - marks if len(text) > 1),
+                    *(BYTE_NAMES if falls_back else ()),
+                ],
+            ),
             byte_ids,
             before.has_marks,
             specials,
@@ -327,7 +337,7 @@ class _Reader:
         self, specials: Mapping[str, int], normalization: Sequence[Step]
     ) -> dict[str, list[str]]:
         """Return the flags of added tokens. `normalized` only matters if normalizing changes a token, or if
-        two tokens may overlap and one of them is searched first."""
+        one token is searched first that may overlap with another, or whose flags may concern it."""
         flags: dict[str, list[str]] = {}
         second: list[str] = []
         for index, token in enumerate(self._document.get("added_tokens") or []):
@@ -340,7 +350,7 @@ class _Reader:
             if self._flag(token, f"{place}.normalized", not token.get("special", False)):
                 second.append(content)
         first = set(specials) - set(second)
-        if second and (normalization or overlap(first, second)):
+        if second and (normalization or (first and any(flags.values())) or overlap(first, second)):
             for content in second:
                 flags[content].append("normalized")
             self._check_normalized_apart(second, normalization)
@@ -510,7 +520,7 @@ def _written_ids(vocabulary: Vocabulary) -> dict[str, int]:
             "a tokenizer.json cannot hold two tokens of the same bytes; train with equal_tokens='shared'"
         )
     for text, token_id in vocabulary.special_tokens.items():
-        if text in spelled:
+        if spelled.get(text, token_id) != token_id:
             raise ValueError(
                 f"special token {text!r:.80} is spelled like token {spelled[text]} in a tokenizer.json"
             )

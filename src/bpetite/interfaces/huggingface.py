@@ -40,7 +40,9 @@ class HuggingFaceTokenizer:
                 f"accelerated, not {type(real).__name__}"
             )
         content = real.to_str()
-        self._hold(library.Tokenizer.from_str(content), content)
+        copied = library.Tokenizer.from_str(content)
+        copied.encode_special_tokens = real.encode_special_tokens  # the only setting that no file holds
+        self._hold(copied, content)
 
     def _hold(self, real: Any, content: str) -> None:
         self._real = real

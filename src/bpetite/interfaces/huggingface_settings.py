@@ -303,7 +303,8 @@ class Settings:
             ]
         )
         merged = model.vocabulary.tokens if stripping else ()
-        self._is_simple = self.preparation.is_simple and not any(
+        is_simple = self.preparation.is_simple and self.preparation.are_of_one_search
+        self._is_simple = is_simple and not any(
             "single_word" in names or (content in stripping and ids[content] in merged)
             for content, names in flags.items()
         )

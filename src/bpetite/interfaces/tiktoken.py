@@ -62,8 +62,7 @@ class Encoding:
         self.name = name
         self._tokenizer = tokenizer
         self._special_tokens = dict(tokenizer.vocabulary.special_tokens)
-        self._special_ids = set(self._special_tokens.values())
-        self.max_token_value = max([*tokenizer.vocabulary.tokens, *self._special_ids])
+        self.max_token_value = max([*tokenizer.vocabulary.tokens, *self._special_tokens.values()])
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -167,7 +166,7 @@ class Encoding:
         """Return how the tokenizer treats special tokens, if it treats all of them alike."""
         if not allowed:
             return "text"
-        return "parse" if len(allowed) == len(self._special_tokens) else None
+        return "parse" if len(allowed) == len(self.special_tokens_set) else None
 
     def _encode_allowed(self, text: str, allowed: AbstractSet[str]) -> list[int]:
         whole = self._whole(allowed)
@@ -243,8 +242,12 @@ class Encoding:
 
     @cached_property
     def special_tokens_set(self) -> set[str]:
-        """The special tokens."""
-        return set(self._special_tokens)
+        """The special tokens, without those that every text may contain (`Vocabulary.added_tokens`)."""
+        return set(self._special_tokens).difference(self._tokenizer.vocabulary.added_tokens)
+
+    @cached_property
+    def _special_ids(self) -> set[int]:
+        return {self._special_tokens[text] for text in self.special_tokens_set}
 
     def is_special_token(self, token: int) -> bool:
         """Whether an id is that of a special token."""

@@ -1,0 +1,140 @@
+"""Finding added tokens: a text and tokens with flags in; the tokens in it, and the text between them, out.
+
+This is the specification, of what `tokenizers` does and, as far as its models can say it, `sentencepiece`.
+
+A text is searched twice. First the tokens without the flag `normalized` are found in the text as given. Then
+each part between them is normalized on its own, and the others, which are normalized too, are found in it.
+In both searches the leftmost token is found first, and the longest of those at one place; the next one is
+searched behind it, even if its flags or `special` turn it down. Only then does a token take white space.
+
+SentencePiece's user-defined pieces are tokens that are normalized and not special: every text may have them.
+Its control pieces are special tokens; it encodes them as text, as special tokens are with `special="text"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import regex
+
+Span = tuple[int, int]
+"""A start and an end."""
+
+Normalize = Callable[[str], tuple[str, Sequence[Span]]]
+"""Normalizes a text, and tells the place in it of each character of the result."""
+
+_is_white_space = regex.compile(r"\p{White_Space}").match
+_is_of_word = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]").match
+
+
+class AddedToken(NamedTuple):
+    """A text that becomes an id of its own, without merging."""
+
+    text: str
+    token_id: int
+    special: bool = True
+    """Whether it is one of those that a text from users must not contain."""
+    normalized: bool = False
+    """Whether it is searched in normalized text."""
+    single_word: bool = False
+    """Whether it is only found where no character of a word touches it."""
+    lstrip: bool = False
+    """Whether it takes the white space before it, unless the token before it did."""
+    rstrip: bool = False
+    """Whether it takes the white space after it."""
+
+
+class Section(NamedTuple):
+    """A token, or normalized text between tokens."""
+
+    text: str
+    places: Sequence[Span]
+    """The place of each character in the text that was given."""
+    token_id: int | None
+
+
+def unchanged(text: str) -> tuple[str, list[Span]]:
+    """Return a text as it is: the normalizer of a model that has none.
+
+    >>> unchanged("ab")
+    ('ab', [(0, 1), (1, 2)])
+    """
+    return text, [(place, place + 1) for place in range(len(text))]
+
+
+def sections(
+    text: str,
+    tokens: Sequence[AddedToken],
+    normalize: Normalize = unchanged,
+    special: Literal["parse", "text", "error"] = "parse",
+) -> Iterator[Section]:
+    """Yield the tokens in a text and the text between them, in order.
+
+    `special` says whether a special token is found, is text, or is a `ValueError`; others are always found.
+
+    >>> tokens = [AddedToken("<m>", 1, lstrip=True), AddedToken("AH", 2, special=False, normalized=True)]
+    >>> [(found.text, found.token_id) for found in sections("ah <m>", tokens, lambda t: unchanged(t.upper()))]
+    [('AH', 2), (' <m>', 1)]
+    >>> [(found.text, found.token_id) for found in sections("AH <m>", tokens, special="text")]
+    [('AH', 2), (' <m>', None)]
+    """
+    first = [token for token in tokens if not token.normalized]
+    second = [token._replace(text=normalize(token.text)[0]) for token in tokens if token.normalized]
+    for start, end, token_id in cut(text, first, special):
+        given = text[start:end]
+        if token_id is not None:
+            yield Section(given, [(place, place + 1) for place in range(start, end)], token_id)
+            continue
+        normalized, places = normalize(given)
+        for begin, stop, token_id in cut(normalized, second, special):
+            moved = [(start + first, start + last) for first, last in places[begin:stop]]
+            yield Section(normalized[begin:stop], moved, token_id)
+
+
+def cut(
+    text: str, tokens: Sequence[AddedToken], special: Literal["parse", "text", "error"] = "parse"
+) -> Iterator[tuple[int, int, int | None]]:
+    """Yield the start and end of each token that one search finds, with its id, and of the text between them.
+
+    A token of white space may begin before the end of the one before it, which took that white space already.
+    (Where nothing is left of it, `tokenizers` ends with a panic; here, it is not found.)
+
+    >>> list(cut("<a>  <a>b", [AddedToken("<a>", 7, rstrip=True), AddedToken(" ", 8)]))
+    [(0, 5, 7), (3, 4, 8), (4, 5, 8), (5, 8, 7), (8, 9, None)]
+    """
+    done = 0
+    for start, end, token in _candidates(text, tokens):
+        if token.special and special == "text":
+            continue
+        if token.single_word and (_is_of_word(text[start - 1 : start]) or _is_of_word(text[end : end + 1])):
+            continue
+        while token.lstrip and start > done and _is_white_space(text[start - 1]):
+            start -= 1
+        if token.lstrip:
+            start = max(start, done)
+        while token.rstrip and end < len(text) and _is_white_space(text[end]):
+            end += 1
+        if start >= end:
+            continue
+        if token.special and special == "error":
+            raise ValueError(f"special token {token.text!r} at character {start}")
+        if done < start:
+            yield done, start, None
+        yield start, end, token.token_id
+        done = end
+    if done < len(text):
+        yield done, len(text), None
+
+
+def _candidates(text: str, tokens: Sequence[AddedToken]) -> Iterator[tuple[int, int, AddedToken]]:
+    """Yield the tokens that stand in a text, whatever their flags: the leftmost, and of these the longest."""
+    token_of = {token.text: token for token in tokens if token.text}
+    lengths = sorted({len(found) for found in token_of}, reverse=True)
+    place = 0
+    while place < len(text):
+        here = (text[place : place + length] for length in lengths)
+        found = next((candidate for candidate in here if candidate in token_of), "")
+        if found:
+            yield place, place + len(found), token_of[found]
+        place += len(found) or 1
