@@ -2,6 +2,9 @@
 
 import errno
 import os
+import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -290,6 +293,52 @@ def test_counts_over_the_memory_limit_are_the_same(limit: int) -> None:
     table.add_documents(documents, memory_limit=limit)
     assert counted(table) == expected(documents)
     assert len(table) == len(counted(table))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what was written")
+def test_many_calls_write_no_more_than_one() -> None:
+    words = [f"{'abcdefghij'[number % 10] * (number % 7)}w{number}" for number in range(150_000)]
+    pieces = [" ".join(words[start::300] + words[: 20 * start : 20]) for start in range(300)]
+
+    def written() -> int:
+        return int(Path("/proc/self/io").read_text("ascii").partition("wchar: ")[2].split()[0])
+
+    def of_calls(calls: list[list[str]]) -> tuple[int, dict[bytes, int]]:
+        table, before = _engine.CountTable(r"[a-z0-9]+"), written()
+        table.add_documents([" ".join(words)], memory_limit=1, num_threads=1)
+        for documents in calls:
+            table.add_documents(documents, num_threads=1)
+        table.settle()
+        return written() - before, counted(table)
+
+    (once, counts), (often, same) = of_calls([pieces]), of_calls([[piece] for piece in pieces])
+    assert counts == same
+    assert 0 < often <= once * 1.1
+
+
+SPILLS = """
+import os, signal, stat, sys
+from bpetite import _engine
+os.umask(0)
+table = _engine.CountTable(r"[a-z0-9]+")
+table.add_documents([" ".join(f"w{number}" for number in range(200_000))], memory_limit=1)
+folder = os.environ["TMPDIR"]
+opened = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+spilled = [os.stat(name) for name in opened if os.path.exists(name) and folder in os.readlink(name)]
+assert spilled and not os.listdir(folder)
+assert {(stat.S_IMODE(found.st_mode), found.st_nlink) for found in spilled} == {(0o600, 0)}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not show what is open")
+def test_temporary_files_are_for_this_user_alone_and_gone_after_a_kill(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SPILLS], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("limit", [None, 2**40])

@@ -324,6 +324,9 @@ class CountTable:
     def merge(self, other: CountTable) -> None:
         """Add another table."""
 
+    def settle(self) -> None:
+        """Prepare for several readings: if anything is in temporary files, move the rest there, too."""
+
     def spill(self, most: int) -> None:
         """Move all counts to temporary files if there is a limit and they take more than `most` bytes."""
 

@@ -138,6 +138,7 @@ class Counts:
             if weight != 1:
                 weighted.append(part.weighted(weight, source))
                 weighted[-1]._leave_memory(_LITTLE)
+        counts._table.settle()
         return cls.merge([counts, *weighted], memory_limit=limits["memory_limit"]) if weighted else counts
 
     @classmethod
@@ -163,6 +164,7 @@ class Counts:
         counts._table.add_documents(
             documents, num_threads=num_threads, memory_limit=memory_bytes(memory_limit), progress=progress
         )
+        counts._table.settle()
         return counts
 
     @staticmethod

@@ -165,9 +165,13 @@ impl CountTable {
         let (queue, shards) = (WorkQueue::new(), self.shards.each_mut().map(Mutex::new));
         let counter = || Counter::new(cutter, self.count_unmatched, &shards, &queue.stopped);
         let tally = work(cutter, &queue, &counter)?;
-        self.shards.iter_mut().try_for_each(Shard::settle)?;
         self.add_tally(&tally);
         Ok(())
+    }
+
+    /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
+    pub fn settle(&mut self) -> Result<()> {
+        self.shards.iter_mut().try_for_each(Shard::settle)
     }
 
     fn add_tally(&mut self, tally: &Tally) {
@@ -317,7 +321,7 @@ impl CountTable {
         if self.limit.is_none() || self.memory() as u64 <= most {
             return Ok(());
         }
-        self.shards.iter_mut().try_for_each(Shard::spill_all)
+        self.shards.iter_mut().try_for_each(Shard::spill)
     }
 }
 

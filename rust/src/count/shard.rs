@@ -93,9 +93,6 @@ const MIN_ARENA_GROWTH: usize = 1 << 12;
 /// The minimum size of a spill in bytes, whatever the limit; tiny in tests, so that spills are frequent.
 const MIN_SPILL: usize = if cfg!(test) { 1 } else { 1 << 17 };
 
-/// The maximum number of runs; more are merged into one.
-const MAX_RUNS: usize = if cfg!(test) { 2 } else { 64 };
-
 fn add_checked(sum: &mut u64, count: u64, pretoken: &[u8]) -> Result<()> {
     *sum = sum.checked_add(count).ok_or_else(|| overflow(pretoken))?;
     Ok(())
@@ -214,7 +211,7 @@ impl Shard {
     }
 
     /// Write all counts in memory to a run and clear the tables.
-    fn spill(&mut self) -> Result<()> {
+    pub fn spill(&mut self) -> Result<()> {
         if self.len() == 0 {
             return Ok(());
         }
@@ -223,44 +220,28 @@ impl Shard {
         self.short = HashTable::default();
         let (long, arena) = (std::mem::take(&mut self.long), std::mem::take(&mut self.arena));
         let entries = Entries::sorted(short, long_entries(&long, &arena).collect());
-        let mut run = self.spill.write()?;
-        entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
-        run.finish()
+        self.spill.write(|run| entries.visit(&mut |pretoken, count| run.push(pretoken, count)))
     }
 
-    /// If anything was spilled, spill the rest; merge the runs if there are too many.
+    /// If anything was spilled, spill the rest: otherwise each reading would write it.
     pub fn settle(&mut self) -> Result<()> {
-        if self.is_spilled() { self.spill_all() } else { Ok(()) }
-    }
-
-    /// Spill everything; merge the runs if there are too many.
-    pub fn spill_all(&mut self) -> Result<()> {
-        self.spill()?;
-        if self.spill.runs().len() > MAX_RUNS {
-            let runs = std::mem::take(&mut self.spill);
-            let mut run = self.spill.write()?;
-            Merged::of(runs.runs())?.visit(&mut |pretoken, count| run.push(pretoken, count))?;
-            run.finish()?;
-        }
-        Ok(())
+        if self.is_spilled() { self.spill() } else { Ok(()) }
     }
 
     /// Whether anything was spilled.
     pub fn is_spilled(&self) -> bool {
-        !self.spill.runs().is_empty()
+        !self.spill.is_empty()
     }
 
     /// All counts as sorted runs; those in memory are written to a temporary file.
     pub fn runs(&self) -> Result<Vec<Run>> {
-        let mut runs = self.spill.runs().to_vec();
+        let mut runs = self.spill.runs();
         if self.len() > 0 {
             let short = memory::gathered(self.short.iter().copied())?;
             let entries = Entries::sorted(short, memory::gathered(long_entries(&self.long, &self.arena))?);
             let mut rest = Spill::default();
-            let mut run = rest.write()?;
-            entries.visit(&mut |pretoken, count| run.push(pretoken, count))?;
-            run.finish()?;
-            runs.extend_from_slice(rest.runs());
+            rest.write(|run| entries.visit(&mut |pretoken, count| run.push(pretoken, count)))?;
+            runs.extend(rest.runs());
         }
         Ok(runs)
     }

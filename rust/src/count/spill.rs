@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind};
+use std::mem::take;
 use std::ops::Range;
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
@@ -30,9 +31,19 @@ const WRITTEN: usize = if cfg!(test) { 40 } else { 1 << 18 };
 const READ: usize = if cfg!(test) { 100 } else { 1 << 22 };
 const READ_OF_EACH: usize = if cfg!(test) { 24 } else { 1 << 12 };
 
-/// The runs that were written, and the file for the next one.
+/// The number of runs of a generation: so many are merged into one of the next.
+const MOST_RUNS: usize = if cfg!(test) { 3 } else { 64 };
+
+/// The runs that were written. Counts are written once for each generation, which are few: there are only so many runs as
+/// to read all at once, and what many runs repeat is soon written once.
 #[derive(Default)]
 pub struct Spill {
+    generations: Vec<Generation>,
+}
+
+/// Runs, and the file for the next one: it disappears with the last of them.
+#[derive(Default)]
+struct Generation {
     runs: Vec<Run>,
     file: Option<Arc<TemporaryFile>>,
     end: u64,
@@ -105,13 +116,45 @@ fn private() -> OpenOptions {
 }
 
 impl Spill {
-    /// The runs that were written so far.
-    pub fn runs(&self) -> &[Run] {
-        &self.runs
+    /// Whether nothing was written so far.
+    pub fn is_empty(&self) -> bool {
+        self.generations.is_empty()
     }
 
+    /// The runs that were written so far.
+    pub fn runs(&self) -> Vec<Run> {
+        self.generations.iter().flat_map(|generation| &generation.runs).cloned().collect()
+    }
+
+    /// Write what `fill` pushes to a run, in order.
+    pub fn write(&mut self, fill: impl FnOnce(&mut RunWriter<'_>) -> Result<()>) -> Result<()> {
+        self.write_to(0, fill)?;
+        let is_full = |generation: &Generation| generation.runs.len() >= MOST_RUNS;
+        for number in 0.. {
+            if !self.generations.get(number).is_some_and(is_full) {
+                break;
+            }
+            let full = take(&mut self.generations[number]);
+            self.write_to(number + 1, |run| {
+                Merged::of(&full.runs)?.visit(&mut |pretoken, count| run.push(pretoken, count))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write_to(&mut self, number: usize, fill: impl FnOnce(&mut RunWriter<'_>) -> Result<()>) -> Result<()> {
+        if self.generations.len() == number {
+            memory::push(&mut self.generations, Generation::default())?;
+        }
+        let mut run = self.generations[number].begin()?;
+        fill(&mut run)?;
+        run.finish()
+    }
+}
+
+impl Generation {
     /// Begin a run.
-    pub fn write(&mut self) -> Result<RunWriter<'_>> {
+    fn begin(&mut self) -> Result<RunWriter<'_>> {
         let file = match self.file.take_if(|file| file.process == std::process::id()) {
             Some(file) => file,
             None => {
@@ -120,13 +163,19 @@ impl Spill {
             }
         };
         self.file = Some(file.clone());
-        Ok(RunWriter { spill: self, file, written: 0, last: Vec::new(), buffer: Vec::with_capacity(WRITTEN) })
+        Ok(RunWriter {
+            generation: self,
+            file,
+            written: 0,
+            last: Vec::new(),
+            buffer: Vec::with_capacity(WRITTEN),
+        })
     }
 }
 
 /// Writes one run.
 pub struct RunWriter<'a> {
-    spill: &'a mut Spill,
+    generation: &'a mut Generation,
     file: Arc<TemporaryFile>,
     /// The number of bytes of the run that are in the file.
     written: u64,
@@ -148,7 +197,7 @@ impl RunWriter<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let written = write_all_at(&self.file.file, &self.buffer, self.spill.end + self.written);
+        let written = write_all_at(&self.file.file, &self.buffer, self.generation.end + self.written);
         written.map_err(|source| self.file.error(source))?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
@@ -156,9 +205,9 @@ impl RunWriter<'_> {
     }
 
     /// End the run.
-    pub fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         self.flush()?;
-        let Spill { runs, end, .. } = self.spill;
+        let Generation { runs, end, .. } = self.generation;
         let range = *end..*end + self.written;
         *end = range.end;
         memory::push(runs, Run { file: self.file, range })
@@ -342,7 +391,7 @@ mod tests {
             entries.push((pretoken.to_vec(), count));
             Ok(())
         };
-        Merged::of(spill.runs()).unwrap().visit(&mut visitor).unwrap();
+        Merged::of(&spill.runs()).unwrap().visit(&mut visitor).unwrap();
         entries
     }
 
@@ -355,9 +404,9 @@ mod tests {
             vec![],
             vec![(b"\0", u64::MAX), (b"ab", 5), (b"abc", 1), (&long, 1)],
         ] {
-            let mut run = spill.write().unwrap();
-            entries.iter().for_each(|(pretoken, count)| run.push(pretoken, *count).unwrap());
-            run.finish().unwrap();
+            let fill =
+                |run: &mut RunWriter| entries.iter().try_for_each(|&(key, count)| run.push(key, count));
+            spill.write(fill).unwrap();
         }
         let expected = [(b"\0".as_slice(), u64::MAX), (b"a", 1), (b"ab", 305), (b"abc", 1), (&long, 70_001)];
         assert_eq!(all(&spill), expected.map(|(pretoken, count)| (pretoken.to_vec(), count)));
@@ -367,25 +416,42 @@ mod tests {
     fn a_sum_past_64_bits_is_an_error() {
         let mut spill = Spill::default();
         for _ in 0..2 {
-            let mut run = spill.write().unwrap();
-            run.push(b"a", u64::MAX - 1).unwrap();
-            run.finish().unwrap();
+            spill.write(|run| run.push(b"a", u64::MAX - 1)).unwrap();
         }
-        assert!(matches!(Merged::of(spill.runs()).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(Merged::of(&spill.runs()).unwrap().next(), Err(Error::Overflow(_))));
+        assert!(matches!(spill.write(|run| run.push(b"a", 1)), Err(Error::Overflow(_))), "they are merged");
+    }
+
+    #[test]
+    fn many_runs_become_few() {
+        let (mut spill, numbers) = (Spill::default(), 0..200_u8);
+        for number in numbers.clone() {
+            spill.write(|run| run.push(b"of all", 1).and_then(|()| run.push(&[b'p', number], 1))).unwrap();
+            // No generation has more than two, and each is three times as old as the one before.
+            assert!(spill.runs().len() <= 10);
+        }
+        let single = numbers.map(|number| (vec![b'p', number], 1));
+        assert_eq!(all(&spill), [(b"of all".to_vec(), 200)].into_iter().chain(single).collect::<Vec<_>>());
+        for Generation { runs, end, .. } in &spill.generations {
+            assert_eq!(
+                *end,
+                runs.iter().map(|run| run.range.end - run.range.start).sum::<u64>(),
+                "no old runs"
+            );
+        }
     }
 
     #[test]
     fn a_process_that_was_forked_writes_to_a_file_of_its_own() {
         let mut spill = Spill::default();
         for (pretoken, writer) in [(b"a", 0), (b"b", 1)] {
-            let mut run = spill.write().unwrap();
-            run.push(pretoken, 1).unwrap();
-            run.finish().unwrap();
+            spill.write(|run| run.push(pretoken, 1)).unwrap();
             // As if another process had opened it.
-            let file = spill.file.take().and_then(Arc::into_inner);
+            let generation = &mut spill.generations[0];
+            let file = generation.file.take().and_then(Arc::into_inner);
             assert!(file.is_none(), "the run holds it too");
             let other = TemporaryFile { process: writer, ..TemporaryFile::new().unwrap() };
-            (spill.file, spill.end) = (Some(Arc::new(other)), 1000);
+            (generation.file, generation.end) = (Some(Arc::new(other)), 1000);
         }
         assert_eq!(all(&spill), [(b"a".to_vec(), 1), (b"b".to_vec(), 1)]);
     }
@@ -407,10 +473,8 @@ mod tests {
     #[test]
     fn what_is_not_as_it_was_written_is_an_error() {
         let mut spill = Spill::default();
-        let mut run = spill.write().unwrap();
-        (0..100u8).for_each(|byte| run.push(&[byte; 3], u64::MAX).unwrap());
-        run.finish().unwrap();
-        let Run { file, range } = spill.runs[0].clone();
+        spill.write(|run| (0..100u8).try_for_each(|byte| run.push(&[byte; 3], u64::MAX))).unwrap();
+        let Run { file, range } = spill.runs()[0].clone();
         let error =
             |runs: &[Run]| match Merged::of(runs).and_then(|mut merged| merged.visit(&mut |_, _| Ok(()))) {
                 Err(Error::Io { source, .. }) => source.kind(),
@@ -419,7 +483,7 @@ mod tests {
         let cut = Run { file: file.clone(), range: range.start..range.end - 1 };
         assert_eq!(error(&[cut]), ErrorKind::UnexpectedEof);
         write_all_at(&file.file, &[0xFF; 40], 20).unwrap();
-        assert_eq!(error(&spill.runs), ErrorKind::InvalidData);
+        assert_eq!(error(&spill.runs()), ErrorKind::InvalidData);
         file.file.set_len(30).unwrap();
         assert_eq!(error(&[Run { file, range: 0..100 }]), ErrorKind::UnexpectedEof);
     }

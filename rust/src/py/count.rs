@@ -127,6 +127,10 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.merge(other))?)
     }
 
+    fn settle(&mut self, py: Python<'_>) -> PyResult<()> {
+        Ok(py.detach(|| self.table.settle())?)
+    }
+
     fn spill(&mut self, py: Python<'_>, most: u64) -> PyResult<()> {
         Ok(py.detach(|| self.table.spill(most))?)
     }
