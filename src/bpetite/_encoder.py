@@ -27,6 +27,7 @@ def encode(
     provisional: Collection[int] = (),
     unknown: tuple[int, bool] | None = None,
     equal_ranks: Sequence[Pair] = (),
+    drops_missing: bool = False,
 ) -> list[int]:
     """Encode text; occurrences of special tokens become their ids.
 
@@ -34,13 +35,16 @@ def encode(
     tried. `provisional` tokens exist only to be merged further: one that is left at the end is replaced by
     the ids of its bytes. `unknown` tells the id of a byte that is not a token, and whether it stands once for
     successive ones of a pretoken; without it, a text with such a byte cannot be encoded. `equal_ranks` are
-    the places where merges of the same rank begin and end.
+    the places where merges of the same rank begin and end. With `drops_missing`, bytes that are no tokens are
+    left out before any merge.
 
     >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"ab", 257: b"<|endoftext|>"}
     >>> encode("abab<|endoftext|>", vocab, [(97, 98)], {"<|endoftext|>": 257})
     [256, 256, 257]
     >>> encode("abc", {0: b"b", 1: b"<unk>"}, [], {}, unknown=(1, True))
     [1, 0, 1]
+    >>> encode("a-b", {0: b"a", 1: b"b", 2: b"ab"}, [(0, 1)], {}, "(?s:.)+", drops_missing=True)
+    [2]
     """
     ids: list[int] = []
     for segment, is_special in split_at_specials(text, list(special_tokens)):
@@ -48,7 +52,15 @@ def encode(
             ids.append(special_tokens[segment])
         else:
             found = _encode_ordinary(
-                segment, vocab, merges, special_tokens, pattern, whole_pretoken_first, unknown, equal_ranks
+                segment,
+                vocab,
+                merges,
+                special_tokens,
+                pattern,
+                whole_pretoken_first,
+                unknown,
+                equal_ranks,
+                drops_missing,
             )
             id_of_byte = _base_ids(vocab, special_tokens) if provisional else {}
             for token_id in found:
@@ -68,6 +80,7 @@ def _encode_ordinary(
     whole_pretoken_first: bool = False,
     unknown: tuple[int, bool] | None = None,
     equal_ranks: Sequence[Pair] = (),
+    drops_missing: bool = False,
 ) -> Iterator[int]:
     """Encode text without looking for special tokens.
 
@@ -94,6 +107,8 @@ def _encode_ordinary(
         if pretoken in whole:
             yield whole[pretoken]
             continue
+        if drops_missing:
+            pretoken = bytes(byte for byte in pretoken if byte in id_of_byte)
         if unknown is None and not id_of_byte.keys() >= set(pretoken):
             raise ValueError(f"{pretoken!r} has a byte for which this vocabulary has no token")
         ids = [id_of_byte.get(byte, _UNKNOWN) for byte in pretoken]

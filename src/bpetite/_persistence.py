@@ -445,7 +445,7 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     """Check the fields that schemas 2 and 3 have in common."""
     schema = document["schema_version"]
     optional = (
-        ("token_flags", "drops_space", "provisional", "unknown", "equal_ranks")
+        ("token_flags", "drops_space", "provisional", "unknown", "equal_ranks", "drops_missing")
         if schema == 3
         else ("token_flags",)
     )
@@ -455,6 +455,8 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
     _check_keys(path, document, (*keys, *(key for key in optional if key in document)))
     if document.get("drops_space", True) is not True and document["drops_space"] != "all":
         refuse(path, 'drops_space must be true or "all", or be left out')
+    if document.get("drops_missing", True) is not True:
+        refuse(path, "drops_missing must be true, or be left out")
     if document["unicode_version"] != UNICODE_VERSION:
         _refuse_unicode_version(path, document["unicode_version"])
     if not isinstance(document["pattern"], str):
@@ -501,6 +503,7 @@ def _unmerged_vocabulary(
         irregular=irregular,
         decode_only=decode_only or {},
         drops_space=document.get("drops_space", False),
+        drops_missing=document.get("drops_missing", False),
         unknown=_unknown(path, document["unknown"]) if "unknown" in document else None,
     )
 
@@ -550,6 +553,7 @@ def _to_schema_3(vocabulary: Vocabulary) -> Json:
     return {
         **_rules(vocabulary),
         "decode_only": _to_hexadecimal(vocabulary.decode_only),
+        **({"drops_missing": True} if vocabulary.drops_missing else {}),
         **({"drops_space": vocabulary.drops_space} if vocabulary.drops_space else {}),
         **(
             {"equal_ranks": list(chain.from_iterable(vocabulary.equal_ranks))}

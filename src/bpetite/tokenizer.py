@@ -23,6 +23,7 @@ from bpetite._internal.types import (
     Format,
     Ids,
     Invalid,
+    Missing,
     Path,
     Progress,
     Side,
@@ -767,6 +768,8 @@ class Tokenizer:
         path_or_object: Path | object,
         pattern: str | None = None,
         special_tokens: SpecialTokens | None = None,
+        *,
+        missing: Missing = "refuse",
     ) -> Tokenizer:
         """Load an artifact, or any other file, folder or object that holds a BPE tokenizer.
 
@@ -775,6 +778,9 @@ class Tokenizer:
         type BPE with byte fallback. Objects: a `tiktoken.Encoding`, a `tokenizers.Tokenizer`, a tokenizer of
         transformers. If a file lacks the pattern or the special tokens, give them here (special tokens as a
         dict with ids, or a list). `assumptions` lists what was assumed.
+
+        A few vocabularies lack tokens for some bytes, mostly control characters. A text with such a byte is
+        refused; with `missing="drop"` the byte is left out, as the model's own library does.
 
         >>> import tempfile
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -786,7 +792,7 @@ class Tokenizer:
         if isinstance(path_or_object, Tokenizer):
             return path_or_object
         with collector_paused():
-            found = loading.load(path_or_object, pattern, special_tokens)
+            found = loading.load(path_or_object, pattern, special_tokens, missing)
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
         return cls._of_file(name, found.imported)
 
@@ -955,7 +961,10 @@ class Tokenizer:
         original = self._original_of("huggingface")
         if original is None:
             content = huggingface.to_bytes(self._vocabulary)
-            self._check_export(huggingface.parse(path, content).vocabulary, path)
+            again = huggingface.parse(path, content)
+            if self._vocabulary.drops_missing:
+                again = again.dropping(os.fspath(path))
+            self._check_export(again.vocabulary, path)
             original = imported.Original("huggingface", {"tokenizer.json": content})
             config = config or imported.is_folder(path)
         files = original.at(path)
@@ -1121,6 +1130,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder | prepared_encoder.PreparedEn
         provisional=list(vocabulary.provisional),
         equal_ranks=vocabulary.equal_ranks,
         unknown=vocabulary.unknown,
+        drops_unknown=vocabulary.drops_missing,
     )
     if "numpy" in sys.modules:
         # What the engine's first array needs of NumPy takes 0.25 ms: no call should have to wait for it.

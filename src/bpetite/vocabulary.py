@@ -278,6 +278,10 @@ class Vocabulary(Record):
     """Where in the order merges of the same rank begin and end: the leftmost of their pairs is merged first.
     Only imported vocabularies have them."""
 
+    drops_missing: bool = False
+    """Whether bytes without a token are left out, as tokenizers does without an unknown token. Otherwise, and
+    without `unknown`, text with such a byte cannot be encoded."""
+
     was_just_trained = False
     """Whether this is the result of a training in this process, and no copy or change of it."""
 
@@ -294,6 +298,10 @@ class Vocabulary(Record):
             text: integer(f"special_tokens: the id of {text!r:.80}", token_id)
             for text, token_id in self.special_tokens.items()
         }
+        if self.drops_missing and (self.unknown is not None or self.provisional or not irregular):
+            raise ValueError(
+                "drops_missing: no byte lacks a token, or another rule is given for those that do"
+            )
         normalization = checked_normalization(self.normalization)
         apart = [
             token_id
@@ -572,6 +580,8 @@ class Vocabulary(Record):
             content["drops_space"] = self.drops_space
         if self.unknown is not None:
             content["unknown"] = list(self.unknown)
+        if self.drops_missing:
+            content["drops_missing"] = True
         if UNICODE_VERSION != _FIRST_UNICODE_VERSION:
             content["unicode_version"] = UNICODE_VERSION
         if self.equal_ranks:

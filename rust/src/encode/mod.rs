@@ -302,6 +302,8 @@ impl Encoder {
     pub fn check_tiles_text(&self) -> Result<()> {
         let reason = if self.pattern.max_bytes(1) > 1 {
             "the pattern inserts spaces"
+        } else if matches!(self.unknown, Some(Unknown::Dropped)) {
+            "bytes without a token are left out"
         } else if self.unknown.is_some() {
             "a token stands for any unknown bytes"
         } else {

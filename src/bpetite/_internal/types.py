@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     Format = Literal["auto", "text", "jsonl", "parquet"]
     """The format of an input; `auto` finds it by name and content."""
 
+    Missing = Literal["refuse", "drop"]
+    """What becomes of a byte without a token: its text is refused, or it is left out."""
+
     Split = Literal["train", "held-out"]
     """A side of the split by `hold_out`."""
 
@@ -58,5 +61,5 @@ if TYPE_CHECKING:
         num_threads: int | None
         memory_limit: int | None
 else:  # For whoever evaluates annotations; `typing` would take longer to import than all of the package.
-    Special = Unit = Side = DType = Invalid = Format = Split = str
+    Special = Unit = Side = DType = Invalid = Format = Missing = Split = str
     Limits = dict

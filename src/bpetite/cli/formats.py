@@ -66,6 +66,12 @@ def add_what_files_lack(command: argparse.ArgumentParser) -> None:
     lacking = command.add_argument_group("for tokenizer files without a pattern or special tokens")
     add = lacking.add_argument
     add("--pattern", type=text_argument, help=f"the pattern: {', '.join(PATTERNS)}, or a regex")
+    add(
+        "--missing",
+        choices=("refuse", "drop"),
+        default="refuse",
+        help="a byte without a token: refuse its text (default), or leave it out as the model's library does",
+    )
     add_special_tokens(lacking, "TEXT[=ID]", "the special tokens (without ids, they get the next free ids)")
 
 
@@ -82,6 +88,7 @@ class Opened(NamedTuple):
 def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Opened:
     """Read a tokenizer of a given or detected format; print the assumptions."""
     is_named = named == "gpt2" or (named in FORMATS[1:] and not os.path.isdir(path))
+    is_named = is_named and (named != "huggingface" or options.missing == "refuse")
     opened = _open_named(path, named, options) if is_named else _open(path, options)
     if named not in (None, opened.kind):
         raise ValueError(f"{path}: its format is {opened.kind}, not {named}")
@@ -95,7 +102,7 @@ def _open(path: str, options: argparse.Namespace) -> Opened:
     from bpetite.formats import loading
 
     specials = _with_ids(_specials(options)) or None
-    found = loading.find(path, options.pattern, specials)
+    found = loading.find(path, options.pattern, specials, options.missing)
     return Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
 
 

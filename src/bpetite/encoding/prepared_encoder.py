@@ -30,7 +30,7 @@ class PreparedEncoder:
         is_plain = vocabulary.normalization is None and not vocabulary.token_flags
         self._is_streamable = is_plain and self._preparation.is_simple
         self._drops_space = vocabulary.drops_space
-        self._has_unknown = vocabulary.unknown is not None
+        self._has_unknown = vocabulary.unknown is not None or vocabulary.drops_missing
         self._restores_text = not self._has_unknown and "(?bytes)" not in vocabulary.pattern
         self.token_bytes = encoder.token_bytes
 

@@ -129,7 +129,8 @@ class _Reader:
             cut_out=never_met,
         )
         said = [*self._assumptions, *lacking_bytes(vocabulary), UNICODE_ASSUMPTION]
-        return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said])
+        drops = model.get("unk_token") is None and not bytes_apart
+        return Imported(vocabulary, [assumed_pattern(pattern, "from the file"), *said], drops_missing=drops)
 
     def _of_characters(
         self,

@@ -16,7 +16,7 @@ from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse, refuse_mark
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.record import Record
-from bpetite._internal.types import Path, SpecialTokens
+from bpetite._internal.types import Missing, Path, SpecialTokens
 from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import Imported
 from bpetite.patterns import named_pattern
@@ -111,30 +111,53 @@ class Found(Record):
     """The files that were read."""
 
 
-def load(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
+def load(
+    source: object,
+    pattern: str | None = None,
+    special_tokens: SpecialTokens | None = None,
+    missing: Missing = "refuse",
+) -> Found:
     """Load a tokenizer.
 
     A given pattern and special tokens are used if the source lacks them; otherwise they must be the same.
     """
-    found = find(source, pattern, special_tokens)
+    found = find(source, pattern, special_tokens, missing)
     _check_given(source, found.imported.vocabulary, pattern, special_tokens)
     return found
 
 
-def find(source: object, pattern: str | None = None, special_tokens: SpecialTokens | None = None) -> Found:
-    """Load a tokenizer; a given pattern and special tokens are only used if the source lacks them."""
+def find(
+    source: object,
+    pattern: str | None = None,
+    special_tokens: SpecialTokens | None = None,
+    missing: Missing = "refuse",
+) -> Found:
+    """Load a tokenizer; a given pattern and special tokens are only used if the source lacks them.
+
+    With `missing="drop"`, bytes without a token are left out, if the tokenizer's own library does that.
+    """
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f'missing must be "refuse" or "drop", not {missing!r:.40}')
     if not isinstance(source, str | os.PathLike):
-        return Found(live.read(source), "object")
-    if os.path.isdir(source):
-        return _of_folder(source, pattern, special_tokens)
-    return _of_file(os.fspath(source), pattern, special_tokens)
+        found = Found(live.read(source), "object")
+    elif os.path.isdir(source):
+        found = _of_folder(source, pattern, special_tokens)
+    else:
+        found = _of_file(os.fspath(source), pattern, special_tokens)
+    return (
+        found if missing == "refuse" else found._replace(imported=found.imported.dropping(_name_of(source)))
+    )
+
+
+def _name_of(source: object) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
 
 
 def _check_given(
     source: object, vocabulary: Vocabulary, pattern: str | None, special_tokens: SpecialTokens | None
 ) -> None:
     """Refuse a given pattern or special token that the source contradicts."""
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
+    name = _name_of(source)
     if pattern is not None and not is_called(vocabulary.pattern, pattern):
         refuse(name, f"its pattern is {vocabulary.pattern}, not {pattern}")
     for text in special_tokens or ():

@@ -70,6 +70,8 @@ class Explainer:
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
         id_of_byte = self.vocabulary.id_of_byte
+        if self.vocabulary.drops_missing:
+            return tuple(id_of_byte[byte] for byte in pretoken if byte in id_of_byte)
         lacking = next((byte for byte in pretoken if byte not in id_of_byte), None)
         if lacking is not None:
             raise ValueError(f"{pretoken!r:.80}: no token of this vocabulary is byte {lacking}")

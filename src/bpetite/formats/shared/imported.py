@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from bpetite._constants import UNICODE_VERSION
+from bpetite._internal.json import refuse
 from bpetite._internal.names import is_folder_name
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path
@@ -86,6 +87,24 @@ class Imported(Record):
 
     original: Original | None = None
     """The file itself."""
+
+    drops_missing: bool = False
+    """Whether its library leaves bytes without a token out of a text."""
+
+    def dropping(self, name: str) -> Imported:
+        """Return a copy that does what its library does; an error names the file."""
+        from bpetite.formats.shared.pairs import lacking_bytes  # It is needed where bytes are missing.
+
+        vocabulary = self.vocabulary
+        if not (refused := lacking_bytes(vocabulary)) or vocabulary.unknown is not None:
+            return self  # Nothing is missing, or there is a token for it.
+        if not self.drops_missing:
+            refuse(
+                name, "bytes without a token cannot be left out, as its own library does not do that either"
+            )
+        vocabulary = vocabulary._replace(drops_missing=True)
+        said = [sentence for sentence in self.assumptions if sentence not in refused]
+        return self._replace(vocabulary=vocabulary, assumptions=[*said, *lacking_bytes(vocabulary)])
 
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
         """Return a copy with the files that it was read from."""

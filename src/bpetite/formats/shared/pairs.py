@@ -105,6 +105,8 @@ def lacking_bytes(vocabulary: Vocabulary) -> list[str]:
         which = f"({min(lacking):#x} lacks a token)"
     if vocabulary.unknown is not None:
         return [f"a byte without a token becomes id {vocabulary.unknown[0]}, and is lost {which}"]
+    if vocabulary.drops_missing:
+        return [f"a byte without a token is left out {which}"]
     return [f"text with a byte without a token cannot be encoded {which}"]
 
 
