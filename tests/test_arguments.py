@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ import numpy as np
 import pyarrow
 import pytest
 
-from bpetite import Tokenizer, Vocabulary
+from bpetite import Counts, Tokenizer, Vocabulary, corpus, symbols
+from bpetite.show.progress import StageProgress
 from bpetite.vocabulary import MARK
 
 TEXT = "the cat sat on the mat, the cat sat on the hat"
 TRAINED = Tokenizer.train(TEXT, 270)
+COUNTS = Counts.from_iterator([TEXT])
 
 
 def of_vocabulary(**changes: Any) -> Tokenizer:
@@ -233,3 +236,79 @@ def test_what_are_no_ids_is_refused(tokenizer: Any) -> None:
             tokenizer.decode_stream().push(wrong)
     with pytest.raises(TypeError, match=r"^batch must be several lists of ids, not int$"):
         tokenizer.decode_batch(5)
+
+
+# --- Everything else --------------------------------------------------------------------------------------
+
+WRONG: dict[str, tuple[Callable[[Any], object], list[Any], list[Any]]] = {
+    "corpus": (lambda x: Tokenizer.train(x, 270), [5, None, b"a", ["a"]], []),
+    "documents": (Counts.from_iterator, [5, None, "a", b"a", [5], [None], iter([5])], []),
+    "vocab_size": (lambda x: Tokenizer.train(TEXT, x), ["270", 270.0, True, None], [255, -1, np.int64(9)]),
+    "counts": (lambda x: Tokenizer.train_from_counts(x, 270), [5, None, {b"a": 1}], []),
+    "dialect": (lambda x: Counts(dialect=x), [5, None, ["cs336"]], ["cs337", ""]),
+    "pattern": (lambda x: Counts(pattern=x), [5, None, b"gpt2", ["gpt2"]], ["gpt3", "("]),
+    "special_tokens": (
+        lambda x: Tokenizer.train_from_counts(COUNTS, 270, special_tokens=x),
+        [5, "<x>", {"<x>"}, {"<x>": 1}, [5], [b"<x>"], [None]],
+        [[""], ["<x>", "<x>"]],
+    ),
+    "min_count": (lambda x: Tokenizer.train_from_counts(COUNTS, 270, min_count=x), ["1", 1.5, True], [0]),
+    "memory_limit": (lambda x: Counts.from_iterator(["a"], memory_limit=x), [1.5, True], [0, "1XB"]),
+    "num_threads": (lambda x: TRAINED.encode_batch(["a"], num_threads=x), ["1", 1.5, True], [0, -1]),
+    "progress": (lambda x: Counts.from_iterator(["a"], progress=x), [5, "yes"], []),
+    "paths": (Counts.from_files, [5, None, [5], [None]], [[]]),
+    "max_tokens": (lambda x: TRAINED.fit("a", x), ["1", 1.5, None, True], [-1]),
+    "side": (lambda x: TRAINED.fit("a", 1, side=x), [5, None, {"left"}], ["top"]),
+    "size": (lambda x: TRAINED.chunks("a", x), ["1", 1.5, None, True], [0]),
+    "overlap": (lambda x: TRAINED.chunks("a", 3, overlap=x), ["1", 1.5, None, True], [-1, 3]),
+    "add": (lambda x: TRAINED.extend(["a"], x), ["1", 1.5, None], [-1]),
+    "token": (TRAINED.token_id, ["a", 5, None, ["a"]], []),
+    "samples": (lambda x: corpus.verify("missing", samples=x), ["1", 1.5, None], [-1]),
+    "shard_size": (lambda x: corpus.Options(shard_size=x), ["1", 1.5, None], [0]),
+    "num_merges": (lambda x: symbols.train_bpe([["a"]], x), ["1", 1.5, None], []),
+}
+
+
+@pytest.mark.parametrize("argument", WRONG)
+def test_a_wrong_type_is_a_type_error_and_a_wrong_value_a_value_error_that_names_it(argument: str) -> None:
+    call, types, values = WRONG[argument]
+    for kind, given in [(TypeError, types), (ValueError, values)]:
+        for wrong in given:
+            with pytest.raises(kind) as refused:
+                call(wrong)
+            assert argument in str(refused.value).replace("special token ", "special_tokens: "), wrong
+
+
+TAKES_PROGRESS: dict[str, Callable[[Path, Any], object]] = {
+    "Counts.from_files": lambda folder, x: Counts.from_files(folder / "a.txt", progress=x),
+    "Counts.from_iterator": lambda _, x: Counts.from_iterator([TEXT], progress=x),
+    "Counts.load": lambda folder, x: Counts.load(folder / "c.parquet", progress=x),
+    "train_from_files": lambda folder, x: Tokenizer.train_from_files(folder / "a.txt", 270, progress=x),
+    "train_from_iterator": lambda _, x: Tokenizer.train_from_iterator([TEXT], 270, progress=x),
+    "train_from_counts": lambda _, x: Tokenizer.train_from_counts(COUNTS, 270, progress=x),
+    "extend": lambda _, x: TRAINED.extend([TEXT * 2], 3, progress=x),
+    "encode": lambda folder, x: corpus.encode(TRAINED, folder / "a.txt", folder / "ids", progress=x),
+    "stats": lambda folder, x: corpus.stats(TRAINED, folder / "a.txt", progress=x),
+    "compare": lambda folder, x: corpus.compare({"a": TRAINED}, folder / "a.txt", progress=x),
+    "verify": lambda folder, x: corpus.verify(folder / "old", progress=x),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_PROGRESS)
+def test_everything_that_takes_progress_takes_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT)
+    COUNTS.save(tmp_path / "c.parquet")
+    corpus.encode(TRAINED, tmp_path / "a.txt", tmp_path / "old")
+    shown: list[str] = []
+    monkeypatch.setattr(StageProgress, "__call__", lambda _, stage, done, total: shown.append(stage))
+    called: list[str] = []
+    for progress in (True, False, None, lambda stage, done, total: called.append(stage)):
+        shutil.rmtree(tmp_path / "ids", ignore_errors=True)
+        TAKES_PROGRESS[name](tmp_path, progress)
+    assert shown
+    assert sorted(set(shown)) == sorted(set(called))
+    shutil.rmtree(tmp_path / "ids", ignore_errors=True)
+    with pytest.raises(TypeError, match="progress must be a function"):
+        TAKES_PROGRESS[name](tmp_path, 5)

@@ -16,16 +16,18 @@ from ray.cluster_utils import Cluster
 
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.counts_file import are_apart
+from bpetite._internal.files import PART
 from bpetite._internal.types import Progress
 from bpetite.cli.counts import load_counts
 from bpetite.corpus import Options, Reading, cluster
-from bpetite.corpus.cluster import encoding
-from bpetite.corpus.cluster.tasks import grouped
+from bpetite.corpus.cluster import counting, encoding
+from bpetite.corpus.cluster.tasks import connected, grouped
 from bpetite.corpus.shards import Shard
 from bpetite.reading import batches
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
+from bpetite.reading.process_memory import is_limited, limited
 from bpetite.reading.sources import Input, find_inputs
 
 TEXTS = [f"document {n}: the cat sat on the mat, naïve 東京 {'x' * (n % 7)}\n" * (n % 5) for n in range(300)]
@@ -389,3 +391,64 @@ def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
     spread = cluster.count(folder / "in", reading=READING, task_bytes=2000, progress=kill_it)
     assert node not in nodes.worker_nodes
     assert list(spread.items()) == list(local.items())
+
+
+def fails_or_marks(folder: Path, number: int) -> int:
+    """A task that fails, or leaves a file."""
+    if number == 0:
+        raise ValueError("the first fails")
+    time.sleep(0.2)
+    (folder / str(number)).touch()
+    return number
+
+
+def test_what_was_begun_is_cancelled_after_an_error(nodes: Cluster, tmp_path: Path) -> None:
+    def fail() -> None:
+        with connected("auto") as cluster:
+            task = cluster.task(fails_or_marks)
+            results = [task(tmp_path, number) for number in range(100)]
+            cluster.get(results[0])
+
+    with pytest.raises(ValueError, match="the first fails") as raised:
+        fail()
+    assert "fails_or_marks" in str(raised.value.__cause__), "the traceback of the worker"
+    with connected("auto") as cluster:
+        cluster.get(cluster.task(fails_or_marks)(tmp_path, 100))  # waits for its turn
+    assert len(list(tmp_path.iterdir())) < 90
+
+
+def dies() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_again_and_again_is_an_error_of_the_run(
+    nodes: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpetite.corpus.cluster.tasks._RETRIES", 0)
+    message = "the cluster could not finish: WorkerCrashedError"
+    with pytest.raises(RuntimeError, match=message), connected("auto") as cluster:
+        cluster.get(cluster.task(dies)())
+
+
+def test_a_folder_of_counts_holds_nothing_of_workers_that_died(
+    nodes: Cluster, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = counting._Ranges.write
+
+    def write_beside(ranges: counting._Ranges, hidden: Path) -> int:
+        (hidden / f".part-00000.parquet.1-ab{PART}").touch()
+        return write(ranges, hidden)
+
+    monkeypatch.setattr(counting._Ranges, "write", write_beside)
+    cluster.count_to_folder(folder / "in", tmp_path / "counts", reading=READING)
+    assert {path.suffix for path in (tmp_path / "counts").iterdir()} == {".parquet"}
+
+
+def test_a_memory_limit_ends_with_the_task_that_it_is_for() -> None:
+    empty = Counts()
+    with pytest.raises(FileNotFoundError):
+        list(counting._count_group(empty, [Input("/missing")], READING, [], 10**10))
+    assert not is_limited()
+    with pytest.raises(ValueError, match="stop"), limited(10), limited(20):
+        raise ValueError("stop")
+    assert not is_limited()

@@ -92,7 +92,7 @@ def test_a_vocabulary_that_lacks_bytes_encodes_what_it_can() -> None:
 
 
 def test_one_string_is_no_list_of_special_tokens() -> None:
-    with pytest.raises(ValueError, match="not one string"):
+    with pytest.raises(TypeError, match="not one string"):
         cs336.Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], "<s>")
 
 

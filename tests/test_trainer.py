@@ -61,8 +61,8 @@ def test_train_raises_value_error_for_vocab_size_below_256(vocab_size: int) -> N
 
 
 @pytest.mark.parametrize("vocab_size", [True, 300.0, "300"])
-def test_train_raises_value_error_for_a_vocab_size_that_is_no_integer(vocab_size: int) -> None:
-    with pytest.raises(ValueError, match="integer"):
+def test_train_raises_type_error_for_a_vocab_size_that_is_no_integer(vocab_size: int) -> None:
+    with pytest.raises(TypeError, match="integer"):
         train_bpe("ab", vocab_size)
 
 

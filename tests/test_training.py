@@ -165,9 +165,10 @@ def test_options_of_the_wrong_kind_are_refused(wrong: int) -> None:
     if wrong is not True:
         with pytest.raises((ValueError, TypeError)):
             Tokenizer.train_from_iterator(["ab"], 300, num_threads=wrong)
-    with pytest.raises(ValueError, match="min_count"):
+    kind = ValueError if type(wrong) is int else TypeError
+    with pytest.raises(kind, match="min_count"):
         Tokenizer.train_from_iterator(["ab"], 300, min_count=wrong)
-    with pytest.raises(ValueError, match="max_token_length"):
+    with pytest.raises(kind, match="max_token_length"):
         Tokenizer.train_from_iterator(["ab"], 300, max_token_length=wrong)
 
 
@@ -193,9 +194,9 @@ def unread() -> Iterator[str]:
 )
 @pytest.mark.parametrize("dialect", ["bpetite", "tiktoken"])
 def test_wrong_options_are_refused_before_the_corpus_is_read(dialect: str, options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises((ValueError, TypeError)):
         Tokenizer.train_from_iterator(unread(), 300, **{"dialect": dialect, **options})
-    with pytest.raises(ValueError):
+    with pytest.raises((ValueError, TypeError)):
         Tokenizer.train_from_files("/nowhere", 300, **{"dialect": dialect, **options})
 
 
@@ -223,14 +224,14 @@ def test_numbers_beyond_64_bits_are_as_good_as_none() -> None:
 
 
 def test_the_name_of_a_file_of_counts_is_no_counts() -> None:
-    with pytest.raises(ValueError, match="counts must be Counts, not str"):
+    with pytest.raises(TypeError, match="counts must be Counts, not str"):
         Tokenizer.train_from_counts("counts.parquet", 300)  # type: ignore[arg-type]
 
 
 def test_one_string_is_no_iterable_of_documents() -> None:
-    with pytest.raises(ValueError, match="put it in a list"):
+    with pytest.raises(TypeError, match="put it in a list"):
         Tokenizer.train_from_iterator("abc", 300)
-    with pytest.raises(ValueError, match="not one string"):
+    with pytest.raises(TypeError, match="not one string"):
         Tokenizer.train_from_iterator(["abc"], 300, special_tokens="<|x|>")
 
 

@@ -67,7 +67,7 @@ def test_equal_tokens_take_their_ids_in_the_order_of_merges() -> None:
 def test_a_broken_vocabulary_is_refused(
     tokens: Mapping[int, bytes], merges: Sequence[Any], specials: Mapping[str, int], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         Vocabulary(tokens, merges, specials)
 
 

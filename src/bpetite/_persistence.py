@@ -160,7 +160,7 @@ def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
 
 def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> None:
     if "schema_version" not in document:
-        raise KeyError(f"{os.fspath(path)}: schema_version is missing")
+        refuse(path, "schema_version is missing")
     version = document["schema_version"]
     if type(version) is not int or version not in known:
         refuse(path, f"schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
@@ -169,7 +169,7 @@ def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> N
 def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
     for key in keys:
         if key not in document:
-            raise KeyError(f"{os.fspath(path)}: {key} is missing")
+            refuse(path, f"{key} is missing")
     for key in document:
         if key not in keys:
             refuse(path, f"{key!r} is not a key of schema {document['schema_version']}")

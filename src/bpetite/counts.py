@@ -13,6 +13,7 @@ from itertools import groupby
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
+from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
@@ -23,6 +24,7 @@ from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs, size_of, weight_of
+from bpetite.show.progress import shown
 from bpetite.vocabulary import listed_special_tokens
 
 TYPE_CHECKING = False
@@ -99,7 +101,7 @@ class Counts:
         skip_unreadable: bool = False,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Counts:
         """Count the texts in files, folders, globs and URLs.
 
@@ -128,18 +130,19 @@ class Counts:
         inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         counts._table.add_documents([], **limits)
-        report = None if progress is None else ProgressOfAll(progress, size_of(inputs))
-        if report is not None:
-            report.tell("counting", 0, 0)
-        weighted: list[Counts] = []
-        for (weight, source), group in groupby(inputs, key=weight_of):
-            part = counts if weight == 1 else counts.empty()
-            part.beside += count_inputs(part._table, group, reading, limits, report)
-            if weight != 1:
-                weighted.append(part.weighted(weight, source))
-                weighted[-1]._leave_memory(_LITTLE)
-        counts._table.settle()
-        return cls.merge([counts, *weighted], memory_limit=limits["memory_limit"]) if weighted else counts
+        with shown(progress) as told:
+            report = None if told is None else ProgressOfAll(told, size_of(inputs))
+            if report is not None:
+                report.tell("counting", 0, 0)
+            weighted: list[Counts] = []
+            for (weight, source), group in groupby(inputs, key=weight_of):
+                part = counts if weight == 1 else counts.empty()
+                part.beside += count_inputs(part._table, group, reading, limits, report)
+                if weight != 1:
+                    weighted.append(part.weighted(weight, source))
+                    weighted[-1]._leave_memory(_LITTLE)
+            counts._table.settle()
+            return cls.merge([counts, *weighted], memory_limit=limits["memory_limit"]) if weighted else counts
 
     @classmethod
     def from_iterator(
@@ -151,7 +154,7 @@ class Counts:
         special_tokens: Sequence[str] | None = None,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Counts:
         """Count documents from any iterable of `str` or UTF-8 `bytes`.
 
@@ -159,11 +162,16 @@ class Counts:
         3
         """
         if isinstance(documents, str | bytes):
-            raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
+            kind = type(documents).__name__
+            raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
-        counts._table.add_documents(
-            documents, num_threads=num_threads, memory_limit=memory_bytes(memory_limit), progress=progress
-        )
+        with shown(progress) as report:
+            counts._table.add_documents(
+                several("documents", "str or bytes", documents),
+                num_threads=num_threads,
+                memory_limit=memory_bytes(memory_limit),
+                progress=report,
+            )
         counts._table.settle()
         return counts
 
@@ -319,7 +327,7 @@ class Counts:
         *,
         min_count: int = 1,
         memory_limit: int | str | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> Counts:
         """Load and check a file of counts, without pretokens rarer than `min_count`.
 
@@ -345,11 +353,12 @@ class Counts:
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
         counts.limit_memory(memory_limit)
         least = 1 if min_count == 1 else min_count * rules.scale
-        for part in parts:
-            counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
-            if progress is not None:
-                size = os.path.getsize(path)
-                progress("loading", size * counts._table.total // rules.total, size)
+        with shown(progress) as report:
+            for part in parts:
+                counts._table.add_counts(*(part if least == 1 else _frequent(part, least)))
+                if report is not None:
+                    size = os.path.getsize(path)
+                    report("loading", size * counts._table.total // rules.total, size)
         return counts
 
     def items(self) -> Iterator[tuple[bytes, int]]:

@@ -89,7 +89,7 @@ class Tokenizer:
         self.vocab = dict(vocab)
         self.merges = list(merges)
         if isinstance(special_tokens, str):
-            raise ValueError("special_tokens must be a list of strings, not one string")
+            raise TypeError("special_tokens must be a list of strings, not one string")
         self.special_tokens = list(dict.fromkeys(special_tokens or ()))
         specials = self._special_ids()
         tokens = {

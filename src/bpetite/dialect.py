@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
+from bpetite._internal.arguments import check_type
 from bpetite._internal.integers import integer
 from bpetite._internal.record import Record
 
@@ -77,6 +78,7 @@ class Dialect(Record):
         """
         if isinstance(name, Dialect):
             return name
+        check_type("dialect", name, str, "a str or a Dialect")
         if name not in DIALECTS:
             raise ValueError(f"dialect: {name!r} is not known; the named ones are {', '.join(DIALECTS)}")
         return DIALECTS[name]

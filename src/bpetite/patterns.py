@@ -7,6 +7,7 @@ the text between two matches, so that no text is lost.
 from __future__ import annotations
 
 from bpetite._constants import PRETOKENIZER_PATTERN
+from bpetite._internal.arguments import check_type
 
 CL100K = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
@@ -108,6 +109,7 @@ def named_pattern(pattern: str) -> str:
     >>> named_pattern("whitespace")
     '\\\\S+|\\\\s+'
     """
+    check_type("pattern", pattern, str)
     if pattern in PATTERNS or not _is_word(pattern):
         return PATTERNS.get(pattern, pattern)
     from difflib import get_close_matches  # slow to import

@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from weakref import ref
 
 from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way, pretokenize
 from bpetite._engine import trim_memory as trim_memory
-from bpetite._internal.arguments import several
+from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import (
@@ -33,6 +32,7 @@ from bpetite._internal.types import (
 )
 from bpetite.dialect import Dialect
 from bpetite.patterns import pattern_name
+from bpetite.show.progress import shown
 from bpetite.vocabulary import MARK, Vocabulary, collector_paused
 
 TYPE_CHECKING = False
@@ -113,7 +113,7 @@ class Tokenizer:
         [257]
         """
         if not isinstance(corpus, str):
-            raise ValueError(f"corpus must be a string, not {type(corpus).__name__}")
+            raise TypeError(f"corpus must be a str, not {type(corpus).__name__}")
         return cls.train_from_iterator([corpus], vocab_size)
 
     @classmethod
@@ -242,7 +242,7 @@ class Tokenizer:
         keep_counts: bool = False,
     ) -> Tokenizer:
         training.planned_tokens(vocab_size)  # checks the size before anything is counted
-        with _shown(progress) as report:
+        with shown(progress) as report:
             counts = count(progress=report)
             return cls(
                 learning.train_vocabulary(
@@ -282,7 +282,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab ab", 258).extend(["abc"], add=1).encode("abc ab")
         [259, 257]
         """
-        with _shown(progress) as report:
+        with shown(progress) as report:
             counts = documents_or_counts
             if not isinstance(counts, counting.Counts):
                 counts = counting.Counts.from_iterator(
@@ -496,6 +496,7 @@ class Tokenizer:
         >>> tok.fit("ab ab abc", 3), tok.fit("ab ab abc", 2, side="left")
         ('ab ab ab', ' abc')
         """
+        check_type("side", side, str)
         if side not in ("right", "left"):
             raise ValueError(f'side must be "right" or "left", not {side!r}')
         max_tokens = integer("max_tokens", max_tokens, least=0)
@@ -632,6 +633,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).token_id(b"ab")
         256
         """
+        check_type("token", token, bytes, "bytes")
         return self._vocabulary.id_of[token]
 
     @property
@@ -1076,18 +1078,6 @@ def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
     for piece in pieces:
         yield from stream.feed(piece)
     yield from stream.finish()
-
-
-@contextmanager
-def _shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
-    """Yield the callback for progress; `True` means bars on a terminal or in a notebook."""
-    if progress is True:
-        from bpetite.show.progress import StageProgress
-
-        with StageProgress() as shown:
-            yield shown
-    else:
-        yield progress or None
 
 
 def _from_packed(

@@ -316,7 +316,7 @@ def _word(path: str, before: bytes = b"") -> bytes:
 def _check_counted_by(counts: Counts, training: Training) -> None:
     """Refuse counts that were made with other rules than those of the training."""
     if not isinstance(counts, Counts):
-        raise ValueError(
+        raise TypeError(
             f"counts must be Counts, not {type(counts).__name__}; Counts.load reads them from a file"
         )
     rules = training.dialect

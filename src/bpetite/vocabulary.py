@@ -34,6 +34,7 @@ from types import MappingProxyType
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
 from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
+from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record
@@ -676,14 +677,16 @@ def _check_ids(ids: Sequence[int]) -> None:
 def listed_special_tokens(special_tokens: Iterable[str]) -> tuple[str, ...]:
     """Return special tokens in order; a set, which has no order, or a dict of ids is refused."""
     if isinstance(special_tokens, str):
-        raise ValueError("special_tokens must be a list of strings, not one string")
+        raise TypeError("special_tokens must be a list of strings, not one string")
     if isinstance(special_tokens, set | frozenset):
-        raise ValueError("special_tokens must be a list of strings, not a set: their order decides ids")
+        raise TypeError("special_tokens must be a list of strings, not a set: their order decides ids")
     if isinstance(special_tokens, Mapping):
-        raise ValueError(
+        raise TypeError(
             "special_tokens must be a list of strings, not a dict: their ids cannot be chosen here"
         )
-    specials = tuple(special_tokens)
+    specials = tuple(several("special_tokens", "str", special_tokens))
+    for text in specials:
+        check_type("special_tokens", text, str, "a list of str")
     check_special_tokens(specials)
     return specials
 
@@ -692,7 +695,7 @@ def check_special_tokens(special_tokens: Collection[str]) -> None:
     """Refuse special tokens that are empty, not text, or given twice."""
     for text in special_tokens:
         if not isinstance(text, str) or not text:
-            raise ValueError(f"a special token must be a non-empty string, not {text!r}")
+            raise ValueError(f"special_tokens must be non-empty strings, not {text!r}")
         text.encode("utf-8")
     _check_distinct("special token", special_tokens)
 

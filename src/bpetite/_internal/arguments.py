@@ -9,6 +9,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def check_type(name: str, given: Any, kind: type, what: str | None = None) -> None:
+    """Refuse an argument of another type.
+
+    >>> check_type("pattern", 5, str)
+    Traceback (most recent call last):
+    TypeError: pattern must be a str, not int
+    """
+    if not isinstance(given, kind):
+        raise TypeError(f"{name} must be {what or f'a {kind.__name__}'}, not {type(given).__name__}")
+
+
 def several(name: str, what: str, given: Any) -> Iterator[Any]:
     """Return the items of an argument that must be iterable.
 

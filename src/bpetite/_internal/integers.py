@@ -18,17 +18,20 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
     300
     >>> integer("vocab_size", 2.0)
     Traceback (most recent call last):
-    ValueError: vocab_size must be an integer, not 2.0
+    TypeError: vocab_size must be an integer, not 2.0
     """
+    bounds = "" if least is None else f" of at least {least}"
+    if most is not None:
+        bounds = f" from {least} to {most}"
+    refused = f"{name} must be an integer{bounds}, not {value!r:.100}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(refused)
     try:
-        number = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or (least is not None and number < least) or (most is not None and number > most):
-        bounds = "" if least is None else f" of at least {least}"
-        if most is not None:
-            bounds = f" from {least} to {most}"
-        raise ValueError(f"{name} must be an integer{bounds}, not {value!r:.100}")
+        number = operator.index(value)
+    except TypeError:  # an array of several numbers
+        raise TypeError(refused) from None
+    if (least is not None and number < least) or (most is not None and number > most):
+        raise ValueError(refused)
     return number
 
 

@@ -62,10 +62,6 @@ Each command explains itself: bpetite train --help
 """
 
 
-_NO_THREAD = "can't start new thread"
-"""Python's message if the system refuses to start a thread."""
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit."""
     if sys.stderr is None:  # messages must not go to the next file that is opened
@@ -87,11 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    name = "bpetite"
     arguments = sys.argv[1:] if arguments is None else arguments
+    name = " ".join(["bpetite", *(word for word in arguments[:1] if word in _command_names())])
     try:
         options = _parser(arguments).parse_args(arguments or ["--help"])
-        name = f"bpetite {options.command}"
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
@@ -106,9 +101,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("bpetite: interrupted", file=sys.stderr)
         return 130
-    except (OSError, ValueError, KeyError, OverflowError, MemoryError, ImportError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and str(error) != _NO_THREAD:
-            raise
+    except SystemExit:
+        raise
+    except BaseException as error:  # also a panic of the engine, which is no Exception
         print(f"{name}: {_message(error)}", file=sys.stderr)
         return 1
     finally:
@@ -220,18 +215,30 @@ def _parser(arguments: Sequence[str]) -> _Parser:
     return parser
 
 
+_EXPECTED = (OSError, ValueError, OverflowError, MemoryError, ImportError, RuntimeError)
+"""What an input, an option or the machine may be to blame for; `docs/errors.md` says which is which."""
+
+
 def _message(error: BaseException) -> str:
-    """Return the message of an error; for an unknown id, with the id."""
-    if isinstance(error, KeyError):
-        what = error.args[0] if error.args else ""
-        return what if isinstance(what, str) else f"unknown id {what}"
-    if isinstance(error, MemoryError):
-        return _with_options(str(error)) or "not enough memory"
+    """Return the message of an error; one that nobody expects is a defect, and says where it was raised."""
+    if isinstance(error, KeyError) and isinstance(error.args[0], int):
+        return f"unknown id {error.args[0]}"
+    if not isinstance(error, _EXPECTED) or isinstance(error, NotImplementedError | RecursionError):
+        return f"{type(error).__name__}: {error} ({_place(error)}): a defect of bpetite, please report it"
     if isinstance(error, ModuleNotFoundError) and error.name in ("tiktoken", "tokenizers"):
         return f"this needs the package {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    if isinstance(error, MemoryError):
+        return _with_options(str(error)) or "not enough memory"
+    return str(error) or type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    import traceback  # slow to import
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"at line {last.lineno} of {os.path.basename(last.filename)}"
 
 
 def _with_options(message: str) -> str:

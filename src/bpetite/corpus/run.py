@@ -31,6 +31,7 @@ from bpetite.corpus.shards import Ids, ShardWriter
 from bpetite.reading.batches import Batch
 from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
 from bpetite.reading.sources import Input, size_of
+from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def encode(
     options: Options | None = None,
     resume: bool = False,
     num_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Manifest:
     """Encode files (or `Documents`, an iterable of them) into a folder of shards.
 
@@ -69,9 +70,9 @@ def encode(
     done = finished(folder, job, resume)
     if done is not None:
         return done
-    with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder):
+    with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
         reached, begin = begin_run(folder, journal, job, resume)
-        with _Run(folder, journal, job, reached, begin, num_threads, progress) as run:
+        with _Run(folder, journal, job, reached, begin, num_threads, report) as run:
             return run.finish()
 
 

@@ -17,6 +17,7 @@ from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of
 from bpetite.show.display import bytes_per_token
+from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 
@@ -72,7 +73,7 @@ def stats(
     special: Special = "parse",
     reading: Reading | None = None,
     num_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> list[Fit]:
     """Return how well a tokenizer fits each source; several sources are followed by their `total`.
 
@@ -83,14 +84,15 @@ def stats(
     >>> fit.documents, fit.tokens, fit.bytes_per_token
     (2, 4, 2.0)
     """
-    tallied = tally(
-        [tokenizer],
-        sources_of(texts, reading or Reading()),
-        special=special,
-        reading=reading,
-        num_threads=num_threads,
-        progress=progress,
-    )
+    with shown(progress) as report:
+        tallied = tally(
+            [tokenizer],
+            sources_of(texts, reading or Reading()),
+            special=special,
+            reading=reading,
+            num_threads=num_threads,
+            progress=report,
+        )
     return [fit for [fit] in tallied.fits]
 
 
@@ -101,7 +103,7 @@ def compare(
     special: Special = "parse",
     reading: Reading | None = None,
     num_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> list[dict[str, str | int | float]]:
     """Return a row for each source and tokenizer, as a table of pandas or polars takes them.
 
@@ -112,14 +114,15 @@ def compare(
     >>> [(row["tokenizer"], row["tokens"], row["tokens_to_first"]) for row in rows]
     [('new', 2, 1.0), ('old', 3, 1.5)]
     """
-    tallied = tally(
-        list(tokenizers.values()),
-        sources_of(texts, reading or Reading()),
-        special=special,
-        reading=reading,
-        num_threads=num_threads,
-        progress=progress,
-    )
+    with shown(progress) as report:
+        tallied = tally(
+            list(tokenizers.values()),
+            sources_of(texts, reading or Reading()),
+            special=special,
+            reading=reading,
+            num_threads=num_threads,
+            progress=report,
+        )
     return rows_of(tokenizers, tallied)
 
 

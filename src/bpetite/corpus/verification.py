@@ -13,6 +13,7 @@ from bpetite._internal.types import Progress, Special
 from bpetite.corpus.manifest import FORMER_TOKENIZER, TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
 from bpetite.reading.raw import hash_input
+from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 
@@ -21,7 +22,7 @@ def verify(
     *,
     samples: int = 16,
     inputs: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Manifest:
     """Hash every file again, and check that sampled documents decode to text that encodes to the same ids.
 
@@ -45,13 +46,14 @@ def verify(
         raise ValueError(f"{artifact}: not the tokenizer of the manifest")
     total = sum(file.bytes for shard in manifest.shards for file in shard.files)
     done = 0
-    for number, shard in enumerate(manifest.shards):
-        _check_files(folder, number, shard, manifest)
-        _check_documents(folder, number, shard, manifest, tokenizer, samples)
-        done += sum(file.bytes for file in shard.files)
-        if progress is not None:
-            progress("verifying", done, total)
-            progress("documents", sum(part.documents for part in manifest.shards[: number + 1]), 0)
+    with shown(progress) as report:
+        for number, shard in enumerate(manifest.shards):
+            _check_files(folder, number, shard, manifest)
+            _check_documents(folder, number, shard, manifest, tokenizer, samples)
+            done += sum(file.bytes for file in shard.files)
+            if report is not None:
+                report("verifying", done, total)
+                report("documents", sum(part.documents for part in manifest.shards[: number + 1]), 0)
     _check_that_no_shard_is_foreign(folder, manifest)
     expected = sum(read.documents for read in manifest.inputs)
     if expected != manifest.documents:

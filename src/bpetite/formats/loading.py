@@ -402,7 +402,7 @@ def _refuse_document(path: str, document: Json) -> NoReturn:
         refuse(path, "it only configures a tokenizer; give the folder that it is in")
     if "pieces" in document or "trainer_spec" in document or "trainerSpec" in document:
         refuse(path, "a SentencePiece model as JSON cannot be read; give its .model file")
-    raise KeyError(f"{path}: schema_version is missing, and nothing else says what kind of tokenizer this is")
+    refuse(path, "schema_version is missing, and nothing else says what kind of tokenizer this is")
 
 
 def _refuse_other(path: str, content: bytes) -> NoReturn:

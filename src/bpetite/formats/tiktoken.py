@@ -232,7 +232,7 @@ def check_bytes(path: Path, ranks: Ranks) -> None:
 
 def _special_ids(special_tokens: SpecialTokens, ranks: Ranks) -> dict[str, int]:
     if isinstance(special_tokens, str):
-        raise ValueError("special_tokens must be a list of strings or a dict of ids, not a string")
+        raise TypeError("special_tokens must be a list of strings or a dict of ids, not a string")
     if isinstance(special_tokens, Mapping):
         return dict(special_tokens)
     specials = listed_special_tokens(special_tokens)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from bpetite._engine import Buffers, JoinedTexts
+from bpetite._internal.arguments import several
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Invalid
 
@@ -50,12 +51,13 @@ def new_buffers() -> Buffers:
 def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Generator[Batch, None, None]:
     """Yield the documents of an iterable."""
     if isinstance(documents, str | bytes):
-        raise ValueError("documents must be an iterable of documents, not one document; put it in a list")
+        kind = type(documents).__name__
+        raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     gathered = Gathered("documents", invalid)
     read = 0
-    for document in documents:
+    for document in several("documents", "str or bytes", documents):
         if not isinstance(document, str | bytes):
-            raise ValueError(f"a document must be str or bytes, not {type(document).__name__}")
+            raise TypeError(f"documents must be str or bytes, not {type(document).__name__}")
         gathered.add(document)
         read += len(document)
         if gathered.full:

@@ -21,7 +21,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.parquet import read_rows
 from bpetite.reading.raw import Raw
 from bpetite.reading.recognition import recognise
-from bpetite.reading.sources import Input
+from bpetite.reading.sources import Input, naming_remote
 from bpetite.reading.text import read_text
 from bpetite.reading.unpacking import unpacked
 
@@ -36,23 +36,24 @@ def read_batches(
 
 def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) -> Generator[Batch, None, None]:
     try:
-        form, compression = source.form or recognise(source.name, raw, reading.input_format)
-        if form == "parquet":
-            yield from read_rows(raw, reading, buffers)
-            return
-        read = unpacked(raw, compression)
-        if form == "json":
-            form, read = text_or_lines(raw.name, read)
-        documents_of = read_json_lines if form == "jsonl" else read_text
-        if source.span is None:
-            yield from documents_of(read, raw, reading, buffers)
-            return
-        with contextlib.closing(Raw(source.behind())) as behind:
-            separator = separator_of(form, reading) or b""
-            beyond = unpacked(behind, compression) if behind.expected else behind.read
-            read = whole_records(read, beyond, separator, is_first=source.span[0] == 0)
-            yield from documents_of(read, raw, reading, buffers)
-        if os.stat(source.name).st_size != source.whole:
-            raise ValueError(f"{source.name}: changed while it was read")
+        with naming_remote(source):
+            form, compression = source.form or recognise(source.name, raw, reading.input_format)
+            if form == "parquet":
+                yield from read_rows(raw, reading, buffers)
+                return
+            read = unpacked(raw, compression)
+            if form == "json":
+                form, read = text_or_lines(raw.name, read)
+            documents_of = read_json_lines if form == "jsonl" else read_text
+            if source.span is None:
+                yield from documents_of(read, raw, reading, buffers)
+                return
+            with contextlib.closing(Raw(source.behind())) as behind:
+                separator = separator_of(form, reading) or b""
+                beyond = unpacked(behind, compression) if behind.expected else behind.read
+                read = whole_records(read, beyond, separator, is_first=source.span[0] == 0)
+                yield from documents_of(read, raw, reading, buffers)
+            if os.stat(source.name).st_size != source.whole:
+                raise ValueError(f"{source.name}: changed while it was read")
     finally:
         raw.close()

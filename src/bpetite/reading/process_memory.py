@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator
 
 _UNKNOWN = 100 << 20
 """The bytes that a process is taken to have in use where the system does not tell."""
@@ -18,6 +19,17 @@ _limits: list[int] = []
 def set_limit(limit: int | None) -> None:
     """Set the limit of this process; None is none."""
     _limits[:] = [] if limit is None else [limit]
+
+
+@contextlib.contextmanager
+def limited(limit: int | None) -> Iterator[None]:
+    """Set the limit of this process while a block runs: a worker has other tasks afterwards."""
+    before = list(_limits)
+    set_limit(limit)
+    try:
+        yield
+    finally:
+        _limits[:] = before
 
 
 def is_limited() -> bool:

@@ -7,6 +7,7 @@ whose names begin with a dot are left out of folders. An argument may end in a w
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -14,6 +15,7 @@ from collections import namedtuple
 from collections.abc import Generator, Iterable, Iterator
 from itertools import groupby, islice
 
+from bpetite._internal.arguments import several
 from bpetite._internal.long_list import LongList
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
@@ -96,8 +98,9 @@ class Input(_Fields):
             return sys.stdin.buffer
         if self.is_local:
             return open(self.name, "rb", buffering=0)
-        remote = _fsspec().open(self.name, "rb")
-        opened: BinaryIO = remote.open()
+        with naming_remote(self):
+            remote = _fsspec().open(self.name, "rb")
+            opened: BinaryIO = remote.open()
         import weakref
 
         weakref.finalize(
@@ -126,13 +129,30 @@ class Input(_Fields):
             return None if status is None else status.st_size
         if self.name == STDIN:
             return None
-        system, path = _fsspec().core.url_to_fs(self.name)
-        size: int | None = system.info(path).get("size")
+        with naming_remote(self):
+            system, path = _fsspec().core.url_to_fs(self.name)
+            size: int | None = system.info(path).get("size")
         return size
 
     def about_size(self) -> int | None:
         """Return its size, if known: that of a file when it was found."""
         return self.size() if self.found_size is None or self.is_part else self.found_size
+
+
+@contextlib.contextmanager
+def naming_remote(source: Input) -> Iterator[None]:
+    """Turn the errors of a remote file system, which may be of any kind, into an `OSError` that names it."""
+    try:
+        yield
+    except Exception as error:
+        if source.is_local or source.name == STDIN or isinstance(error, MemoryError | ImportError):
+            raise
+        if source.name in str(error):  # it is ours, or says all
+            raise
+        known = [FileNotFoundError, PermissionError, ValueError]
+        kind = next((kind for kind in known if isinstance(error, kind)), OSError)
+        reason = str(error).strip() or "it cannot be read"
+        raise kind(f"{source.name}: {type(error).__name__}: {reason}") from error
 
 
 class Inputs(LongList[Input]):
@@ -169,8 +189,9 @@ def find_inputs(
     is in the folder `output` is no input of the run that writes there, unless it is named itself.
     """
     written = None if output is None else os.path.realpath(output)
-    several = [arguments] if isinstance(arguments, str | bytes | os.PathLike) else arguments
-    given = [os.fsdecode(argument) for argument in several]
+    is_one = isinstance(arguments, str | bytes | os.PathLike)
+    listed = [arguments] if is_one else several("paths", "paths", arguments)
+    given = [_path(argument) for argument in listed]
     if not given:
         raise ValueError("no inputs are given: the list of paths is empty")
     if sum(_weighted(argument)[0] == STDIN for argument in given) > 1:
@@ -182,6 +203,13 @@ def find_inputs(
         found.extend(Input(name, weight, path, found_size=size) for name, size in names)
     found.unreadable.tell(len(found), skip_unreadable)
     return found
+
+
+def _path(argument: Any) -> str:
+    try:
+        return os.fsdecode(argument)
+    except TypeError:
+        raise TypeError(f"paths must be str or paths, not {type(argument).__name__}") from None
 
 
 def _is_url(name: str) -> bool:
@@ -215,9 +243,12 @@ def _weighted(argument: str) -> tuple[str, Fraction]:
         return argument, _ONCE
     from fractions import Fraction
 
-    weight = Fraction(match["weight"]) if not match["weight"].endswith("/0") else Fraction(0)
+    try:
+        weight = Fraction(match["weight"])
+    except ZeroDivisionError:
+        weight = Fraction(0)
     if weight <= 0:
-        raise ValueError(f"{argument}: a weight must be above 0")
+        raise ValueError(f"{argument}: a weight must be a number above 0")
     return path, weight
 
 
@@ -225,7 +256,8 @@ def _names(path: str, unreadable: Unreadable, written: str | None) -> Iterable[F
     if path == STDIN:
         return [(path, None)]
     if _is_url(path):
-        return [(name, None) for name in _remote_names(path)]
+        with naming_remote(Input(path)):
+            return [(name, None) for name in _remote_names(path)]
     if os.path.isdir(path):
         return _readable(
             _files_below(path, unreadable, written), unreadable, f"{path}: the folder holds no files"

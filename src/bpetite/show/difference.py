@@ -83,6 +83,8 @@ def merges_in(content: str) -> list[Merge]:
         return list(lines[1:] if lines and lines[0].startswith("#version") else lines)
     try:
         merges = json.loads(content)
+    except RecursionError:
+        raise ValueError("not a list of merges: brackets within brackets, too many") from None
     except ValueError as not_json:
         try:
             merges = ast.literal_eval(content.strip())
@@ -162,7 +164,19 @@ def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair
         spell = from_printable if lines or _is_printable_form(pairs) else str.encode
     elif kinds == {int}:
         return _of_ids(pairs, vocabulary)
-    return [(spell(left), spell(right)) for left, right in pairs]
+    spelled = []
+    for rank, (left, right) in enumerate(pairs):
+        try:
+            spelled.append((spell(left), spell(right)))
+        except KeyError as unknown:
+            raise ValueError(
+                f"merge {rank}: {unknown.args[0]!r} stands for no byte in GPT-2's printable form "
+                f"({f'{left} {right}'!r:.80})"
+            ) from None
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            raise ValueError(f"merge {rank}: the lone surrogate {half!r} is no text") from None
+    return spelled
 
 
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:

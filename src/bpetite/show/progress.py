@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
+    from bpetite._internal.types import Progress
     from bpetite.show.bars import Measure
 
 EVERY = 100
@@ -150,6 +153,25 @@ class BytesProgress(_Shown):
             f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
             f" ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
         )
+
+
+@contextlib.contextmanager
+def shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Yield what is called with the progress of some work; `True` means bars on a terminal or in a notebook.
+
+    >>> with shown(True) as report:
+    ...     callable(report)
+    True
+    """
+    if progress is True:
+        with StageProgress() as bars:
+            yield bars
+    elif progress is None or progress is False:
+        yield None
+    elif callable(progress):
+        yield progress
+    else:
+        raise TypeError(f"progress must be a function, True or None, not {progress!r:.100}")
 
 
 class StageProgress(_Shown):

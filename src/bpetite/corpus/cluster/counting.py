@@ -34,6 +34,7 @@ from bpetite.corpus.cluster.tasks import (
     locating_errors,
     work_in,
 )
+from bpetite.corpus.shards import remove_parts
 from bpetite.counts import Counts, memory_bytes
 from bpetite.reading.counting import Tally, count_inputs
 from bpetite.reading.cuts import cutter
@@ -41,8 +42,9 @@ from bpetite.reading.division import divide
 from bpetite.reading.documents import read_batches
 from bpetite.reading.memory_limit import room_within
 from bpetite.reading.options import Reading
-from bpetite.reading.process_memory import set_limit
+from bpetite.reading.process_memory import limited
 from bpetite.reading.sources import Input, find_inputs, size_of, weight_of
+from bpetite.show.progress import shown
 
 _RANGES = 16
 """The smallest number of ranges of pretokens."""
@@ -71,7 +73,7 @@ def count(
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Counts:
     """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
@@ -109,7 +111,7 @@ def count_to_file(
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Counted:
     """Count as `count` does, and write the same file as `Counts.save`.
 
@@ -134,7 +136,7 @@ def count_to_folder(
     reading: Reading | None = None,
     memory_limit: int | str | None = None,
     task_bytes: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Counted:
     """Count as `count` does, into a folder of counts files: each worker writes a range of pretokens.
 
@@ -149,6 +151,7 @@ def count_to_folder(
     try:
         with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
             distinct = counted.write(hidden)
+        remove_parts(hidden)  # of workers that died
         os.rename(hidden, target)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -163,7 +166,7 @@ def _counted(
     reading: Reading | None,
     memory_limit: int | str | None,
     task_bytes: int | None,
-    progress: Progress | None,
+    progress: Progress | bool | None,
 ) -> Iterator[_Ranges]:
     """Count inputs on the cluster; the counts exist until the block ends."""
     rules = Counts() if rules is None else rules.empty()
@@ -171,9 +174,9 @@ def _counted(
     inputs = find_inputs(paths, skip_unreadable=reading.skip_unreadable)
     limit = memory_bytes(memory_limit)
     room_within(limit, 1)  # A limit that cannot be met is an error at once.
-    with connected(address) as cluster:
+    with shown(progress) as report, connected(address) as cluster:
         counted = _Ranges(cluster, rules, limit)
-        counted.count(inputs, reading, task_bytes, progress)
+        counted.count(inputs, reading, task_bytes, report)
         yield counted
 
 
@@ -287,8 +290,7 @@ def _count_group(
     """Yield the rows of each range of pretokens of a group of parts, and what was read."""
     counts = empty.empty()
     limits = room_within(memory_limit, 1)
-    set_limit(memory_limit)
-    with locating_errors(group, reading):
+    with limited(memory_limit), locating_errors(group, reading):
         counts.beside += count_inputs(counts._table, group, reading, limits)
     if memory_limit is None:
         yield from counts._table.ranges(splitters)

@@ -33,6 +33,7 @@ from bpetite.reading.options import Reading
 from bpetite.reading.parallel import Bundle, Ended, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, size_of
+from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ def encode(
     options: Options | None = None,
     resume: bool = False,
     task_bytes: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Manifest:
     """Encode as `bpetite.corpus.encode` does, on the cluster at this address (`local` starts one here).
 
@@ -67,6 +68,7 @@ def encode(
         contextlib.closing(Journal(folder)) as journal,
         proposing_resume(folder),
         connected(address) as cluster,
+        shown(progress) as report,
     ):
         size = task_bytes or cluster.task_bytes(work_in(_inputs(job), job.options.reading))
         reached, begin = begin_run(folder, journal, job, resume, size, partial(_begun_inputs, job))
@@ -74,7 +76,7 @@ def encode(
         if task_bytes not in (None, size):
             raise ValueError(f"{folder}: begun with tasks of {size} bytes, not {task_bytes}")
         begin()
-        manifest = _ClusterRun(cluster, folder, job, journal, reached, size, progress).finish()
+        manifest = _ClusterRun(cluster, folder, job, journal, reached, size, report).finish()
         remove_parts(folder)  # of workers that died
         manifest.save(folder)
         journal.remove()

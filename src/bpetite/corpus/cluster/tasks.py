@@ -36,6 +36,8 @@ class Cluster:
         self._ray = ray
         self.put: Callable[[object], Any] = ray.put
         self.get: Callable[[Any], Any] = ray.get
+        self._begun: list[Any] = []
+        """A small result of each task that was begun and perhaps has not ended."""
 
     @property
     def cores(self) -> int:
@@ -43,11 +45,27 @@ class Cluster:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def task(self, function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
-        """Return a function that runs this one as a task and returns references to its results."""
-        call: Callable[..., Any] = self._ray.remote(max_retries=_RETRIES, num_returns=results)(
-            function
-        ).remote
-        return call
+        """Return a function that runs this one as a task and returns references to its results.
+
+        Of several results, the last must be small: it is kept until the task has ended.
+        """
+        ray = self._ray
+        call = ray.remote(max_retries=_RETRIES, num_returns=results)(function).remote
+
+        def begin(*arguments: Any) -> Any:
+            made = call(*arguments)
+            self._begun.append(made[-1] if results > 1 else made)
+            if len(self._begun).bit_count() == 1:  # now and then, as it doubles
+                _, self._begun = ray.wait(self._begun, num_returns=len(self._begun), timeout=0)
+            return made
+
+        return begin
+
+    def cancel(self) -> None:
+        """Cancel what was begun and has not ended, as nobody waits for it any more."""
+        for result in self._begun:
+            with contextlib.suppress(Exception):
+                self._ray.cancel(result)
 
     def stream(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
         """Return a function that runs this generator as a task and yields references to its items."""
@@ -84,14 +102,24 @@ def connected(address: str) -> Iterator[Cluster]:
     # The first error is raised; Ray need not print the others.
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     mine = not ray.is_initialized()
-    if mine and address == "local":
-        ray.init(address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    elif mine:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+    cluster = Cluster(ray)
     try:
-        yield Cluster(ray)
-    except ray.exceptions.RayTaskError as error:
-        raise (error.cause or error) from None
+        if mine:
+            ray.init(
+                address=address,
+                include_dashboard=False if address == "local" else None,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        yield cluster
+    except Exception as error:
+        cluster.cancel()
+        if isinstance(error, ray.exceptions.RayTaskError) and error.cause is not None:
+            raise error.cause from error  # the cause shows where it was raised
+        if isinstance(error, ray.exceptions.RayError):
+            reason = str(error).strip().partition("\n")[0]
+            raise RuntimeError(f"the cluster could not finish: {type(error).__name__}: {reason}") from error
+        raise
     finally:
         if mine:
             ray.shutdown()
