@@ -393,37 +393,34 @@ def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
     assert list(spread.items()) == list(local.items())
 
 
-def fails_or_marks(folder: Path, number: int) -> int:
-    """A task that fails, or leaves a file."""
-    if number == 0:
-        raise ValueError("the first fails")
-    time.sleep(0.2)
-    (folder / str(number)).touch()
-    return number
-
-
 def test_what_was_begun_is_cancelled_after_an_error(nodes: Cluster, tmp_path: Path) -> None:
+    def fails_or_marks(number: int) -> int:
+        if number == 0:
+            raise ValueError("the first fails")
+        time.sleep(0.2)
+        (tmp_path / str(number)).touch()
+        return number
+
     def fail() -> None:
         with connected("auto") as cluster:
             task = cluster.task(fails_or_marks)
-            results = [task(tmp_path, number) for number in range(100)]
+            results = [task(number) for number in range(100)]
             cluster.get(results[0])
 
     with pytest.raises(ValueError, match="the first fails") as raised:
         fail()
     assert "fails_or_marks" in str(raised.value.__cause__), "the traceback of the worker"
     with connected("auto") as cluster:
-        cluster.get(cluster.task(fails_or_marks)(tmp_path, 100))  # waits for its turn
+        cluster.get(cluster.task(fails_or_marks)(100))  # waits for its turn
     assert len(list(tmp_path.iterdir())) < 90
-
-
-def dies() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_worker_that_dies_again_and_again_is_an_error_of_the_run(
     nodes: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def dies() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
     monkeypatch.setattr("bpetite.corpus.cluster.tasks._RETRIES", 0)
     message = "the cluster could not finish: WorkerCrashedError"
     with pytest.raises(RuntimeError, match=message), connected("auto") as cluster:
