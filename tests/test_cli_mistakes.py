@@ -1,7 +1,9 @@
 """Every command with every kind of mistake: a message that says what is wrong, and never a traceback."""
 
 import argparse
+import ast
 import io
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -276,3 +278,80 @@ def test_a_defect_says_that_it_is_one(
     assert told.startswith(f"bpetite encode: {type(error).__name__}: ")
     assert "of test_cli_mistakes.py): a defect of bpetite, please report it" in told
     assert told.count("\n") == 1
+
+
+NAMED: dict[str, tuple[list[str], str]] = {
+    "min_count must be": (["train", *GOOD["train"], "--min-count=0"], "--min-count must be"),
+    "vocab_size must be": (["train", *GOOD["train"], "--vocab-size=9"], "--vocab-size must be"),
+    "memory_limit: ": (["train", *GOOD["train"], "--training-memory=1XB"], "--training-memory: "),
+    "shard_size: ": (["encode-corpus", *GOOD["encode-corpus"], "--shard-size=x"], "--shard-size: "),
+    "hold_out must be": (["stats", *GOOD["stats"], "--hold-out=2"], "--hold-out must be"),
+    "split='held": (["stats", *GOOD["stats"], "--split=held-out"], "--split held-out needs --hold-out"),
+    "separator must": (["stats", *GOOD["stats"], "--separator="], "--separator must not be empty"),
+    "append_special: ": (
+        ["encode-corpus", *GOOD["encode-corpus"], "--append-special=<|x|>"],
+        "--append-special: '<|x|>'",
+    ),
+    "resume=True": (
+        ["encode-corpus", "--model", "tok.json", "--input", "c.txt", "--output", "folder"],
+        "--resume continues a stopped run",
+    ),
+    "skip_unreadable=True": (
+        ["stats", "--model", "tok.json", "--input", "broken"],
+        "(--skip-unreadable leaves them out)",
+    ),
+    "samples must be": (["verify", "ids", "--samples=-1"], "--samples must be"),
+    "pattern=": (["inspect", "bad.tiktoken", "--from=tiktoken"], "give it with --pattern"),
+}
+
+
+@pytest.mark.parametrize("in_python", NAMED)
+def test_messages_name_options_where_those_of_python_name_arguments(
+    in_python: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "folder" / "a").write_text("a")
+    (folder / "broken").mkdir(exist_ok=True)
+    if not (folder / "broken" / "link").is_symlink():
+        (folder / "broken" / "link").symlink_to("nowhere")
+        (folder / "broken" / "a.txt").write_text("a")
+    line, expected = NAMED[in_python]
+    code, _, told = ran(line, monkeypatch)
+    assert code == 1
+    assert expected in told
+    assert f" {in_python}" not in told
+
+
+def test_only_the_command_line_names_options() -> None:
+    package = Path(cli.__file__).parent.parent
+    for path in package.rglob("*.py"):
+        if "cli" in path.relative_to(package).parts:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if id(node) not in documentation
+        ]
+        assert not [text for text in texts if re.search(r"(^| |\()--[a-z]", text)], path
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told_of"),
+    [
+        ("--special-token=<\udcff>", r"argument --special-token: not valid UTF-8 at byte 1: b'<\xff>'"),
+        ("--pattern=\udcff", r"argument --pattern: not valid UTF-8 at byte 0: b'\xff'"),
+        ("--separator=ab\udcff", r"argument --separator: not valid UTF-8 at byte 2: b'ab\xff'"),
+        ("--input=", "path 1 of 2 is empty"),
+        ("--input=c.txt:" + HUGE, f"c.txt: weight {HUGE}: a count times {HUGE} does not fit 64 bits"),
+    ],
+)
+def test_a_message_has_the_place_and_the_value(
+    mistake: str, told_of: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    code, _, told = ran(["count", *GOOD["count"], mistake], monkeypatch)
+    assert code in (1, 2)
+    assert told_of in told

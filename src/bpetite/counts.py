@@ -39,14 +39,14 @@ else:
     counts_file = LazyModule("bpetite._internal.counts_file")
 
 
-def memory_bytes(size: int | str | None) -> int | None:
+def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
     """Return a size in bytes; it may be written with a unit.
 
     >>> memory_bytes("2GB"), memory_bytes("1.5 GiB"), memory_bytes(4096)
     (2000000000, 1610612736, 4096)
     """
-    size = number_with_unit("memory_limit", size)
-    return None if size is None else min(integer("memory_limit", size, least=1), LARGEST_COUNT)
+    size = number_with_unit(name, size)
+    return None if size is None else min(integer(name, size, least=1), LARGEST_COUNT)
 
 
 _LITTLE = 1 << 20
@@ -215,7 +215,11 @@ class Counts:
         result.limit_memory(self._table.memory_limit)
         self._leave_memory(_LITTLE)
         result.scale = self.scale * factor.denominator
-        result._accumulate(self, factor.numerator)
+        try:
+            result._accumulate(self, factor.numerator)
+        except OverflowError as error:
+            named = "" if source is None else f"{source}: "
+            raise OverflowError(f"{named}weight {weight}: {error}") from None
         result.weights = dict(self.weights)
         if source is not None and factor != 1:
             result.weights[source] = str(factor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpetite._constants import BASE_VOCAB_SIZE
-from bpetite._internal.arguments import check_type
+from bpetite._internal.arguments import check_type, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.record import Record
 
@@ -114,9 +114,8 @@ class Dialect(Record):
         smallest = BASE_VOCAB_SIZE + (special_count if counts_everything else 0)
         if vocab_size < smallest:
             specials = f" and {special_count} special" if counts_everything and special_count else ""
-            raise ValueError(
-                f"vocab_size must be at least {smallest} (256 base tokens{specials}), not {vocab_size}"
-            )
+            needed = f"must be at least {smallest} (256 base tokens{specials}), not {vocab_size}"
+            raise ValueError(worded(lambda name: f"{name('vocab_size')} {needed}"))
         return vocab_size - smallest
 
     def boundaries(self, special_tokens: Sequence[str]) -> tuple[str, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
+from bpetite._internal.arguments import Name, worded
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
@@ -218,19 +219,17 @@ def _check_memory(counts: Counts, min_count: int, limit: int | None, expected: i
     """Raise an error if merging would probably exceed the limit; warn if it exceeds the free memory."""
     available = available_memory()
     if limit is not None and expected > limit:
-        raise MemoryError(
-            f"merging is expected to take {_gigabytes(expected)}, but the limit is {_gigabytes(limit)}; "
-            f"{_what_fits(counts, min_count, expected, limit)}"
-        )
+        fits = _what_fits(counts, min_count, expected, limit)
+        takes = f"merging is expected to take {_gigabytes(expected)}, but the limit is {_gigabytes(limit)}"
+        raise MemoryError(worded(lambda name: f"{takes}; {fits(name)}"))
     if available is not None and expected > available:
         import warnings
 
-        warnings.warn(
-            f"merging is expected to take {_gigabytes(expected)} of memory, but only "
-            f"{_gigabytes(available)} are free; {_what_fits(counts, min_count, expected, available)}",
-            RuntimeWarning,
-            stacklevel=6,
+        fits = _what_fits(counts, min_count, expected, available)
+        takes = (
+            f"merging is expected to take {_gigabytes(expected)} of memory, but only {_gigabytes(available)}"
         )
+        warnings.warn(worded(lambda name: f"{takes} are free; {fits(name)}"), RuntimeWarning, stacklevel=6)
 
 
 def check_loading(paths: Iterable[Path], min_count: int, limit: int) -> None:
@@ -251,10 +250,10 @@ def check_loading(paths: Iterable[Path], min_count: int, limit: int) -> None:
         return
     fitting = (place for place, left in enumerate(distinct) if _LOADED * left <= limit)
     fits = next(((tried[place], distinct[place], _LOADED * distinct[place]) for place in fitting), None)
-    raise MemoryError(
-        f"loading the counts is expected to take {_gigabytes(needed)}, but the limit is {_gigabytes(limit)}; "
-        f"{_proposal(distinct[0], fits)}"
-    )
+    room = f"but the limit is {_gigabytes(limit)}"
+    takes = f"loading the counts is expected to take {_gigabytes(needed)}, {room}"
+    proposal = _proposal(distinct[0], fits)
+    raise MemoryError(worded(lambda name: f"{takes}; {proposal(name)}"))
 
 
 _LOADED = 80
@@ -265,7 +264,7 @@ def _tried(min_count: int) -> list[int]:
     return [min_count, *(count for count in _MIN_COUNTS if count > min_count)]
 
 
-def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> str:
+def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> Callable[[Name], str]:
     """Propose a `min_count` that fits; the memory of merging is proportional to the pretokens' bytes."""
     tried = _tried(min_count)
     sizes = counts._table.sizes([_least_count(count, counts) for count in tried])
@@ -277,15 +276,14 @@ def _what_fits(counts: Counts, min_count: int, expected: int, room: int) -> str:
     return _proposal(sizes[0][0], None)
 
 
-def _proposal(whole: int, fits: tuple[int, int, int] | None) -> str:
+def _proposal(whole: int, fits: tuple[int, int, int] | None) -> Callable[[Name], str]:
     """Propose a `min_count`, with the number of pretokens that it leaves and their memory."""
+    of_all = f"of {whole:,} distinct pretokens"
     if fits is None:
-        return f"no min_count up to {_MIN_COUNTS[-1]:,} leaves few enough of {whole:,} distinct pretokens"
+        return lambda name: f"no {name('min_count')} up to {_MIN_COUNTS[-1]:,} leaves few enough {of_all}"
     least, left, needed = fits
-    return (
-        f"min_count {least} leaves {left:,} of {whole:,} distinct pretokens, which need about "
-        f"{_gigabytes(needed)}"
-    )
+    leaves = f"{least} leaves {left:,} {of_all}, which need about {_gigabytes(needed)}"
+    return lambda name: f"{name('min_count')} {leaves}"
 
 
 def _gigabytes(size: int) -> str:

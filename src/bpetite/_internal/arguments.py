@@ -1,12 +1,51 @@
-"""Checks the types of arguments; an error names the argument and what it takes."""
+"""Checks the types of arguments, and words messages that name them, for Python and for the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+class Message(str):
+    """A message in the words of Python, which name arguments; the command line has others for the same."""
+
+    on_command_line: str
+
+
+Name = Callable[..., str]
+"""Names an argument, perhaps with a value."""
+
+
+def worded(words: Callable[[Name], str]) -> Message:
+    """Return a message, made of words that call what they are given to name an argument.
+
+    >>> message = worded(lambda name: f"{name('resume', True)} continues, {name('min_count')} 5 would fit")
+    >>> print(message, message.on_command_line, sep="\\n")
+    resume=True continues, min_count 5 would fit
+    --resume continues, --min-count 5 would fit
+    """
+    message = Message(words(_in_python))
+    message.on_command_line = words(_as_option)
+    return message
+
+
+def on_command_line(message: object) -> str:
+    """Return a message in the words of the command line."""
+    return message.on_command_line if isinstance(message, Message) else str(message)
+
+
+def _in_python(name: str, value: object = None) -> str:
+    return name if value is None else f"{name}={value!r}"
+
+
+def _as_option(name: str, value: object = None) -> str:
+    if not name.isidentifier():  # more than a name
+        return name
+    option = f"--{name.replace('_', '-')}"
+    return option if value in (None, True) else f"{option} {value}"
 
 
 def check_type(name: str, given: Any, kind: type, what: str | None = None) -> None:

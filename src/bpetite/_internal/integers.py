@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 
+from bpetite._internal.arguments import worded
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -23,15 +25,18 @@ def integer(name: str, value: Any, *, least: int | None = None, most: int | None
     bounds = "" if least is None else f" of at least {least}"
     if most is not None:
         bounds = f" from {least} to {most}"
-    refused = f"{name} must be an integer{bounds}, not {value!r:.100}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(refused)
+
+    def refused(kind: type[Exception]) -> Exception:
+        return kind(worded(lambda say: f"{say(name)} must be an integer{bounds}, not {value!r:.100}"))
+
+    if isinstance(value, bool):
+        raise refused(TypeError)
     try:
         number = operator.index(value)
-    except TypeError:  # an array of several numbers
-        raise TypeError(refused) from None
+    except TypeError:
+        raise refused(TypeError) from None
     if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(refused)
+        raise refused(ValueError)
     return number
 
 
@@ -47,7 +52,8 @@ def number_with_unit(name: str, value: Any) -> Any:
 
     match = re.fullmatch(_NUMBER, value.strip())
     if match is None or (match[3] and not match[2]):
-        raise ValueError(f"{name}: {value!r} is not a size such as 4096, 500MB, 2GB or 1.5GiB")
+        is_none = f"{value!r:.100} is not a size such as 4096, 500MB, 2GB or 1.5GiB"
+        raise ValueError(worded(lambda say: f"{say(name)}: {is_none}"))
     from fractions import Fraction
 
     unit = 1024 if match[3] else 1000

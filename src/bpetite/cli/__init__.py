@@ -15,6 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 
+from bpetite._internal.arguments import on_command_line
 from bpetite._internal.lazy import imported
 from bpetite.cli.stdout import discard, write
 from bpetite.reading.process_memory import set_limit
@@ -91,9 +92,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
             warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_: print(
-                f"{name}: {_with_options(str(message))}", file=sys.stderr
-            )
+            warnings.showwarning = lambda message, *_: print(f"{name}: {_said(message)}", file=sys.stderr)
             result: bytes = options.run(options)
         write(result)
     except BrokenPipeError:
@@ -228,10 +227,10 @@ def _message(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name in ("tiktoken", "tokenizers"):
         return f"this needs the package {error.name}: pip install {error.name}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+        return f"{error.filename}: {on_command_line(error.strerror)}"
     if isinstance(error, MemoryError):
-        return _with_options(str(error)) or "not enough memory"
-    return str(error) or type(error).__name__
+        return _said(error) or "not enough memory"
+    return _said(error) or type(error).__name__
 
 
 def _place(error: BaseException) -> str:
@@ -241,9 +240,10 @@ def _place(error: BaseException) -> str:
     return f"at line {last.lineno} of {os.path.basename(last.filename)}"
 
 
-def _with_options(message: str) -> str:
-    """Name the option for `min_count`, which Python's functions propose."""
-    return message.replace(" min_count ", " --min-count ")
+def _said(error: object) -> str:
+    """Return the message of an error or a warning, in the words of the command line."""
+    arguments: tuple[object, ...] = getattr(error, "args", ())
+    return on_command_line(arguments[0] if len(arguments) == 1 else error)
 
 
 def _terminated(number: int, frame: object) -> NoReturn:

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
+from bpetite._internal.arguments import on_command_line
 from bpetite._internal.types import Limits, Progress
 from bpetite.cli.options import json_line
 from bpetite.counts import Counts, memory_bytes
@@ -21,7 +22,7 @@ def proposing_limit() -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        what = str(error) or "not enough memory"
+        what = on_command_line(error.args[0]) if error.args else "not enough memory"
         hint = "a (smaller) --memory-limit keeps more of the counts in temporary files"
         raise MemoryError(f"{what}; {hint}") from None
 

@@ -21,7 +21,12 @@ def text_argument(argument: str) -> str:
     """Return an argument that is a text and no path; what the locale could not decode is taken as UTF-8."""
     if _is_decoded(argument):
         return argument
-    return os.fsencode(argument).decode("utf-8", "surrogateescape")
+    content = os.fsencode(argument)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        shown = f"{content[:100]!r}"
+        raise argparse.ArgumentTypeError(f"not valid UTF-8 at byte {error.start}: {shown}") from None
 
 
 def _is_decoded(argument: str) -> bool:

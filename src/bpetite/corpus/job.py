@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
@@ -133,9 +134,8 @@ class Job:
         if options.append_special is not None:
             if options.append_special not in tokenizer.special_tokens:
                 known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-                raise ValueError(
-                    f"append_special: {options.append_special!r} is not a special token ({known})"
-                )
+                is_none = f"{options.append_special!r} is not a special token ({known})"
+                raise ValueError(worded(lambda name: f"{name('append_special')}: {is_none}"))
             appended = tokenizer.special_tokens[options.append_special]
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
         return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)

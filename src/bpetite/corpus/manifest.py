@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
+from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.long_list import LongList
 from bpetite._internal.names import local, recorded
@@ -297,7 +298,9 @@ class Manifest:
             content = path.read_bytes()
         except FileNotFoundError:
             if (folder / JOURNAL).exists():
-                raise ValueError(f"{folder}: not finished; encode-corpus --resume finishes it") from None
+                raise ValueError(
+                    worded(lambda name: f"{folder}: not finished; {name('resume', True)} finishes it")
+                ) from None
             raise FileNotFoundError(f"{folder}: there is no {MANIFEST}") from None
         try:
             stored = json.loads(content)

@@ -9,6 +9,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
+from bpetite._internal.arguments import worded
 from bpetite.corpus.job import Documents, Job, named_stamp
 from bpetite.corpus.manifest import (
     FORMER_TOKENIZER,
@@ -47,7 +48,9 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     """
     folder.mkdir(exist_ok=True)
     if not resume and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; --resume continues a stopped run")
+        raise FileExistsError(
+            worded(lambda name: f"{folder} is not empty; {name('resume', True)} continues a stopped run")
+        )
     if not (folder / MANIFEST).exists():
         return None
     manifest = Manifest.load(folder)
@@ -70,7 +73,8 @@ def proposing_resume(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        why = f"{error.strerror}; the same command with --resume continues after the last whole shard"
+        full = error.strerror
+        why = worded(lambda name: f"{full}; {name('resume', True)} continues after the last whole shard")
         raise OSError(error.errno, why, error.filename or str(folder)) from error
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import binascii
 import hashlib
 import io
+import os
 from array import array
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, compress, pairwise
 
 from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
+from bpetite._internal.arguments import worded
 from bpetite._internal.json import refuse
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
@@ -54,7 +56,8 @@ def parse_published(
     """Read a file's content; for a known published file, the pattern and special tokens need not be given."""
     published = PUBLISHED.get(hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest())
     if pattern is None and published is None:
-        refuse(path, "a file of ranks does not hold its pattern; give it (pattern=, or --pattern)")
+        what = f"{os.fspath(path)}: a file of ranks does not hold its pattern"
+        raise ValueError(worded(lambda name: f"{what}; give it as {name('pattern')}"))
     if special_tokens is None:
         special_tokens = published.special_tokens if published else ()
     given = pattern or (published.pattern if published else "")

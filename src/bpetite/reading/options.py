@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bpetite._internal.arguments import worded
 from bpetite._internal.record import Record
 from bpetite._internal.types import Format, Invalid, Split
 
@@ -27,7 +28,8 @@ def share_of(share: Any) -> Fraction:
     except (ValueError, ZeroDivisionError):
         number = Fraction(0)
     if not 0 < number < 1:
-        raise ValueError(f"hold_out must be a share above 0 and below 1, such as 1% or 0.01, not {share!r}")
+        needed = f"must be a share above 0 and below 1, such as 1% or 0.01, not {share!r:.100}"
+        raise ValueError(worded(lambda name: f"{name('hold_out')} {needed}"))
     return number
 
 
@@ -72,12 +74,14 @@ class Reading(Record):
             object.__setattr__(self, "hold_out", str(share_of(self.hold_out)))
             object.__setattr__(self, "cut", None)  # Only a whole document has a hash.
         elif self.split == "held-out":
-            raise ValueError("split='held-out' needs hold_out, such as 1%")
+            raise ValueError(
+                worded(lambda name: f"{name('split', 'held-out')} needs {name('hold_out')}, such as 1%")
+            )
         for name in ("separator", "text_field", "text_column"):
             if not isinstance(value := getattr(self, name), str | None):
                 raise TypeError(f"{name} must be a str, not {type(value).__name__}")
         if self.separator == "":
-            raise ValueError("separator must not be empty")
+            raise ValueError(worded(lambda name: f"{name('separator')} must not be empty"))
         if self.invalid not in ("error", "replace", "skip"):
             raise ValueError(f"invalid must be error, replace or skip, not {self.invalid!r}")
         if self.input_format not in ("auto", "text", "jsonl", "parquet"):

@@ -196,6 +196,8 @@ def find_inputs(
         raise ValueError("no inputs are given: the list of paths is empty")
     if sum(_weighted(argument)[0] == STDIN for argument in given) > 1:
         raise ValueError("stdin (-) can be read only once")
+    if "" in given:
+        raise ValueError(f"path {given.index('')} of {len(given)} is empty; it must name a file or a folder")
     found = Inputs()
     for argument in given:
         path, weight = _weighted(argument)

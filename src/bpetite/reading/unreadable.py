@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
+from bpetite._internal.arguments import worded
 from bpetite._internal.names import recorded
 
 TYPE_CHECKING = False
@@ -71,7 +72,11 @@ class Unreadable:
         if not readable or skip_unreadable is None:
             raise ValueError(f"{cannot}: {named}{more}")
         if not skip_unreadable:
-            raise ValueError(f"{cannot} (--skip-unreadable leaves them out): {named}{more}")
+            raise ValueError(
+                worded(
+                    lambda name: f"{cannot} ({name('skip_unreadable', True)} leaves them out): {named}{more}"
+                )
+            )
         import warnings
 
         warnings.warn(f"{cannot} and are left out: {named}{more}", RuntimeWarning, stacklevel=4)

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> bytes:
     layout = corpus.Options(
         format=options.format,
         dtype=options.dtype,
-        shard_size=number_with_unit("--shard-size", options.shard_size),
+        shard_size=number_with_unit("shard_size", options.shard_size),
         append_special=options.append_special,
         special=options.special,
         reading=reading_of(options),

@@ -78,15 +78,16 @@ def run(options: argparse.Namespace) -> bytes:
         options.dialect, options.pattern, options.special_token, options.min_count, options.max_token_length
     )
     planned = training.planned_tokens(options.vocab_size)
+    training_memory = memory_bytes(options.training_memory, "training_memory")
     note = way_note(training.pattern_way) if options.counts is None else None
     with TrainingProgress(planned, note, quiet=options.quiet) as progress:
-        counts = _counts(options, training, progress)
+        counts = _counts(options, training, training_memory, progress)
         vocabulary = train_vocabulary(
             counts,
             options.vocab_size,
             training,
             num_threads=options.num_threads,
-            memory_limit=options.training_memory,
+            memory_limit=training_memory,
             progress=progress,
             keep_counts=False,
         )
@@ -103,9 +104,10 @@ def run(options: argparse.Namespace) -> bytes:
     return json_line(summary)
 
 
-def _counts(options: argparse.Namespace, training: Training, progress: TrainingProgress) -> Counts:
+def _counts(
+    options: argparse.Namespace, training: Training, limit: int | None, progress: TrainingProgress
+) -> Counts:
     if options.counts is not None:
-        limit = memory_bytes(options.training_memory)
         room = room_of(options)["memory_limit"]
         check = None if limit is None or room is not None else partial(check_loading, limit=limit)
         return load_counts(options.counts, room, options.min_count, check, progress)
