@@ -360,7 +360,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
         with pytest.raises(ValueError, match="not finished"):
             corpus.verify(tmp_path / "out")
     assert len(list((tmp_path / "out").glob("shard-*"))) > 4
-    with pytest.raises(FileExistsError, match="--resume"):
+    with pytest.raises(FileExistsError, match="resume=True continues"):
         corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", options=options)
     corpus.encode(tokenizer, Documents(TEXTS), tmp_path / "out", options=options, resume=True)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")

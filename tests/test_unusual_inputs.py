@@ -211,7 +211,7 @@ def test_what_is_no_file_in_a_folder_is_named_and_not_waited_for(tmp_path: Path)
     for argument in ([folder], [f"{folder}/*"], sorted(folder.iterdir())):
         with pytest.raises(ValueError, match=r"^9 of 11 inputs cannot be read") as refused:
             Counts.from_files(argument)
-        assert "(--skip-unreadable leaves them out)" in str(refused.value)
+        assert "(skip_unreadable=True leaves them out)" in str(refused.value)
         assert "link-0 (a link that leads nowhere)" in str(refused.value)
         assert str(refused.value).endswith(", and 4 more")
     with pytest.raises(ValueError, match=r"inputs cannot be read: .*link-0"):  # which has no such option
@@ -355,7 +355,7 @@ def test_a_full_disk_is_told_with_the_file_and_how_to_go_on(
     assert isinstance(raised, OSError)
     assert raised.errno == errno.ENOSPC
     assert raised.filename == str(tmp_path / "out" / "shard-000003.npy")
-    assert "--resume continues" in str(raised)
+    assert "resume=True continues" in str(raised)
     assert resumed(paths, tmp_path / "out") == undisturbed(paths, tmp_path / "whole")
 
 
