@@ -34,7 +34,7 @@ LAYERS = [
     {"reading"},
     {"vocabulary"},
     {"show.bars", "show.display", "show.progress", "patterns"},
-    {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_decoder"},
+    {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_normalizer", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},
     {"_engine", "_internal"},
@@ -42,7 +42,10 @@ LAYERS = [
 ]
 """From the top down: a module imports from its own layer or from lower ones."""
 
-SPECIFICATION = {"_pretokenizer", "_trainer", "_encoder", "_character_encoder", "_added_tokens", "_decoder"}
+SPECIFICATION = {
+    *("_pretokenizer", "_trainer", "_encoder", "_character_encoder"),
+    *("_added_tokens", "_normalizer", "_decoder"),
+}
 ENGINE_USERS = {
     "_persistence",
     "counts",

@@ -119,10 +119,20 @@ def of_pieces(
     special_tokens: dict[str, int] = {}
     user_defined: list[str] = []
     one_space = Normalizer([step for step in normalization if step[0] == "Replace"])
+    removes_spaces = ("Replace", " {2,}", " ") in normalization
     for token_id in [token_id for token_id, kind in enumerate(pieces.kinds) if kind in _APART]:
         text, kind = pieces.texts[token_id], pieces.kinds[token_id]
-        if kind == _USER_DEFINED and " " in text:
-            continue  # It is searched where all spaces are U+2581, so it is never found.
+        if kind == _USER_DEFINED:
+            # User-defined pieces are searched in the original text, with plain spaces.
+            plain = text.replace(MARK, " ")
+            if one_space(plain) != plain or (removes_spaces and " " in text):
+                refuse(
+                    path,
+                    f"user-defined piece {token_id} ({text!r:.80}) has plain spaces, spaces at an end, or "
+                    "several, and remove_extra_whitespaces is on, which is not supported together",
+                )
+            if " " in text:
+                continue  # It is searched where all spaces are U+2581, so it is never found.
         del ids[text]
         if kind == _BYTE:
             byte = byte_of_name(text)
@@ -131,15 +141,8 @@ def of_pieces(
             byte_ids[byte] = token_id
             continue
         if kind == _USER_DEFINED:
-            # User-defined pieces are searched in the original text, with plain spaces.
-            text = text.replace(MARK, " ")
-            if one_space(text) != text:
-                refuse(
-                    path,
-                    f"user-defined piece {token_id} has spaces at an end, or several, and "
-                    "remove_extra_whitespaces is on, which is not supported together",
-                )
-            user_defined.append(text)
+            text = plain
+            user_defined.append(plain)
         if text in special_tokens:
             refuse(path, f"piece {token_id}: {text!r:.80} appears twice")
         special_tokens[text] = token_id
