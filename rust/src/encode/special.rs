@@ -152,8 +152,7 @@ impl SpecialTokens {
         text: &'t str,
         special: Special<'_>,
     ) -> impl Iterator<Item = Stretch> + use<'t, '_> {
-        let is_ordinary = matches!(special, Special::Ordinary);
-        let mut walk = Walk { tokens: self, text, position: 0, searched: 0, found: None, is_ordinary };
+        let mut walk = Walk::new(self, text, matches!(special, Special::Ordinary));
         iter::from_fn(move || walk.next())
     }
 }
@@ -166,12 +165,29 @@ struct Walk<'t, 'a> {
     position: usize,
     /// From where on the next special token is looked for: before `position` where the last one took white space.
     searched: usize,
+    /// White space that was found behind a token: a token within it takes the rest, without another search.
+    white_space: Range<usize>,
     /// A special token that follows the ordinary text just told.
     found: Option<Stretch>,
     is_ordinary: bool,
+    /// The length of all text that was searched for white space: a test counts it.
+    looked: usize,
 }
 
-impl Walk<'_, '_> {
+impl<'t, 'a> Walk<'t, 'a> {
+    fn new(tokens: &'a SpecialTokens, text: &'t str, is_ordinary: bool) -> Self {
+        Self {
+            tokens,
+            text,
+            position: 0,
+            searched: 0,
+            white_space: 0..0,
+            found: None,
+            is_ordinary,
+            looked: 0,
+        }
+    }
+
     fn next(&mut self) -> Option<Stretch> {
         let special = self.found.take().or_else(|| self.find());
         let start = special.as_ref().map_or(self.text.len(), |special| special.range.start);
@@ -196,18 +212,29 @@ impl Walk<'_, '_> {
             self.searched = range.end;
             let strips = self.tokens.strips.get(number).copied().unwrap_or_default();
             if strips.left {
-                let before = self.text[..range.start].trim_end().len();
-                range.start = before.max(self.position);
+                // No further back than the token before it.
+                let between = self.text.get(self.position..range.start).unwrap_or_default();
+                range.start = self.position + between.trim_end().len();
+                self.looked += between.len() - between.trim_end().len();
             }
             if strips.right {
-                let behind = &self.text[range.end..];
-                range.end += behind.len() - behind.trim_start().len();
+                range.end = self.white_space_from(range.end);
             }
             // Nothing is left of a token of white space that the token before it took.
             if !range.is_empty() {
                 return Some(Stretch { range, id: Some(self.tokens.ids[number]) });
             }
         }
+    }
+
+    /// The end of the white space that begins at a place.
+    fn white_space_from(&mut self, start: usize) -> usize {
+        if !self.white_space.contains(&start) {
+            let behind = &self.text[start..];
+            self.white_space = start..start + (behind.len() - behind.trim_start().len());
+            self.looked += self.white_space.len();
+        }
+        self.white_space.end
     }
 }
 
@@ -254,6 +281,19 @@ mod tests {
             ("y", None),
         ];
         assert_eq!(cut, expected);
+    }
+
+    #[test]
+    fn white_space_is_looked_at_once_though_each_of_it_is_a_token() {
+        for (left, right) in [(true, false), (false, true), (true, true)] {
+            let mut text = "\u{a0} ".repeat(1000);
+            text.push('x');
+            let text = [&text, "a", &text].concat();
+            let tokens = tokens(&[" "]).stripping(vec![Strips { left, right }]);
+            let mut walk = Walk::new(&tokens, &text, false);
+            let found = iter::from_fn(|| walk.next()).filter(|stretch| stretch.id.is_some()).count();
+            assert!(found >= 2 && walk.looked <= 2 * text.len(), "{found}, {}", walk.looked);
+        }
     }
 
     #[test]

@@ -134,7 +134,7 @@ class _Tokens:
         if not text or (special == "text" and not self.has_added):
             return _whole(text)
         segments: list[tuple[int, int, int | None]] = []
-        done = 0
+        done = white_space_end = 0
         for match in self._pattern.finditer(text) if self._pattern else ():
             start, end = match.span()
             flags = self._flags[match.group()]
@@ -143,9 +143,11 @@ class _Tokens:
             if "single_word" in flags and (_ends_with_word(text, start) or _begins_with_word(text, end)):
                 continue
             if "lstrip" in flags:
-                start = max(_white_space_before(text, start), done)
+                start = _white_space_before(text, start, done)
             if "rstrip" in flags:
-                end = _white_space_after(text, end)
+                # Within white space that was found behind another token, the rest of it.
+                end = white_space_end if end <= white_space_end else _white_space_after(text, end)
+                white_space_end = end
             if start >= end:
                 continue  # The token before it took all of its white space.
             if done < start:
@@ -206,7 +208,7 @@ class SpecialTokenSearch:
             parts += [text[done:start], token_id] if done < start else [token_id]
             done = end
         if certain is not None and self._takes_before:
-            end_of_text = max(_white_space_before(text, end_of_text), done)
+            end_of_text = _white_space_before(text, end_of_text, done)
         if done < end_of_text:
             parts.append(text[done:end_of_text])
             done = end_of_text
@@ -235,10 +237,10 @@ _is_space = re.compile(f"[{WHITE_SPACE}]").match
 _white_space = re.compile(f"[{WHITE_SPACE}]*").match
 
 
-def _white_space_before(text: str, end: int) -> int:
-    while end and _is_space(text[end - 1]):
+def _white_space_before(text: str, end: int, least: int) -> int:
+    while end > least and _is_space(text[end - 1]):
         end -= 1
-    return end
+    return max(end, least)
 
 
 def _white_space_after(text: str, start: int) -> int:
