@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bpetite import accelerate
+from bpetite._engine import FramedEncoding
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from test_huggingface_interface import PROCESSORS, a_real_one, difference, outcome
 from test_huggingface_steps import PIECES, random_file
@@ -137,6 +138,16 @@ def test_whatever_is_encoded_is_what_the_real_one_gives(
     for encoding in theirs or []:
         for skip in (True, False):
             assert ours.decode(encoding.ids, skip) == real.decode(encoding.ids, skip)
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_texts_without_places_are_encoded_by_the_engine_like_those_with_places(add: bool) -> None:
+    real, ours = plain()
+    with_places = ours.encode_batch(["the cat", "<new>"], add_special_tokens=add)
+    without = ours.encode_batch_fast(["the cat", "<new>"], add_special_tokens=add)
+    assert list(map(type, without)) == list(map(type, with_places)) == [FramedEncoding] * 2
+    for one, other in zip(without, real.encode_batch_fast(["the cat", "<new>"], False, add), strict=True):
+        assert difference(one, other) == []
 
 
 @given(st.sampled_from(KINDS), st.lists(st.integers(0, 1000), max_size=12), st.booleans())

@@ -11,12 +11,12 @@ import copy
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from bpetite._engine import FramedEncoding
 from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.interfaces.huggingface_encoding import BareTokens, Encoding, TextTokens, WordsTokens
-from bpetite.interfaces.huggingface_settings import Alone, ReadModel, Settings, state_of
+from bpetite.interfaces.huggingface_settings import NOBODY, Alone, ReadModel, Settings, state_of
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
@@ -123,11 +123,7 @@ class HuggingFaceTokenizer:
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Any]:
         """Encode texts, or pairs of them."""
-        encodings: list[Any] | None = None
-        if not is_pretokenized and isinstance(input, list | tuple):
-            encodings = self._encode_alone(input, add_special_tokens)
-        if encodings is None:
-            encodings = self._encode(_sequences(input, is_pretokenized), is_pretokenized, add_special_tokens)
+        encodings = self._encode_several(input, is_pretokenized, add_special_tokens)
         if encodings is not None:
             return encodings
         return list(self._real.encode_batch(input, is_pretokenized, add_special_tokens))
@@ -136,15 +132,26 @@ class HuggingFaceTokenizer:
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Any]:
         """Encode texts, or pairs of them, without the places of tokens."""
-        given = _sequences(input, is_pretokenized)
-        encodings = self._encode(given, is_pretokenized, add_special_tokens, bare=True)
+        encodings = self._encode_several(input, is_pretokenized, add_special_tokens, bare=True)
         if encodings is not None:
-            return cast("list[Any]", encodings)
+            return encodings
         return list(self._real.encode_batch_fast(input, is_pretokenized, add_special_tokens))
 
-    def _encode_alone(self, texts: Sequence[Any], add_special_tokens: bool) -> list[Any] | None:
+    def _encode_several(
+        self, input: Any, is_pretokenized: bool, add_special_tokens: bool, *, bare: bool = False
+    ) -> list[Any] | None:
+        """Encode texts or pairs, or return None if only the real tokenizer can."""
+        if not is_pretokenized and isinstance(input, list | tuple):
+            encodings = self._encode_alone(input, add_special_tokens, bare)
+            if encodings is not None:
+                return encodings
+        return self._encode(
+            _sequences(input, is_pretokenized), is_pretokenized, add_special_tokens, bare=bare
+        )
+
+    def _encode_alone(self, texts: Sequence[Any], add_special_tokens: bool, bare: bool) -> list[Any] | None:
         """Encode texts by the shortest way, or return None if it takes a longer one."""
-        alone = (self._alone or self._find_alone())[1 if add_special_tokens else 0]
+        alone = (self._alone or self._find_alone())[2 * bare + bool(add_special_tokens)]
         if alone is None:
             return None
         try:
@@ -152,7 +159,9 @@ class HuggingFaceTokenizer:
         except (TypeError, ValueError):
             return None  # Not all are texts, or the real one raises the error.
         given = [(texts[place],) for place in left]
-        others = self._encode(given, False, add_special_tokens, were_left=True) if left else []
+        others: list[Any] | None = []
+        if left:
+            others = self._encode(given, False, add_special_tokens, bare=bare, were_left=True)
         if others is None:
             return None
         for place, encoding in zip(left, others, strict=True):
@@ -279,7 +288,7 @@ class HuggingFaceTokenizer:
     def _find_alone(self) -> Alone:
         """Return what encodes single texts, and keep it until a setting may have changed."""
         settings = self._now()
-        alone = (None, None) if settings is None else settings.alone
+        alone = NOBODY if settings is None else settings.alone
         self._alone = None if self._lent else alone
         return alone
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, cast
@@ -17,7 +17,7 @@ from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pairs import IN_TEXTS
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.interfaces.huggingface_encoding import Span, TextTokens
+from bpetite.interfaces.huggingface_encoding import BareTokens, Span, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
 from bpetite.vocabulary import MARK, Vocabulary
 
@@ -65,8 +65,11 @@ class _Names(dict[int, str]):
         return name
 
 
-Alone = tuple[FramedEncoder | None, FramedEncoder | None]
-"""What encodes single texts, without and with special tokens; None if the engine cannot do all of it."""
+Alone = tuple[FramedEncoder | None, ...]
+"""What encodes single texts, without and with special tokens, and the same for encodings without places; None
+if the engine cannot do all of it."""
+
+NOBODY: Alone = (None,) * 4
 
 
 class ReadModel:
@@ -325,7 +328,8 @@ class Settings:
         self._taken = _Spaced(self) if self._spaces else self._plain
         is_taken = processing is not None and (is_plain or self._spaces is not None)
         self._texts = self._framed(None) if is_taken else None
-        self._around = (self._framed(False), self._framed(True)) if is_taken else (None, None)
+        ways = [(add, bare) for bare in (False, True) for add in (False, True)]
+        self._around = tuple(self._framed(*way) if is_taken else None for way in ways)
         self.read_lengths()
 
     @classmethod
@@ -352,9 +356,9 @@ class Settings:
         self.truncation = Truncation.of(self._real)
         self.padding = Padding.of(self._real)
         is_free = self.truncation is None and self.padding is None
-        self.alone: Alone = self._around if is_free else (None, None)
+        self.alone: Alone = self._around if is_free else NOBODY
 
-    def _framed(self, add_special_tokens: bool | None) -> FramedEncoder | None:
+    def _framed(self, add_special_tokens: bool | None, bare: bool = False) -> FramedEncoder | None:
         """Return the engine's encoder for texts with what stands around them; None stands for nothing."""
         import tokenizers
 
@@ -364,18 +368,22 @@ class Settings:
             return None
         taken, add = self._taken, bool(add_special_tokens)
         before, after, type_id = frame
+        tokens_of: Callable[[str, list[int]], TextTokens] = (
+            (lambda _, ids: BareTokens(ids)) if bare else (lambda text, ids: TextTokens(text, ids, taken))
+        )
         return FramedEncoder(
             self.model.encoder if self._spaces else self._encoder,
-            lambda text, ids: processing.encoding_of((TextTokens(text, ids, taken),), None, add),
+            lambda text, ids: processing.encoding_of((tokens_of(text, ids),), None, add, bare),
             tokenizers.Encoding,
             before=before,
             after=after,
-            type_id=type_id,
+            type_id=0 if bare and not processing.tells_sequences else type_id,
             trim=self.trim,
             leaves=None if self.preparation.leaves_all else self.preparation.leaves,
             leaves_ascii=self.preparation.leaves_ascii,
             spaces=self._spaces,
             unknown=self._unknown[0] if self._unknown else None,
+            bare=bare,
         )
 
     def places(self, text: str, ids: list[int]) -> list[Span]:
