@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from bpetite._engine import pretokenize, safe_cut
@@ -51,7 +52,8 @@ class Fitting:
         """Return the largest end such that there are at most `most` tokens from `start` on."""
         if self.pattern is None:
             return start + self._within(start, len(self.text), False).longest(most)[0]
-        for special_start, special_end in [*self.specials[self._after(start) :], (len(self.text), 0)]:
+        behind = map(self.specials.__getitem__, range(self._after(start), len(self.specials)))
+        for special_start, special_end in chain(behind, [(len(self.text), 0)]):
             distance, tokens = self._within(start, special_start, False).longest(most)
             if start + distance < special_start or tokens == most or not special_end:
                 return start + distance
@@ -62,7 +64,8 @@ class Fitting:
         """Return the smallest start such that there are at most `most` tokens up to `end`."""
         if self.pattern is None:
             return end - self._within(0, end, True).longest(most)[0]
-        for special_start, special_end in [*reversed(self.specials[: self._after(end)]), (0, 0)]:
+        before = map(self.specials.__getitem__, reversed(range(self._after(end))))
+        for special_start, special_end in chain(before, [(0, 0)]):
             distance, tokens = self._within(special_end, end, True).longest(most)
             if end - distance > special_end or tokens == most or not special_end:
                 return end - distance
@@ -173,13 +176,17 @@ class Reach:
         step = 4 * most + _LOOK
         while near + step < whole:
             place = self._cut_between(near + step // 2, near + step)
-            if place is None:
+            if place is None and step <= _TRIED:
                 step *= 2
                 continue
-            reached = tokens + self.count(self.between(near, place))
+            far = near + step if place is None else place
+            reached = tokens + self.count(self.between(near, far))
             if reached > most:
-                return near, tokens, place
-            near, tokens = place, reached
+                return near, tokens, far
+            if place is None:
+                step *= 2
+            else:
+                near, tokens = place, reached
         reached = tokens + self.count(self.between(near, whole))
         return (near, tokens, whole) if reached > most else (whole, reached, None)
 
