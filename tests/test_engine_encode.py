@@ -1,5 +1,6 @@
 """The engine encodes every text as the specification does, in whatever form it is asked to."""
 
+import contextlib
 import itertools
 import multiprocessing
 import random
@@ -528,6 +529,19 @@ def test_a_stream_may_be_used_again_and_drops_a_refused_text() -> None:
         assert stream.finish() == []
 
 
+def test_a_stream_is_as_new_after_a_text_and_after_an_error() -> None:
+    stream = with_specials("<s>").encode_stream("error")
+    new = stream.feed("one two three four five")
+    stream.finish()
+    for ending in (stream.finish, lambda: stream.feed("<s> and so on")):
+        for _ in range(1000):
+            assert stream.feed("x") == []
+        with contextlib.suppress(ValueError):
+            ending()
+        assert stream.feed("one two three four five") == new
+        stream.finish()
+
+
 # --- Arguments, threads, processes ------------------------------------------------------------------------
 
 
@@ -589,6 +603,15 @@ def definition(**changes: object) -> dict[str, object]:
         ({"equal_ranks": [(0, 2)]}, "there are no merges 0 to 2"),
         ({"equal_ranks": [(1, 0)]}, "there are no merges 1 to 0"),
         ({"tokens": b"b" + bytes(range(1, 256)) + b"ab"}, "byte 98 has two ids, 0 and 98"),
+        (
+            {
+                "ids": np.array([*range(256), 2**32 - 1], dtype=np.uint32),
+                "merges": np.empty((0, 3), np.uint32),
+            },
+            'token "ab" has the id 4294967295: the largest possible id is 4294967294',
+        ),
+        ({"special_tokens": [("<s>", 2**32 - 1)]}, 'token "<s>" has the id 4294967295'),
+        ({"decode_only": [(2**32 - 1, b"")]}, 'token "" has the id 4294967295'),
     ],
 )
 def test_a_definition_that_is_not_whole_is_refused(changes: dict[str, object], reason: str) -> None:

@@ -284,8 +284,11 @@ def test_after_an_error_all_is_as_it_was(tokenizer: Tokenizer) -> None:
         growing.append("at<s>")
     with pytest.raises(UnicodeEncodeError):
         growing.append("\ud800")
-    with pytest.raises(OverflowError):
-        growing.truncate(-1)
+    for negative in ({"length": -1}, {"ids": -1}):
+        with pytest.raises(ValueError, match=f"{next(iter(negative))} must be at least 0, not -1"):
+            growing.truncate(**negative)
+    with pytest.raises(ValueError, match="start must be at least 0, not -2"):
+        growing.ids_from(-2)
     for neither_or_both in [{}, {"length": 1, "ids": 1}]:
         with pytest.raises(TypeError, match="either a length or ids"):
             growing.truncate(**neither_or_both)

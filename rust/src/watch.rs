@@ -66,6 +66,9 @@ const WORK_PER_CHECK: usize = 1 << 17;
 pub struct Pulse<'a> {
     beats_for: Beats<'a>,
     work: usize,
+    /// All work so far: tests count it.
+    #[cfg(test)]
+    pub total: usize,
 }
 
 enum Beats<'a> {
@@ -89,18 +92,31 @@ impl<'a> Pulse<'a> {
     /// The pulse of the calling thread in a stage of `total` units (0 if unknown).
     pub fn of_stage(watch: &'a mut dyn Watch, stage: Stage, total: u64) -> Self {
         let beats_for = Beats::Watch { watch, stage, done: 0, total, documents: 0, last: None };
-        Self { beats_for, work: 0 }
+        Self::new(beats_for)
     }
 
     /// The pulse of a thread that `stop` ends.
     pub fn until(stop: &'a AtomicBool) -> Self {
-        Self { beats_for: Beats::Stop(stop), work: 0 }
+        Self::new(Beats::Stop(stop))
+    }
+
+    fn new(beats_for: Beats<'a>) -> Self {
+        Self {
+            beats_for,
+            work: 0,
+            #[cfg(test)]
+            total: 0,
+        }
     }
 
     /// Record that `work` is done; an error means that the call must end.
     #[inline]
     pub fn beat(&mut self, work: usize) -> Result<()> {
         self.work += work;
+        #[cfg(test)]
+        {
+            self.total += work;
+        }
         if self.work < WORK_PER_CHECK { Ok(()) } else { self.check() }
     }
 

@@ -727,6 +727,9 @@ class EncodeStream:
     def finish(self) -> list[int]:
         """Return the ids that are left; a new text may then begin."""
 
+    def __copy__(self) -> EncodeStream: ...
+    def __deepcopy__(self, memo: object, /) -> EncodeStream: ...
+
 @final
 class FramedEncoder:
     """Encodes texts, each with the same special tokens around it, to encodings like those of `tokenizers`."""
@@ -745,6 +748,7 @@ class FramedEncoder:
         leaves_ascii: bool = False,
         spaces: tuple[str, Sequence[tuple[str, int, bool, bool]], Sequence[str]] | None = None,
         unknown: int | None = None,
+        bare: bool = False,
     ) -> FramedEncoder:
         """`before` and `after` are ids with their types; `type_id` is the type of a text's own tokens.
 
@@ -753,6 +757,7 @@ class FramedEncoder:
         tokens, before the `first`, or before the `first if none` is there, and U+2581 becomes a space. The
         special tokens have ids, and may take the white space before and after them; a text with one of the
         texts behind them, which are searched later, is not taken. Nor is one that gets the id `unknown`.
+        Of `bare` encodings only the ids are wanted, so that tokens have no places.
 
         `make` makes the whole encoding, of the class `kind`, of a text and its own ids.
         """
@@ -800,9 +805,13 @@ class GrowingEncoding:
     def append(self, text: str) -> int:
         """Append to the text, and return how many of the earlier ids are unchanged; all others are new.
 
-        The cost depends on the length of what is appended, and of the text before it whose ids may change: a
-        word or two with the named patterns, and with a custom one all text after the last special token.
+        The cost depends on the length of what is appended, however long the text and its pretokens are. Only
+        with a pattern in several steps, or one that needs the regex machine, does it depend also on the text
+        before it whose ids may change: a word or two, or all text after the last special token.
         """
+
+    def _append_before(self, text: str, tail: str) -> int:
+        """Append to the text, and then a tail, which the next text to be appended replaces."""
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:
         """Keep the first `length` characters of the text, or the text of its first `ids` ids.
@@ -826,6 +835,11 @@ class GrowingEncoding:
     def settled(self) -> int:
         """How many ids, from the first on, no later text can change."""
 
+    def copy(self) -> GrowingEncoding:
+        """Return a copy, which grows by itself. So do those of `copy.copy` and `copy.deepcopy`."""
+
+    def __copy__(self) -> GrowingEncoding: ...
+    def __deepcopy__(self, memo: object, /) -> GrowingEncoding: ...
     def __len__(self) -> int:
         """Return how many ids there are."""
 
@@ -838,6 +852,9 @@ class DecodeStream:
 
     def finish(self) -> str:
         """Return the rest; an incomplete character is handled as `errors` says. A new text may then begin."""
+
+    def __copy__(self) -> DecodeStream: ...
+    def __deepcopy__(self, memo: object, /) -> DecodeStream: ...
 
 def check_text(text: str) -> None:
     """Raise the `TypeError` of every function that takes one text, if this is none."""

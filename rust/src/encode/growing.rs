@@ -1,25 +1,40 @@
 //! A growing text and its ids; the cost of appending depends only on the appended text.
 //!
 //! A *settled* place is one where the text may be cut, whatever follows: the ids before it never change again. The text
-//! after the last settled place is encoded again whenever the end of the text changes.
+//! after the last settled place is *open*. It consists of few pretokens, and some may be long. Of each, the state of the
+//! automaton and the tokens are kept: both go on where they stopped, and only the last tokens are made again.
+//!
+//! Without one automaton for the whole pattern, or where the ids of a pretoken are not made from its tokens one by one,
+//! all open text is encoded again; so is what is left where a pattern has many open pretokens, or attempts to match fail.
 
 use std::sync::Arc;
 
+use super::merged::ChangingTokens;
+use super::settled::Settling;
 use super::special::Special;
-use super::{Encoder, Workspace};
+use super::{Encoder, Unknown, Workspace};
 use crate::error::Result;
 use crate::memory;
+use crate::pretokenize::{Automaton, OpenPiece};
 use crate::watch::Pulse;
+
+/// The number of open pretokens that are kept. The named patterns have two at most.
+const MOST_OPEN: usize = 8;
 
 /// A text, its ids, and its settled places.
 pub struct Growing {
     encoder: Arc<Encoder>,
     special: Special<'static>,
     text: String,
+    /// The length of the text that the next one to be appended replaces.
+    tail: usize,
     ids: Vec<u32>,
     /// In order; the beginning of the text is always settled, and not listed.
     settled: Vec<Settled>,
-    workspace: Workspace,
+    /// The end of the text that was searched for settled places.
+    searched: usize,
+    /// The first open pretokens; those that are missing are found again.
+    open: Vec<OpenPretoken>,
 }
 
 /// A place in the text, and the number of ids before it.
@@ -27,13 +42,114 @@ pub struct Growing {
 struct Settled {
     place: usize,
     ids: usize,
+    /// How far the text was looked at to find it.
+    looked: usize,
+}
+
+/// A pretoken that later text may change.
+struct OpenPretoken {
+    run: OpenPiece,
+    tokens: ChangingTokens,
+    /// The number of its ids.
+    ids: usize,
+    /// Whether its id is not made from its tokens.
+    is_replaced: bool,
+    /// Whether its last tokens were dropped.
+    is_shortened: bool,
+}
+
+/// New ids: so many of the ids before stay, and these follow.
+struct Change {
+    kept: usize,
+    new: Vec<u32>,
+}
+
+impl Change {
+    fn ids(&self) -> usize {
+        self.kept + self.new.len()
+    }
+}
+
+impl OpenPretoken {
+    fn new(start: usize) -> Self {
+        Self {
+            run: OpenPiece::new(start),
+            tokens: ChangingTokens::default(),
+            ids: 0,
+            is_replaced: false,
+            is_shortened: false,
+        }
+    }
+
+    fn copy(&self) -> Result<Self> {
+        Ok(Self { tokens: self.tokens.copy()?, ..*self })
+    }
+
+    fn end(&self) -> usize {
+        self.run.piece() + self.tokens.bytes()
+    }
+
+    /// Drop the tokens that reach past a place of the text.
+    fn shorten(&mut self, encoder: &Encoder, place: usize) {
+        let dropped = self.tokens.shorten(&encoder.tokens, place - self.run.piece());
+        if !dropped.is_empty() {
+            self.is_shortened = true;
+            self.ids -= if self.is_replaced { self.ids } else { encoder.number_of_ids(&dropped) };
+        }
+    }
+
+    /// Become the pretoken that ends with a text; returns whether it is another one.
+    fn become_piece(
+        &mut self,
+        encoder: &Encoder,
+        text: &str,
+        change: &mut Change,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<bool> {
+        self.shorten(encoder, text.len());
+        if self.end() == text.len() && !self.is_shortened {
+            change.kept += self.ids;
+            return Ok(false);
+        }
+        let now = &text.as_bytes()[self.run.piece()..];
+        let merged =
+            self.tokens.remerged(&encoder.merges, &encoder.tokens, now, workspace.scratch(), pulse)?;
+        let dropped = encoder.number_of_ids(&self.tokens.ids[merged.kept..]);
+        self.tokens.become_remerged(&merged, now.len())?;
+        let replacing = encoder.replacing(now);
+        let (kept, mut new) = if self.is_replaced || replacing.is_some() {
+            (0, self.tokens.ids.clone())
+        } else {
+            (self.ids - dropped, merged.following)
+        };
+        match replacing {
+            Some(id) => new = vec![id],
+            None => encoder.make_ids(now, &mut new)?,
+        }
+        (self.ids, self.is_replaced, self.is_shortened) = (kept + new.len(), replacing.is_some(), false);
+        change.kept += kept;
+        memory::extend(&mut change.new, &new)?;
+        Ok(true)
+    }
 }
 
 impl Growing {
     /// Begin with an empty text.
-    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Result<Self> {
-        let (text, ids, settled) = (String::new(), Vec::new(), Vec::new());
-        Ok(Self { encoder, special, text, ids, settled, workspace: Workspace::new()? })
+    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Self {
+        let (text, ids, settled, open) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { encoder, special, text, tail: 0, ids, settled, searched: 0, open }
+    }
+
+    /// A copy, which grows by itself.
+    pub fn copy(&self) -> Result<Self> {
+        let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
+        memory::append(&mut copy.text, &self.text)?;
+        memory::extend(&mut copy.ids, &self.ids)?;
+        memory::extend(&mut copy.settled, &self.settled)?;
+        copy.open = self.open.iter().map(OpenPretoken::copy).collect::<Result<_>>()?;
+        (copy.tail, copy.searched) = (self.tail, self.searched);
+        Ok(copy)
     }
 
     /// The text so far.
@@ -51,11 +167,34 @@ impl Growing {
         self.last_settled().ids
     }
 
-    /// Append text; returns the number of unchanged ids. After an error nothing has changed.
-    pub fn append(&mut self, piece: &str, pulse: &mut Pulse) -> Result<usize> {
-        let before = self.text.len();
-        memory::append(&mut self.text, piece)?;
-        self.renew(pulse).inspect_err(|_| self.text.truncate(before))
+    /// The length of the open text.
+    pub fn open(&self) -> usize {
+        self.text.len() - self.last_settled().place
+    }
+
+    /// Append text, and then a tail, which the next call replaces; returns the number of unchanged ids. After an error
+    /// nothing has changed.
+    pub fn append(
+        &mut self,
+        piece: &str,
+        tail: &str,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
+        let fixed = self.text.len() - self.tail;
+        let before = self.text.split_off(fixed);
+        let appended = memory::append(&mut self.text, piece).and_then(|()| {
+            memory::append(&mut self.text, tail)?;
+            self.shorten_open(fixed);
+            self.tail = tail.len();
+            self.renew(workspace, pulse)
+        });
+        appended.inspect_err(|_| {
+            self.text.truncate(fixed);
+            self.text.push_str(&before);
+            self.tail = before.len();
+            self.forget_open();
+        })
     }
 
     /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
@@ -70,17 +209,21 @@ impl Growing {
     }
 
     /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
-    pub fn truncate(&mut self, length: usize, pulse: &mut Pulse) -> Result<usize> {
-        // A place was found to be settled by looking at the character after it, and at as much text as the longest special
-        // token that might have begun before it.
+    pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        // A place was found to be settled by looking at the character after the text that was looked at, and at as much
+        // text as the longest special token that might have begun before it.
         let seen = self.encoder.looked_for(self.special).longest().max(1);
-        let remaining = self.settled.partition_point(|settled| settled.place + seen <= length);
+        let remaining = self.settled.partition_point(|settled| settled.looked + seen <= length);
         let dropped = self.settled.split_off(remaining);
         let rest = self.text.split_off(length);
-        self.renew(pulse).inspect_err(|_| {
+        let tail = std::mem::take(&mut self.tail);
+        self.forget_open();
+        self.renew(workspace, pulse).inspect_err(|_| {
             self.text.push_str(&rest);
+            self.tail = tail;
             self.settled.truncate(remaining);
             self.settled.extend(dropped);
+            self.forget_open();
         })
     }
 
@@ -88,24 +231,212 @@ impl Growing {
         self.settled.last().copied().unwrap_or_default()
     }
 
-    /// Encode the text after the last settled place again; returns the number of unchanged ids.
-    fn renew(&mut self, pulse: &mut Pulse) -> Result<usize> {
-        let Settled { place, ids: settled_ids } = self.last_settled();
-        let open = &self.text[place..];
-        let (newly_settled, last) = open.split_at(self.encoder.settled_end(open, self.special));
-        let (encoder, special, workspace) = (&self.encoder, self.special, &mut self.workspace);
-        let mut ids = Vec::new();
-        encoder.encode(newly_settled, special, &mut ids, workspace, pulse)?;
-        let settled = Settled { place: place + newly_settled.len(), ids: settled_ids + ids.len() };
-        encoder.encode(last, special, &mut ids, workspace, pulse)?;
-        workspace.release();
-        memory::reserve(&mut self.ids, ids.len())?;
-        if settled.place > place {
-            memory::push(&mut self.settled, settled)?;
+    fn forget_open(&mut self) {
+        self.open.clear();
+        self.searched = self.last_settled().place;
+    }
+
+    /// Drop what is known about open text from a place on.
+    fn shorten_open(&mut self, place: usize) {
+        self.open.truncate(self.open.partition_point(|pretoken| pretoken.run.piece() < place));
+        if let Some(pretoken) = self.open.last_mut() {
+            pretoken.shorten(&self.encoder, place);
         }
-        let same = self.ids[settled_ids..].iter().zip(&ids).take_while(|(before, now)| before == now).count();
-        self.ids.truncate(settled_ids);
-        self.ids.extend_from_slice(&ids);
-        Ok(settled_ids + same)
+    }
+
+    /// Make the ids of the open text; returns the number of unchanged ids.
+    fn renew(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        let mut last = self.last_settled();
+        let mut change = Change { kept: last.ids, new: Vec::new() };
+        let mut found = Vec::new();
+        let fixed = &self.text[last.place..self.text.len() - self.tail];
+        let Settling { place, sure } = self.encoder.settled(fixed, self.searched - last.place, self.special);
+        let (settled, sure) = (last.place + place, last.place + sure);
+        if place > 0 {
+            self.encode_settled(last.place, settled, &mut change, workspace, pulse)?;
+            last = Settled { place: settled, ids: change.ids(), looked: settled };
+            memory::push(&mut found, last)?;
+        }
+        self.encode_open(last.place, sure, &mut change, workspace, pulse)?;
+        let done = self.open.iter().take_while(|pretoken| pretoken.run.is_done()).count();
+        for pretoken in &self.open[..done] {
+            let looked = pretoken.run.looked().max(last.looked);
+            last = Settled { place: pretoken.end(), ids: last.ids + pretoken.ids, looked };
+            memory::push(&mut found, last)?;
+        }
+        let Change { kept, new } = change;
+        memory::reserve(&mut self.ids, new.len())?;
+        memory::extend(&mut self.settled, &found)?;
+        self.open.drain(..done);
+        self.searched = sure.max(last.place);
+        let same = self.ids[kept..].iter().zip(&new).take_while(|(before, now)| before == now).count();
+        self.ids.truncate(kept + same);
+        self.ids.extend_from_slice(&new[same..]);
+        Ok(kept + same)
+    }
+
+    /// Make the ids of text that is now settled: open pretokens first, which go on.
+    fn encode_settled(
+        &mut self,
+        start: usize,
+        end: usize,
+        change: &mut Change,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let mut place = start;
+        let mut open = std::mem::take(&mut self.open);
+        if let (Some(automaton), Some(pretoken)) = (self.automaton(), open.first_mut()) {
+            let text = &self.text[..self.ordinary_end(start, end)];
+            if let Some(end) = pretoken.run.piece_end(automaton, text.as_bytes(), usize::MAX, pulse)? {
+                pretoken.become_piece(&self.encoder, &text[..end], change, workspace, pulse)?;
+                place = end;
+            }
+        }
+        self.encoder.encode(&self.text[place..end], self.special, &mut change.new, workspace, pulse)
+    }
+
+    /// Make the ids of text behind a settled place. It is certain to be ordinary up to a place.
+    fn encode_open(
+        &mut self,
+        start: usize,
+        sure: usize,
+        change: &mut Change,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let mut place = start;
+        let text = &self.text[..self.ordinary_end(start, self.text.len())];
+        let mut open = std::mem::take(&mut self.open);
+        if let Some(automaton) = self.automaton() {
+            let mut index = 0;
+            let mut undecided = 0;
+            while place < text.len() && undecided < MOST_OPEN {
+                if index == open.len() {
+                    memory::push(&mut open, OpenPretoken::new(place))?;
+                }
+                let pretoken = &mut open[index];
+                let Some(end) = pretoken.run.piece_end(automaton, text.as_bytes(), sure, pulse)? else {
+                    break;
+                };
+                place = end;
+                undecided += usize::from(!pretoken.run.is_done());
+                if pretoken.become_piece(&self.encoder, &text[..place], change, workspace, pulse)? {
+                    open.truncate(index + 1);
+                }
+                index += 1;
+            }
+            open.truncate(index);
+        }
+        self.open = open;
+        self.encoder.encode(&self.text[place..], self.special, &mut change.new, workspace, pulse)
+    }
+
+    /// The automaton, if open pretokens are kept.
+    fn automaton(&self) -> Option<&Automaton> {
+        let by_token = !matches!(self.encoder.unknown, Some(Unknown::Joined(_) | Unknown::Dropped));
+        self.encoder.pattern.automaton().filter(|_| by_token)
+    }
+
+    /// Where the ordinary text that begins at a settled place ends: at `end`, or at a special token before it.
+    fn ordinary_end(&self, start: usize, end: usize) -> usize {
+        if matches!(self.special, Special::Ordinary) {
+            return end;
+        }
+        let found = self.encoder.looked_for(self.special).find(&self.text[..end], start.max(self.searched));
+        found.map_or(end, |(token, _)| token.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Definition, EncodeStream};
+    use super::*;
+    use crate::watch::Unwatched;
+
+    const PATTERNS: [&str; 4] = [
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        r"\S+|\s+",
+        r"(?s:.+)",
+    ];
+
+    fn growing(pattern: &str, special: Special<'static>) -> Growing {
+        let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+        spelled.extend([b"aa".to_vec(), b"aaaa".to_vec(), b"  ".to_vec(), b"\xE6\x97".to_vec()]);
+        let tokens: Vec<(u32, &[u8])> = (0..).zip(spelled.iter().map(|token| &token[..])).collect();
+        let encoder = Encoder::new(&Definition {
+            pattern,
+            tokens: &tokens,
+            unknown: None,
+            decode_only: &[],
+            merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
+            special_tokens: &[("<s>".to_owned(), 300), ("    ".to_owned(), 301)],
+            whole_pretoken_first: false,
+            provisional: &[],
+            equal_ranks: &[],
+            added_tokens: &[],
+        });
+        Growing::new(Arc::new(encoder.unwrap()), special)
+    }
+
+    /// The work of appending a part so many times, one after the other.
+    fn work(growing: &mut Growing, part: &str, times: usize) -> usize {
+        let mut workspace = Workspace::new().unwrap();
+        let watch = &mut Unwatched;
+        let mut pulse = Pulse::of(watch);
+        for _ in 0..times {
+            growing.append(part, "", &mut workspace, &mut pulse).unwrap();
+        }
+        pulse.total
+    }
+
+    #[test]
+    fn the_work_of_appending_does_not_depend_on_the_text_before() {
+        for pattern in PATTERNS {
+            for special in [Special::Parse, Special::Text] {
+                for begin in ["", "a b\n"] {
+                    for part in ["a", " ", "\n", "1", "日", "日本", "ab ", "a  b", "<s", "     ", "!", "'s"]
+                    {
+                        let mut growing = growing(pattern, special);
+                        let first = work(&mut growing, &[begin, part].concat(), 1);
+                        let early = work(&mut growing, part, 300);
+                        work(&mut growing, part, 3000);
+                        let late = work(&mut growing, part, 300);
+                        assert!(late <= 2 * early + first, "{pattern} {part:?}: {early}, {late}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_looks_at_its_text_once() {
+        for pattern in PATTERNS {
+            for part in ["a", " ", "\n", "日", "ab ", "<s", "     "] {
+                let encoder = Arc::clone(&growing(pattern, Special::Parse).encoder);
+                let mut stream = EncodeStream::new(encoder, Special::Parse);
+                let (mut workspace, mut ids, watch) = (Workspace::new().unwrap(), Vec::new(), &mut Unwatched);
+                let mut pulse = Pulse::of(watch);
+                for _ in 0..3000 {
+                    stream.feed(part, &mut ids, &mut workspace, &mut pulse).unwrap();
+                }
+                stream.finish(&mut ids, &mut workspace, &mut pulse).unwrap();
+                assert!(pulse.total <= 10 * 3000 * part.len(), "{pattern} {part:?}: {}", pulse.total);
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_long_pretoken_costs_no_more_than_what_ends_it() {
+        for (pattern, part) in
+            [(PATTERNS[0], "a"), (PATTERNS[1], " "), (PATTERNS[1], "日"), (PATTERNS[2], "a")]
+        {
+            let mut growing = growing(pattern, Special::Text);
+            work(&mut growing, &part.repeat(10_000), 1);
+            assert!(work(&mut growing, "\n", 1) < 1000);
+            assert!(work(&mut growing, "b", 1) < 1000);
+            assert!(work(&mut growing, " c", 1) < 1000);
+        }
     }
 }

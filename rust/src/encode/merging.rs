@@ -109,6 +109,30 @@ pub fn merge(
     Ok(())
 }
 
+/// The number of bytes that a token stands for; a byte may have no token.
+pub fn length_of(id: u32, tokens: &TokenBytes) -> usize {
+    tokens.length(id).unwrap_or(1)
+}
+
+/// The first token that two results have at the same place, as an index into each; both begin at the same place.
+pub fn shared_token(current: &[u32], next: &[u32], tokens: &TokenBytes) -> Option<(usize, usize)> {
+    let (mut i, mut j) = (0, 0);
+    let (mut start, mut next_start) = (0, 0);
+    while i < current.len() && j < next.len() {
+        if start == next_start && current[i] == next[j] {
+            return Some((i, j));
+        }
+        if start <= next_start {
+            start += length_of(current[i], tokens);
+            i += 1;
+        } else {
+            next_start += length_of(next[j], tokens);
+            j += 1;
+        }
+    }
+    None
+}
+
 /// The number of bytes up to the first place where no merge joins two bytes.
 fn joined_length(merges: &Merges, bytes: &[u8]) -> usize {
     let apart = bytes.windows(2).position(|two| !merges.may_join(two[0], two[1]));
@@ -322,7 +346,7 @@ impl Windows<'_> {
             }
             end = self.pretoken.len().min(restart_start + self.size);
             self.merge_window(restart_start, end, next, scratch, pulse)?;
-            let Some((shared, shared_next)) = self.shared_token(&current[restart..], next) else {
+            let Some((shared, shared_next)) = shared_token(&current[restart..], next, self.tokens) else {
                 return Ok(false);
             };
             ids.extend_from_slice(&current[first..=restart + shared]);
@@ -364,27 +388,8 @@ impl Windows<'_> {
         (index, start)
     }
 
-    /// The first token that both results have at the same place, as an index into each; both begin at the same place.
-    fn shared_token(&self, current: &[u32], next: &[u32]) -> Option<(usize, usize)> {
-        let (mut i, mut j) = (0, 0);
-        let (mut start, mut next_start) = (0, 0);
-        while i < current.len() && j < next.len() {
-            if start == next_start && current[i] == next[j] {
-                return Some((i, j));
-            }
-            if start <= next_start {
-                start += self.length(&current[i..=i]);
-                i += 1;
-            } else {
-                next_start += self.length(&next[j..=j]);
-                j += 1;
-            }
-        }
-        None
-    }
-
     fn length(&self, ids: &[u32]) -> usize {
-        ids.iter().map(|&id| self.tokens.length(id).unwrap_or(0)).sum()
+        ids.iter().map(|&id| length_of(id, self.tokens)).sum()
     }
 }
 

@@ -16,6 +16,7 @@ mod cache;
 mod growing;
 mod into_array;
 mod jobs;
+mod merged;
 mod merges;
 mod merging;
 mod offsets;
@@ -105,6 +106,7 @@ pub struct Encoder {
     added_tokens: SpecialTokens,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     replacing: HashMap<Box<[u8]>, u32>,
+    longest_replacing: usize,
     cache: Cache,
     largest_id: u32,
     /// A number that is unique among the encoders of this process.
@@ -227,7 +229,15 @@ impl Encoder {
         let specials = definition.special_tokens.iter().filter(|(_, id)| !decode_only.contains(id));
         let specials = specials.map(|(text, id)| (*id, text.as_bytes()));
         let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
-        let tokens = TokenBytes::new(definition.tokens.iter().copied().chain(others.clone()))?;
+        let all = definition.tokens.iter().copied().chain(others.clone());
+        if let Some((id, token)) = all.clone().find(|&(id, _)| id == NO_ID) {
+            return Err(Error::Value(format!(
+                "token {:?} has the id {id}: the largest possible id is {}",
+                String::from_utf8_lossy(token),
+                NO_ID - 1
+            )));
+        }
+        let tokens = TokenBytes::new(all)?;
         let base = base_ids(definition.tokens)?;
         let lacks_bytes = base.contains(&NO_ID);
         let provisional = match definition.unknown {
@@ -257,6 +267,7 @@ impl Encoder {
             unknown: definition.unknown,
             provisional,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
             replacing,
             special_tokens,
             added_tokens,

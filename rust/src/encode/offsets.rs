@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::pretokenize::{Batch, Prepared};
 use crate::tokens::TokenBytes;
-use crate::watch::{Pulse, Unwatched};
+use crate::watch::Pulse;
 
 /// The unit of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,24 @@ pub enum Unit {
 ///
 /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
 /// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
-pub fn spans(ids: &[u32], text: &str, tokens: &TokenBytes, unit: Unit) -> Vec<(usize, usize)> {
+pub fn spans(
+    ids: &[u32],
+    text: &str,
+    tokens: &TokenBytes,
+    unit: Unit,
+    pulse: &mut Pulse,
+) -> Result<Vec<(usize, usize)>> {
+    let mut spans = Vec::new();
+    memory::reserve(&mut spans, ids.len())?;
+    let mut characters = (unit == Unit::Characters && !text.is_ascii()).then(|| CountedCharacters::of(text));
     let mut end = 0;
-    let in_bytes = ids.iter().map(|&id| {
+    for &id in ids {
         let start = end;
         end += tokens.length(id).unwrap_or(0);
-        (start, end)
-    });
-    if unit == Unit::Bytes || text.is_ascii() {
-        return in_bytes.collect();
+        pulse.beat(end - start)?;
+        spans.push(characters.as_mut().map_or((start, end), |characters| characters.place(start, end)));
     }
-    let mut characters = CountedCharacters::of(text);
-    in_bytes.map(|(start, end)| characters.place(start, end)).collect()
+    Ok(spans)
 }
 
 /// Whether the white space that a token begins and ends with is part of its place.
@@ -89,11 +95,12 @@ impl Encoder {
         special: Special,
         trim: Trim,
         moved: &Moved,
+        pulse: &mut Pulse,
     ) -> Result<Vec<CharacterSpan>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
         let mut characters = CountedCharacters::of(text);
-        self.walk(text, ids, special, |stretch, ids| {
+        self.walk(text, ids, special, pulse, |stretch, ids, pulse| {
             let Stretch { range, id } = stretch;
             let segment = &text[range.clone()];
             if id.is_some() {
@@ -101,7 +108,7 @@ impl Encoder {
                 places.push(trimmed(place, spaces_around_text(segment), trim, places.is_empty()));
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(segment, &mut Pulse::of(&mut Unwatched))?;
+            let prepared = self.pattern.prepare(segment, pulse)?;
             let put = prepared.text() != segment;
             let of_characters = if put {
                 places_of_characters(segment, prepared.text(), characters.before(range.start))
@@ -120,14 +127,15 @@ impl Encoder {
                 places.push(trimmed(moved.place(place), spaces, trim, places.is_empty()));
             };
             if self.has_gaps(prepared.text()) {
-                let spans = self.spans_with_gaps(&prepared, ids)?;
+                let spans = self.spans_with_gaps(&prepared, ids, pulse)?;
                 ids.iter().zip(spans).for_each(|(&id, WordSpan { start, end, .. })| take(id, start, end));
                 return Ok(());
             }
             let mut end = 0;
             for &id in ids {
                 let start = end;
-                end += self.spelled(id).unwrap_or(0);
+                end += self.spelled(id)?;
+                pulse.beat(end - start)?;
                 take(id, start, end);
             }
             Ok(())
@@ -136,31 +144,32 @@ impl Encoder {
     }
 
     /// Of which pretoken each token of a text is; special tokens are pretokens, too.
-    pub fn words(&self, text: &str, ids: &[u32], special: Special) -> Result<Vec<u32>> {
+    pub fn words(&self, text: &str, ids: &[u32], special: Special, pulse: &mut Pulse) -> Result<Vec<u32>> {
         let mut words = Vec::new();
         memory::reserve(&mut words, ids.len())?;
         let mut word = 0;
         let mut batch = Box::<Batch>::default();
-        self.walk(text, ids, special, |stretch, ids| {
+        self.walk(text, ids, special, pulse, |stretch, ids, pulse| {
             if stretch.id.is_some() {
                 words.push(word);
                 word += 1;
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(&text[stretch.range], &mut Pulse::of(&mut Unwatched))?;
+            let prepared = self.pattern.prepare(&text[stretch.range], pulse)?;
             if self.has_gaps(prepared.text()) {
-                let spans = self.spans_with_gaps(&prepared, ids)?;
+                let spans = self.spans_with_gaps(&prepared, ids, pulse)?;
                 words.extend(spans.iter().map(|span| word + span.word));
-                word += self.pretoken_count(&prepared, &mut batch)?;
+                word += self.pretoken_count(&prepared, &mut batch, pulse)?;
                 return Ok(());
             }
             let mut scanner = self.pattern.scan(&prepared);
             let (mut ids, mut end) = (ids.iter(), 0);
-            while scanner.fill(&mut batch, &mut Pulse::of(&mut Unwatched))? > 0 {
+            while scanner.fill(&mut batch, pulse)? > 0 {
                 for &pretoken_end in batch.ends() {
+                    pulse.beat(pretoken_end - end.min(pretoken_end))?;
                     while end < pretoken_end {
                         let Some(&id) = ids.next() else { return Err(other_text()) };
-                        end += self.spelled(id).unwrap_or(0);
+                        end += self.spelled(id)?;
                         words.push(word);
                     }
                     word += 1;
@@ -177,45 +186,46 @@ impl Encoder {
         text: &str,
         ids: &[u32],
         special: Special,
-        mut visit: impl FnMut(Stretch, &[u32]) -> Result<()>,
+        pulse: &mut Pulse,
+        mut visit: impl FnMut(Stretch, &[u32], &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         let mut rest = ids;
         for stretch in self.looked_for(special).stretches(text, special) {
             let count = match stretch.id {
                 Some(_) => 1,
                 None => {
-                    let prepared =
-                        self.pattern.prepare(&text[stretch.range.clone()], &mut Pulse::of(&mut Unwatched))?;
+                    let prepared = self.pattern.prepare(&text[stretch.range.clone()], pulse)?;
                     if self.has_gaps(prepared.text()) {
-                        self.spans_with_gaps(&prepared, rest)?.len()
+                        self.spans_with_gaps(&prepared, rest, pulse)?.len()
                     } else {
-                        self.count_of(prepared.text().len(), rest)?
+                        self.count_of(prepared.text().len(), rest, pulse)?
                     }
                 }
             };
             let (own, others) = rest.split_at_checked(count).ok_or_else(other_text)?;
             rest = others;
-            visit(stretch, own)?;
+            visit(stretch, own, pulse)?;
         }
         if rest.is_empty() { Ok(()) } else { Err(other_text()) }
     }
 
     /// How many of the ids spell so many bytes.
-    fn count_of(&self, bytes: usize, ids: &[u32]) -> Result<usize> {
+    fn count_of(&self, bytes: usize, ids: &[u32], pulse: &mut Pulse) -> Result<usize> {
         let (mut spelled, mut count) = (0, 0);
         while spelled < bytes {
             let id = *ids.get(count).ok_or_else(other_text)?;
-            spelled += self.spelled(id).ok_or_else(other_text)?;
+            spelled += self.spelled(id)?;
+            pulse.beat(1)?;
             count += 1;
         }
         if spelled == bytes { Ok(count) } else { Err(other_text()) }
     }
 
-    /// How many bytes of a text an id stands for.
-    fn spelled(&self, id: u32) -> Option<usize> {
+    /// How many bytes of a text an id stands for; never none: a token without bytes is no part of any text.
+    pub(super) fn spelled(&self, id: u32) -> Result<usize> {
         match self.unknown {
-            Some(Unknown::Each(unknown)) if unknown == id => Some(1),
-            _ => self.tokens.length(id),
+            Some(Unknown::Each(unknown)) if unknown == id => Ok(1),
+            _ => self.tokens.length(id).filter(|&length| length > 0).ok_or_else(other_text),
         }
     }
 
@@ -231,14 +241,15 @@ impl Encoder {
     }
 
     /// Where the tokens of such a text stand; there may be more ids than it has.
-    fn spans_with_gaps(&self, text: &Prepared, ids: &[u32]) -> Result<Vec<WordSpan>> {
+    fn spans_with_gaps(&self, text: &Prepared, ids: &[u32], pulse: &mut Pulse) -> Result<Vec<WordSpan>> {
         let mut spans = Vec::new();
         memory::reserve(&mut spans, ids.len())?;
         let mut scanner = self.pattern.scan(text);
         let mut batch = Box::<Batch>::default();
         let (mut ids, mut begin, mut word) = (ids.iter(), 0, 0);
-        while scanner.fill(&mut batch, &mut Pulse::of(&mut Unwatched))? > 0 {
+        while scanner.fill(&mut batch, pulse)? > 0 {
             for &end in batch.ends() {
+                pulse.beat(end - begin)?;
                 let pretoken = &text.text().as_bytes()[begin..end];
                 let moved = |(start, end)| WordSpan { start: begin + start, end: begin + end, word };
                 if matches!(self.unknown, Some(Unknown::Dropped)) {
@@ -262,7 +273,7 @@ impl Encoder {
         while end < pretoken.len() {
             let (start, id) = (end, *ids.next().ok_or_else(other_text)?);
             let unknown = pretoken[start..].iter().take_while(|&&byte| self.is_unknown(byte)).count();
-            end += if unknown > 0 { unknown } else { self.tokens.length(id).ok_or_else(other_text)? };
+            end += if unknown > 0 { unknown } else { self.spelled(id)? };
             spans.push((start, end));
         }
         if end == pretoken.len() { Ok(spans) } else { Err(other_text()) }
@@ -281,7 +292,7 @@ impl Encoder {
         let known = self.merged_part(pretoken);
         let (mut spans, mut spelled, mut end) = (Vec::new(), 0, 0);
         while spelled < known.len() {
-            let length = self.tokens.length(*ids.next().ok_or_else(other_text)?).ok_or_else(other_text)?;
+            let length = self.spelled(*ids.next().ok_or_else(other_text)?)?;
             let token = known.get(spelled..spelled + length).ok_or_else(other_text)?;
             let start = end;
             end += token.iter().map(|&byte| printable_length(byte)).sum::<usize>();
@@ -291,9 +302,9 @@ impl Encoder {
         Ok(spans)
     }
 
-    fn pretoken_count(&self, text: &Prepared, batch: &mut Batch) -> Result<u32> {
+    fn pretoken_count(&self, text: &Prepared, batch: &mut Batch, pulse: &mut Pulse) -> Result<u32> {
         let (mut scanner, mut count) = (self.pattern.scan(text), 0);
-        while scanner.fill(batch, &mut Pulse::of(&mut Unwatched))? > 0 {
+        while scanner.fill(batch, pulse)? > 0 {
             count += batch.ends().len() as u32;
         }
         Ok(count)
@@ -408,14 +419,49 @@ fn trimmed(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::Definition;
     use super::*;
+    use crate::watch::Unwatched;
+
+    #[test]
+    fn a_call_that_must_stop_does() {
+        let tokens: Vec<(u32, &[u8])> = vec![(0, b"a"), (1, b" ")];
+        let encoder = Encoder::new(&Definition {
+            pattern: r"\S+|\s+",
+            tokens: &tokens,
+            unknown: None,
+            decode_only: &[],
+            merges: &[],
+            special_tokens: &[],
+            whole_pretoken_first: false,
+            provisional: &[],
+            equal_ranks: &[],
+            added_tokens: &[],
+        });
+        let (encoder, text, ids) = (encoder.unwrap(), "a ".repeat(1 << 18), [0, 1].repeat(1 << 18));
+        let stopped = |work: &dyn Fn(&mut Pulse) -> bool| {
+            let stop = AtomicBool::new(true);
+            work(&mut Pulse::until(&stop))
+        };
+        let (special, unit) = (Special::Text, Unit::Characters);
+        assert!(stopped(&|pulse| spans(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
+        assert!(stopped(&|pulse| {
+            encoder.places(&text, &ids, special, Trim::No, &Moved::No, pulse).is_err()
+        }));
+        assert!(stopped(&|pulse| encoder.words(&text, &ids, special, pulse).is_err()));
+    }
 
     #[test]
     fn a_token_with_part_of_a_character_spans_all_of_it() {
         let given: Vec<(u32, &[u8])> =
             vec![(0, b"a\xC3"), (1, b"\xA9"), (2, b"b"), (3, b"\xE4\xB8"), (4, b"\xADc")];
         let tokens = TokenBytes::new(given.into_iter()).unwrap();
-        let in_unit = |unit| spans(&[0, 1, 2, 3, 4], "aébéc".replace("béc", "b中c").as_str(), &tokens, unit);
+        let in_unit = |unit| {
+            let watch = &mut Unwatched;
+            spans(&[0, 1, 2, 3, 4], "aéb中c", &tokens, unit, &mut Pulse::of(watch)).unwrap()
+        };
         assert_eq!(in_unit(Unit::Characters), [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)]);
         assert_eq!(in_unit(Unit::Bytes), [(0, 2), (2, 3), (3, 4), (4, 6), (6, 8)]);
     }

@@ -65,6 +65,11 @@ impl Workspace {
         }
     }
 
+    /// The memory for merging.
+    pub(super) fn scratch(&mut self) -> &mut Scratch {
+        &mut self.buffers.misses.scratch
+    }
+
     /// Release the encoder's table.
     pub fn release(&mut self) {
         let Some((encoder, table)) = self.table.take() else { return };
@@ -298,7 +303,7 @@ impl Encoder {
     /// Compute the ids of a pretoken without the cache.
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
-        if let Some(&id) = self.replacing.get(pretoken) {
+        if let Some(id) = self.replacing(pretoken) {
             misses.ids.push(id);
             return Ok(());
         }
@@ -307,15 +312,36 @@ impl Encoder {
         }
         let part = &self.merged_part(pretoken);
         merging::merge(&self.merges, &self.tokens, part, &mut misses.ids, &mut misses.scratch, pulse)?;
+        self.make_ids(pretoken, &mut misses.ids)
+    }
+
+    /// Make the ids of a pretoken, or of a part of it, from its tokens.
+    pub(super) fn make_ids(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
-            self.take_apart(&mut misses.ids);
+            self.take_apart(ids);
         }
         match self.unknown {
-            Some(unknown) => unknown.put(&mut misses.ids),
-            None if self.lacks_bytes => check_known(pretoken, &misses.ids)?,
+            Some(unknown) => unknown.put(ids),
+            None if self.lacks_bytes => check_known(pretoken, ids)?,
             None => (),
         }
         Ok(())
+    }
+
+    /// How many ids are made from tokens, if each is by itself.
+    pub(super) fn number_of_ids(&self, tokens: &[u32]) -> usize {
+        if self.provisional.is_empty() {
+            return tokens.len();
+        }
+        tokens.iter().map(|id| self.provisional.get(id).map_or(1, |bytes| bytes.len())).sum()
+    }
+
+    /// The token that replaces a pretoken.
+    pub(super) fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
+        if pretoken.len() > self.longest_replacing {
+            return None;
+        }
+        self.replacing.get(pretoken).copied()
     }
 
     /// Replace provisional tokens by the ids of their bytes.

@@ -106,7 +106,13 @@ impl Encoder {
 
     /// Where each token of such a text stands, in characters; a space that was put in has the place of the character
     /// behind it.
-    pub fn spaced_places(&self, text: &str, ids: &[u32], spaces: &Spaces) -> Result<Vec<CharacterSpan>> {
+    pub fn spaced_places(
+        &self,
+        text: &str,
+        ids: &[u32],
+        spaces: &Spaces,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<CharacterSpan>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
         let mut characters = CountedCharacters::of(text);
@@ -124,7 +130,8 @@ impl Encoder {
             let mut end = 0;
             while end < put + segment.len() {
                 let start = end;
-                end += self.tokens.length(*rest.next().ok_or_else(other_text)?).ok_or_else(other_text)?;
+                end += self.spelled(*rest.next().ok_or_else(other_text)?)?;
+                pulse.beat(end - start)?;
                 if end > put + segment.len() {
                     return Err(other_text());
                 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::settled::FIRST_LOOK;
+use super::settled::Settling;
 use super::special::Special;
 use super::{Encoder, Workspace};
 use crate::error::Result;
@@ -17,46 +17,60 @@ pub struct EncodeStream {
     encoder: Arc<Encoder>,
     special: Special<'static>,
     pending: String,
-    /// The length of the pending text from which on a cut is searched again, so that many tiny pieces do not each cost a
-    /// search through all of it.
-    next_search: usize,
-    workspace: Workspace,
+    /// No settled place is in so much of the pending text: it is looked at once, however small the pieces are.
+    searched: usize,
 }
 
 impl EncodeStream {
     /// Begin a text.
-    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Result<Self> {
-        let workspace = Workspace::new()?;
-        Ok(Self { encoder, special, pending: String::new(), next_search: 0, workspace })
+    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Self {
+        Self { encoder, special, pending: String::new(), searched: 0 }
+    }
+
+    /// A copy, which goes on by itself.
+    pub fn copy(&self) -> Result<Self> {
+        let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
+        memory::append(&mut copy.pending, &self.pending)?;
+        copy.searched = self.searched;
+        Ok(copy)
     }
 
     /// Add the next piece of the text and append the ids that are now final. After an error the text is dropped.
-    pub fn feed(&mut self, piece: &str, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
-        memory::append(&mut self.pending, piece)?;
-        let end = self.settled_end();
-        let encoded =
-            self.encoder.encode(&self.pending[..end], self.special, ids, &mut self.workspace, pulse);
-        self.workspace.release();
-        self.pending.drain(..if encoded.is_ok() { end } else { self.pending.len() });
-        encoded
+    pub fn feed(
+        &mut self,
+        piece: &str,
+        ids: &mut Vec<u32>,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        self.encode_settled(piece, ids, workspace, pulse).inspect_err(|_| drop(self.take_pending()))
     }
 
     /// End the text: append the remaining ids. A new text may then begin.
-    pub fn finish(&mut self, ids: &mut Vec<u32>, pulse: &mut Pulse) -> Result<()> {
-        let pending = std::mem::take(&mut self.pending);
-        let encoded = self.encoder.encode(&pending, self.special, ids, &mut self.workspace, pulse);
-        self.workspace.release();
-        encoded
+    pub fn finish(&mut self, ids: &mut Vec<u32>, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
+        let pending = self.take_pending();
+        self.encoder.encode(&pending, self.special, ids, workspace, pulse)
     }
 
-    /// The end of the pending text that may be encoded now.
-    fn settled_end(&mut self) -> usize {
-        if self.pending.len() < self.next_search {
-            return 0;
-        }
-        let end = self.encoder.settled_end(&self.pending, self.special);
-        let uncut = end == 0 && self.pending.len() >= FIRST_LOOK;
-        self.next_search = if uncut { self.pending.len() * 5 / 4 } else { 0 };
-        end
+    fn encode_settled(
+        &mut self,
+        piece: &str,
+        ids: &mut Vec<u32>,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        memory::append(&mut self.pending, piece)?;
+        pulse.beat(self.pending.len() - self.searched)?;
+        let Settling { place, sure } = self.encoder.settled(&self.pending, self.searched, self.special);
+        self.searched = sure - place;
+        self.encoder.encode(&self.pending[..place], self.special, ids, workspace, pulse)?;
+        self.pending.drain(..place);
+        Ok(())
+    }
+
+    /// The pending text; afterwards the stream is as new.
+    fn take_pending(&mut self) -> String {
+        self.searched = 0;
+        std::mem::take(&mut self.pending)
     }
 }

@@ -30,6 +30,7 @@ mod foreign;
 mod local;
 mod machine;
 mod masks;
+mod open;
 mod search;
 mod sequence;
 mod set;
@@ -38,10 +39,12 @@ mod syntax;
 mod tests;
 mod vectors;
 
+pub use automaton::Automaton;
 use automaton::CutEffect;
 pub use compiled::Way;
 use compiled::{Compiled, Scan};
 pub use foreign::{Syntax, alike, read};
+pub use open::OpenPiece;
 pub use sequence::Prepared;
 use sequence::{Sequence, Steps};
 
@@ -110,6 +113,14 @@ impl Pattern {
         match &self.cut {
             Cut::Once(_) => Ok(Prepared::plain(text)),
             Cut::InSteps(sequence) => sequence.prepare(text, pulse),
+        }
+    }
+
+    /// The automaton, if one alone cuts text.
+    pub fn automaton(&self) -> Option<&Automaton> {
+        match &self.cut {
+            Cut::Once(Compiled::Automaton { automaton, .. }) => Some(automaton),
+            Cut::Once(Compiled::Machine(_)) | Cut::InSteps(_) => None,
         }
     }
 

@@ -9,6 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyInt, PyString};
 
+use super::encode::not_picklable;
 use super::ids::{Ids, id_from, ids_from};
 use super::{PyWatch, is_integer};
 use crate::decode::{decode, decode_onto, decoded_length};
@@ -52,13 +53,13 @@ fn bytes_of_stored<'py, I: StoredId>(
     Ok(object)
 }
 
-/// Run long work without the GIL and with checks for Ctrl-C.
-fn watched<T: Send>(
+/// Run work on so many ids, or bytes, if it is long without the GIL and with checks for Ctrl-C.
+pub fn watched<T: Send>(
     py: Python<'_>,
-    ids: usize,
+    amount: usize,
     work: impl FnOnce(&mut Pulse) -> Result<T> + Send,
 ) -> PyResult<T> {
-    if ids < SHORT {
+    if amount < SHORT {
         return Ok(work(&mut Pulse::of(&mut Unwatched))?);
     }
     Ok(py.detach(|| work(&mut Pulse::of(&mut PyWatch::default())))?)
@@ -128,9 +129,29 @@ impl DecodeStream {
         self.decoder.call_method0(py, "reset")?;
         text
     }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copied(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copied(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a stream"))
+    }
 }
 
 impl DecodeStream {
+    fn copied(&self, py: Python<'_>) -> PyResult<Self> {
+        let decoder = self.decoder.bind(py);
+        let errors: String = decoder.getattr("errors")?.extract()?;
+        let copy = Self::new(py, Arc::clone(&self.encoder), &errors)?;
+        copy.decoder.call_method1(py, "setstate", (decoder.call_method0("getstate")?,))?;
+        Ok(copy)
+    }
+
     pub fn new(py: Python<'_>, encoder: Arc<Encoder>, errors: &str) -> PyResult<Self> {
         let codecs = py.import("codecs")?;
         codecs.call_method1("lookup_error", (errors,))?;

@@ -10,7 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::decode::{DecodeStream, bytes_of, text_of};
+use super::decode::{DecodeStream, bytes_of, text_of, watched};
 use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
@@ -210,8 +210,10 @@ impl PyEncoder {
         self.encoder.check_tiles_text()?;
         let ids = self.encode_one::<u32>(&text, special, None)?;
         memory::ensure(ids.len() * BYTES_PER_PAIR)?;
-        let spans = encode::spans(&ids, text.to_str()?, self.encoder.tokens(), unit);
-        Ok((self.integers.list(text.py(), &ids)?, spans))
+        let (py, text) = (text.py(), text.to_str()?);
+        let tokens = self.encoder.tokens();
+        let spans = watched(py, text.len(), |pulse| encode::spans(&ids, text, tokens, unit, pulse))?;
+        Ok((self.integers.list(py, &ids)?, spans))
     }
 
     #[pyo3(signature = (text, ids, special=Special::Parse, trim="no", put=0, rows=None))]
@@ -231,8 +233,10 @@ impl PyEncoder {
             None if put > 0 => Moved::Behind(put),
             None => Moved::No,
         };
-        let places = self.encoder.places(short, &ids, self.special(special), named_trim(trim)?, &moved)?;
-        pairs(text.py(), &self.integers, places)
+        let (py, special, trim) = (text.py(), self.special(special), named_trim(trim)?);
+        let places =
+            watched(py, short.len(), |pulse| self.encoder.places(short, &ids, special, trim, &moved, pulse))?;
+        pairs(py, &self.integers, places)
     }
 
     #[pyo3(signature = (text, ids, special=Special::Parse))]
@@ -242,8 +246,9 @@ impl PyEncoder {
         ids: &Bound<'_, PyList>,
         special: Special<'static>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let words = self.encoder.words(text.to_str()?, &ids_in_list(ids)?, self.special(special))?;
-        list(text.py(), &words)
+        let (py, special, ids, text) = (text.py(), self.special(special), ids_in_list(ids)?, text.to_str()?);
+        let words = watched(py, text.len(), |pulse| self.encoder.words(text, &ids, special, pulse))?;
+        list(py, &words)
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
@@ -291,17 +296,17 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (special=Special::Parse))]
-    fn encode_stream(&self, special: Special<'static>) -> PyResult<PyEncodeStream> {
-        let stream = encode::EncodeStream::new(Arc::clone(&self.encoder), self.special_of_text(special))?;
-        Ok(PyEncodeStream { stream })
+    fn encode_stream(&self, special: Special<'static>) -> PyEncodeStream {
+        let encoder = Arc::clone(&self.encoder);
+        PyEncodeStream { stream: encode::EncodeStream::new(encoder, self.special_of_text(special)) }
     }
 
     #[pyo3(signature = (special=Special::Parse))]
-    fn growing(&self, special: Special<'static>) -> PyResult<GrowingEncoding> {
+    fn growing(&self, special: Special<'static>) -> GrowingEncoding {
         let encoder = Arc::clone(&self.encoder);
         let special = self.special_of_text(special);
-        let growing = encode::Growing::new(Arc::clone(&encoder), special)?;
-        Ok(GrowingEncoding { growing, encoder, special })
+        let growing = encode::Growing::new(Arc::clone(&encoder), special);
+        GrowingEncoding { growing, encoder, special }
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
@@ -477,24 +482,56 @@ pub struct PyEncodeStream {
 #[pymethods]
 impl PyEncodeStream {
     fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        let py = piece.py();
-        let piece = piece.to_str()?;
-        let ids = py.detach(|| {
-            let mut ids = Vec::new();
-            let watch = &mut PyWatch::default();
-            self.stream.feed(piece, &mut ids, &mut Pulse::of(watch)).map(|()| ids)
-        })?;
-        list(py, &ids)
+        let text = piece.to_str()?;
+        self.encode(piece.py(), |stream, ids, workspace, pulse| stream.feed(text, ids, workspace, pulse))
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.encode(py, encode::EncodeStream::finish)
+    }
+
+    fn __copy__(&self) -> PyResult<Self> {
+        Ok(Self { stream: self.stream.copy()? })
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.__copy__()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a stream"))
+    }
+}
+
+impl PyEncodeStream {
+    fn encode<'py>(
+        &mut self,
+        py: Python<'py>,
+        work: impl FnOnce(
+            &mut encode::EncodeStream,
+            &mut Vec<u32>,
+            &mut Workspace,
+            &mut Pulse,
+        ) -> crate::error::Result<()>
+        + Send,
+    ) -> PyResult<Bound<'py, PyList>> {
         let ids = py.detach(|| {
-            let mut ids = Vec::new();
-            let watch = &mut PyWatch::default();
-            self.stream.finish(&mut ids, &mut Pulse::of(watch)).map(|()| ids)
+            with_workspace(|workspace, _| {
+                let mut ids = Vec::new();
+                let watch = &mut PyWatch::default();
+                work(&mut self.stream, &mut ids, workspace, &mut Pulse::of(watch))?;
+                Ok(ids)
+            })
         })?;
         list(py, &ids)
     }
+}
+
+/// The error of what cannot be pickled, and what to do.
+pub fn not_picklable(what: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{what} cannot be pickled, as it belongs to its tokenizer: pickle the tokenizer and the text so far"
+    ))
 }
 
 /// A text that grows at its end, and its ids, which are always those of the whole text.
@@ -508,34 +545,46 @@ pub struct GrowingEncoding {
 #[pymethods]
 impl GrowingEncoding {
     fn append(&mut self, text: OneText<'_, '_>) -> PyResult<usize> {
-        let (py, piece) = (text.py(), text.to_str()?);
-        let before = self.growing.text().len();
-        let appended = if piece.len() < SHORT {
-            self.growing.append(piece, &mut Pulse::of(&mut Unwatched))
-        } else {
-            py.detach(|| self.growing.append(piece, &mut Pulse::of(&mut PyWatch::default())))
-        };
-        if appended.is_err() && matches!(self.special, Special::Error) {
-            // The error must name the place in the whole text.
-            let whole = [&self.growing.text()[..before], piece].concat();
-            self.encoder.check_special_tokens(&whole)?;
-        }
-        Ok(appended?)
+        self.append_before(text.py(), text.to_str()?, "")
+    }
+
+    fn _append_before(&mut self, text: OneText<'_, '_>, tail: OneText<'_, '_>) -> PyResult<usize> {
+        self.append_before(text.py(), text.to_str()?, tail.to_str()?)
     }
 
     #[pyo3(signature = (length=None, *, ids=None))]
-    fn truncate(&mut self, py: Python<'_>, length: Option<usize>, ids: Option<usize>) -> PyResult<usize> {
+    fn truncate(&mut self, py: Python<'_>, length: Option<i64>, ids: Option<i64>) -> PyResult<usize> {
         let place = match (length, ids) {
-            (Some(length), None) => self.growing.text().char_indices().map(|(place, _)| place).nth(length),
-            (None, Some(ids)) => Some(self.growing.end_of(ids)?),
+            (Some(length), None) => {
+                let length = natural("length", length)?;
+                self.growing.text().char_indices().map(|(place, _)| place).nth(length)
+            }
+            (None, Some(ids)) => Some(self.growing.end_of(natural("ids", ids)?)?),
             _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
         };
         match place {
             Some(place) if place < self.growing.text().len() => {
-                Ok(py.detach(|| self.growing.truncate(place, &mut Pulse::of(&mut PyWatch::default())))?)
+                self.change(py, place, |growing, workspace, pulse| growing.truncate(place, workspace, pulse))
             }
             _ => Ok(self.growing.ids().len()),
         }
+    }
+
+    fn copy(&self) -> PyResult<Self> {
+        let growing = self.growing.copy()?;
+        Ok(Self { growing, encoder: Arc::clone(&self.encoder), special: self.special })
+    }
+
+    fn __copy__(&self) -> PyResult<Self> {
+        self.copy()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a growing text"))
     }
 
     #[getter]
@@ -543,8 +592,8 @@ impl GrowingEncoding {
         list(py, self.growing.ids())
     }
 
-    fn ids_from<'py>(&self, py: Python<'py>, start: usize) -> PyResult<Bound<'py, PyList>> {
-        list(py, self.growing.ids().get(start..).unwrap_or_default())
+    fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
+        list(py, self.growing.ids().get(natural("start", start)?..).unwrap_or_default())
     }
 
     #[getter]
@@ -566,6 +615,48 @@ impl GrowingEncoding {
         let (ids, settled) = (self.growing.ids().len(), self.growing.settled_ids());
         format!("GrowingEncoding({ids} ids, {settled} of them settled)")
     }
+}
+
+impl GrowingEncoding {
+    fn append_before(&mut self, py: Python<'_>, piece: &str, tail: &str) -> PyResult<usize> {
+        let before = self.growing.text().len();
+        let work = piece.len() + tail.len() + self.growing.open();
+        let appended =
+            self.change(py, work, |growing, workspace, pulse| growing.append(piece, tail, workspace, pulse));
+        if appended.is_err() && matches!(self.special, Special::Error) {
+            // The error must name the place in the whole text.
+            let whole = [&self.growing.text()[..before], piece].concat();
+            self.encoder.check_special_tokens(&whole)?;
+        }
+        appended
+    }
+
+    /// Change the text; if that is much work, without the GIL.
+    fn change(
+        &mut self,
+        py: Python<'_>,
+        work: usize,
+        change: impl FnOnce(&mut encode::Growing, &mut Workspace, &mut Pulse) -> crate::error::Result<usize>
+        + Send,
+    ) -> PyResult<usize> {
+        let growing = &mut self.growing;
+        if work < SHORT {
+            return with_workspace(|workspace, _| {
+                Ok(change(growing, workspace, &mut Pulse::of(&mut Unwatched))?)
+            });
+        }
+        py.detach(|| {
+            with_workspace(|workspace, _| {
+                Ok(change(growing, workspace, &mut Pulse::of(&mut PyWatch::default()))?)
+            })
+        })
+    }
+}
+
+/// A number of characters or ids from a caller.
+fn natural(name: &str, number: i64) -> PyResult<usize> {
+    usize::try_from(number)
+        .map_err(|_| PyValueError::new_err(format!("{name} must be at least 0, not {number}")))
 }
 
 thread_local! {

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
+use super::decode::watched;
 use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::{ids_in_list, pairs};
 use super::texts::{HeldTexts, OneText};
@@ -46,6 +47,8 @@ pub struct FramedEncoder {
     type_id: u32,
     /// The id of unknown bytes: a text that gets it is not taken, as it does not tell where tokens stand.
     unknown: Option<u32>,
+    /// Whether only ids are wanted, and no places of tokens.
+    bare: bool,
     /// Makes the whole encoding of a text and its own ids.
     make: Py<PyAny>,
     /// The class that encodings are taken for.
@@ -60,7 +63,7 @@ impl FramedEncoder {
     #[new]
     #[pyo3(signature = (
         encoder, make, kind, *, before, after, type_id=0, trim="no", leaves=None, leaves_ascii=false, spaces=None,
-        unknown=None
+        unknown=None, bare=false
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords, one for each part of what stands around a text.
     fn new(
@@ -75,12 +78,13 @@ impl FramedEncoder {
         leaves_ascii: bool,
         spaces: Option<(String, Vec<NamedToken>, Vec<String>)>,
         unknown: Option<u32>,
+        bare: bool,
     ) -> PyResult<Self> {
         let way = match spaces {
             None => Taking::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
             Some((put, tokens, later)) => Taking::Spaced(Box::new(spaces_of(&put, tokens, later)?)),
         };
-        Ok(Self { encoder, way, before, after, type_id, unknown, make, kind })
+        Ok(Self { encoder, way, before, after, type_id, unknown, bare, make, kind })
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<Option<FramedEncoding>> {
@@ -148,7 +152,7 @@ impl FramedEncoder {
         text: &Bound<'py, PyString>,
         ids: &Bound<'_, PyList>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let places = self.own_places(text.to_str()?, &ids_in_list(ids)?)?;
+        let places = self.own_places(text.py(), text.to_str()?, &ids_in_list(ids)?)?;
         pairs(text.py(), &self.encoder.get().integers, places)
     }
 
@@ -233,12 +237,12 @@ impl FramedEncoder {
     }
 
     /// Where the tokens of a text stand.
-    fn own_places(&self, text: &str, ids: &[u32]) -> Result<Vec<CharacterSpan>> {
+    fn own_places(&self, py: Python<'_>, text: &str, ids: &[u32]) -> PyResult<Vec<CharacterSpan>> {
         let encoder = &self.encoder.get().encoder;
-        match &self.way {
-            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim, &Moved::No),
-            Taking::Spaced(spaces) => encoder.spaced_places(text, ids, spaces),
-        }
+        watched(py, text.len(), |pulse| match &self.way {
+            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim, &Moved::No, pulse),
+            Taking::Spaced(spaces) => encoder.spaced_places(text, ids, spaces, pulse),
+        })
     }
 
     /// A number for each token: that of each token around a text, and one for its own.
@@ -306,7 +310,10 @@ impl FramedEncoding {
             return whole.bind(py).getattr(intern!(py, "offsets"));
         }
         let of = self.of.get();
-        let places = of.own_places(self.text.to_str(py)?, self.own_ids())?;
+        if of.bare {
+            return self.made(py)?.getattr(intern!(py, "offsets"));
+        }
+        let places = of.own_places(py, self.text.to_str(py)?, self.own_ids())?;
         let around = |tokens: &[_]| iter::repeat_n((0, 0), tokens.len());
         let places = around(&of.before).chain(places).chain(around(&of.after));
         Ok(pairs(py, &of.encoder.get().integers, places)?.into_any())

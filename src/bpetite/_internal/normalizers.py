@@ -186,7 +186,7 @@ class Normalizer:
         return self._cuts_where_alone or self._replaces_single or self.puts_space
 
     def _may_cut(self, text: str, place: int) -> bool:
-        return self._cuts_where_alone and _stands_alone(text[place]) is not None
+        return self._cuts_where_alone and begins_alone(text[place])
 
     def last_cut(self, text: str) -> int:
         """Return the last place where a text may be cut, whatever follows, or 0.
@@ -214,7 +214,10 @@ class Normalizer:
             done = len(self(text[:start]))
             if done >= place:
                 start = done = 0
-            place = start + self.aligned(text[start:])[1][place - done][0]
+            behind = place - done
+            place = start + self.aligned(text[start:])[1][behind][0]
+            if len(self(text[start:place])) != behind:
+                return 0  # within what a character has become
         return place if self._may_cut(text, place) else 0
 
     @cached_property
@@ -342,6 +345,18 @@ _MAY_CHANGE = rf"[\0-\x7f]?[^{_STAND_ALONE}]+"
 """What normal forms may change."""
 
 _stands_alone = re.compile(f"[{_STAND_ALONE}]").match
+
+
+def begins_alone(character: str) -> bool:
+    """Whether a character neither composes with what is before it, nor is moved before it.
+
+    >>> begins_alone("é"), begins_alone("\u0301"), begins_alone("か"), begins_alone("\u1161")
+    (True, False, True, False)
+    """
+    if _stands_alone(character):
+        return True
+    first = unicodedata.normalize("NFKD", character)[0]
+    return unicodedata.category(first)[0] != "M" and not "\u1160" <= first <= "\u11ff"  # parts of Hangul
 
 
 def _normalized(text: str, form: _Form) -> tuple[str, Runs]:

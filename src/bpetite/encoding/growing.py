@@ -15,6 +15,7 @@ from bpetite._engine import check_text
 from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Special
 from bpetite.encoding.preparation import Preparation
+from bpetite.encoding.stateful import Stateful
 
 
 class _Settled(NamedTuple):
@@ -26,8 +27,10 @@ class _Settled(NamedTuple):
     """Whether it stands within text, not behind a special token."""
 
 
-class GrowingPrepared:
+class GrowingPrepared(Stateful):
     """A text that grows at its end, with the interface of the engine's `GrowingEncoding`."""
+
+    _copied = ("_before", "_fixed", "_ids", "_settled", "_growing")
 
     def __init__(self, encoder: Any, engine: Any, preparation: Preparation, special: Special) -> None:
         """`encoder` prepares a text for the `engine`, which is given if its tokens tile the prepared text."""
@@ -41,6 +44,12 @@ class GrowingPrepared:
         self._longest = preparation.longest if self._is_divided else 1
         self._before: list[str] = []
         """The text before the last settled place."""
+        self._fixed: list[str] = []
+        """The text behind it that `growing` has, whatever follows."""
+        self._growing: Any = None
+        """The engine's growing text behind the last settled place, while there is no special token in it."""
+        self._least = 1
+        """The number of its ids, settled for the engine, with which a settled place is looked for."""
         self._rest = ""
         self._ids: list[int] = encoder.encode("", special)
         self._settled = [_Settled()]
@@ -55,19 +64,33 @@ class GrowingPrepared:
         if (length is None) == (ids is None):
             raise TypeError("truncate: takes either a length or ids")
         if ids is not None:
-            length = self._length_of(_natural(ids))
-        text = self.text[: _natural(length)]
+            length = self._length_of(_natural("ids", ids))
+        text = self.text[: _natural("length", length)]
         most = max(len(text) - self._longest, 0)
         # Behind a place within text, characters were seen as they are normalized with all that follows them.
         cut = self._preparation.normalizer.last_cut(text[:most])
         while (last := self._settled[-1]).place > most or (last.within and last.place >= cut):
             self._settled.pop()
         place = self._settled[-1].place
-        self._before, self._rest = [text[:place]], ""
-        return self._become(text[place:])
+        self._before = [text[:place]]
+        return self._begin_again(text[place:])
 
     def _become(self, rest: str) -> int:
-        """Encode the text after the last settled place again; return how many ids are unchanged."""
+        """Encode the text behind the fixed one again; return how many ids are unchanged."""
+        if self._growing is None or any(token_id is not None for *_, token_id in self._cut(rest)):
+            return self._begin_again("".join(self._fixed) + rest)
+        last, normalizer = self._settled[-1], self._normalizer(self._settled[-1]).behind_cut
+        # A special token may begin in the last characters.
+        cut = normalizer.last_cut(rest[: max(len(rest) - self._longest, 0)])
+        same: int = self._growing._append_before(normalizer(rest[:cut]), normalizer(rest[cut:]))
+        self._ids[last.ids + same :] = self._growing.ids_from(same)
+        self._fixed.append(rest[:cut])
+        self._rest = rest[cut:]
+        self._settle_within()
+        return last.ids + same
+
+    def _begin_again(self, rest: str) -> int:
+        """Encode the text behind the last settled place again; return how many ids are unchanged."""
         first = last = self._settled[-1]
         found: list[_Settled] = []
         ids: list[int] = []
@@ -78,19 +101,18 @@ class GrowingPrepared:
                 last = _Settled(first.place + end, first.ids + len(ids))
                 found.append(last)
                 done = end
-        more, within = self._settle(rest[done:], last)
-        ids += more
-        found += [within] if within else []
+        behind = rest[done:]
+        growing, cut = self._grow(behind, last)
+        ids += self._encoded(behind, last) if growing is None else growing.ids
         before = self._ids[first.ids :]
         pairs = enumerate(zip(before, ids, strict=False))
         same = next((at for at, (old, new) in pairs if old != new), min(len(before), len(ids)))
         self._ids[first.ids + same :] = ids[same:]
-        if found:
-            length = found[-1].place - first.place
-            self._before.append(rest[:length])
-            rest = rest[length:]
-            self._settled += found
-        self._rest = rest
+        self._settled += found
+        self._before.append(rest[:done])
+        self._growing, self._least = growing, 1
+        self._fixed, self._rest = [behind[:cut]], behind[cut:]
+        self._settle_within()
         return first.ids + same
 
     def _cut(self, text: str) -> list[tuple[int, int, int | None]]:
@@ -122,21 +144,30 @@ class GrowingPrepared:
             return self._normalizer(last)(text)
         return self._preparation.normalized(text, is_first=last.place + start == 0)
 
-    def _settle(self, text: str, last: _Settled) -> tuple[list[int], _Settled | None]:
-        """Return the ids of the text behind a settled place, and a settled place within it, if any."""
+    def _grow(self, text: str, last: _Settled) -> tuple[Any, int]:
+        """Return the engine's growing text behind a settled place, and the length of what is fixed of it."""
         if not self._settles_within or any(token_id is not None for *_, token_id in self._cut(text)):
-            return self._encoded(text, last), None
-        # A special token may begin in the last characters.
-        cut = self._normalizer(last).last_cut(text[: max(len(text) - self._longest, 0)])
-        before = self._normalized(text[:cut], last)
+            return None, 0
+        normalizer = self._normalizer(last)
+        cut = normalizer.last_cut(text[: max(len(text) - self._longest, 0)])
+        if cut == 0:
+            return None, 0
         growing = self._engine.growing()
-        growing.append(before)
-        number = growing.settled
-        length = len(self._engine.decode(growing.ids[:number]))
-        place = self._normalizer(last).origin(text[:cut], before, length)
-        growing.append(self._normalizer(last).behind_cut(text[cut:]) if cut else self._normalized(text, last))
-        within = _Settled(last.place + place, last.ids + number, within=True) if place else None
-        return growing.ids, within
+        growing._append_before(self._normalized(text[:cut], last), normalizer.behind_cut(text[cut:]))
+        return growing, cut
+
+    def _settle_within(self) -> None:
+        """Settle the text up to the last place that is settled for the engine."""
+        if self._growing is None or (number := self._growing.settled) < self._least:
+            return
+        last, fixed = self._settled[-1], "".join(self._fixed)
+        length = len(self._engine.decode(self._growing.ids[:number]))
+        place = self._normalizer(last).origin(fixed, self._normalized(fixed, last), length)
+        self._least = 2 * number
+        if place:
+            self._settled.append(_Settled(last.place + place, last.ids + number, within=True))
+            self._before.append(fixed[:place])
+            self._fixed, self._rest, self._growing = [], fixed[place:] + self._rest, None
 
     def _length_of(self, number: int) -> int:
         """Return the length of the text of the first ids, without a character that is not complete."""
@@ -154,13 +185,13 @@ class GrowingPrepared:
 
     def ids_from(self, start: int) -> list[int]:
         """Return the ids from number `start` on."""
-        return self._ids[_natural(start) :]
+        return self._ids[_natural("start", start) :]
 
     @property
     def text(self) -> str:
         """The text so far."""
-        self._before = ["".join(self._before)]
-        return self._before[0] + self._rest
+        self._before, self._fixed = ["".join(self._before)], ["".join(self._fixed)]
+        return self._before[0] + self._fixed[0] + self._rest
 
     @property
     def settled(self) -> int:
@@ -174,9 +205,9 @@ class GrowingPrepared:
         return f"GrowingEncoding({len(self)} ids, {self.settled} of them settled)"
 
 
-def _natural(number: object) -> int:
+def _natural(name: str, number: object) -> int:
     """Return a number that must not be negative."""
     found = index(number)  # type: ignore[arg-type]
     if found < 0:
-        raise OverflowError("can't convert negative int to unsigned")
+        raise ValueError(f"{name} must be at least 0, not {found}")
     return found

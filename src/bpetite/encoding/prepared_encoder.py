@@ -13,6 +13,7 @@ from bpetite._internal.types import DType, Progress, Special, Unit
 from bpetite.encoding.growing import GrowingPrepared
 from bpetite.encoding.preparation import Preparation, Segment
 from bpetite.encoding.prepared_stream import PreparedStream
+from bpetite.encoding.stateful import Stateful
 from bpetite.vocabulary import Vocabulary
 
 TYPE_CHECKING = False
@@ -225,8 +226,10 @@ class PreparedEncoder:
         self._encoder.count("", special)
 
 
-class _WithoutSpace:
+class _WithoutSpace(Stateful):
     """A stream of ids whose text omits a space at its beginning."""
+
+    _copied = ("_stream",)
 
     def __init__(self, stream: DecodeStream, *, drops_all: bool) -> None:
         """`drops_all` spaces of the first token, or one at the beginning."""

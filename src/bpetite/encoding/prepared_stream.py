@@ -12,10 +12,13 @@ from typing import Any
 from bpetite._engine import check_text
 from bpetite._internal.types import Special
 from bpetite.encoding.preparation import Preparation
+from bpetite.encoding.stateful import Stateful
 
 
-class PreparedStream:
+class PreparedStream(Stateful):
     """The interface of the engine's `EncodeStream`."""
+
+    _copied = ("_stream", "_original", "_normalized")
 
     def __init__(self, ordinary: Any, preparation: Preparation, special: Special) -> None:
         """`ordinary` is the engine's encoder, without special tokens."""

@@ -1,0 +1,53 @@
+"""The places of tokens, where ids and text are given that do not belong together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bpetite import _engine
+
+BASE = {byte: bytes([byte]) for byte in range(256)}
+EMPTY = 300
+
+
+def with_empty_token(pattern: str = r"\S+|\s+", **more: Any) -> _engine.Encoder:
+    """An encoder with a token of no bytes, which only decoding knows."""
+    known = {byte: token for byte, token in BASE.items() if not more or token != b"z"}
+    return _engine.Encoder(
+        pattern=pattern,
+        tokens=b"".join(known.values()),
+        ends=np.arange(1, len(known) + 1, dtype=np.uint64),
+        ids=np.array(list(known), dtype=np.uint32),
+        merges=np.empty((0, 3), np.uint32),
+        special_tokens=[("<s>", 301)],
+        decode_only=[(EMPTY, b"")],
+        **more,
+    )
+
+
+KINDS = {
+    "plain": with_empty_token(),
+    "with spaces": with_empty_token(r"(?space)(?then)\S+|\s+"),
+    "unknown": with_empty_token(unknown=(400, False)),
+    "unknown ones joined": with_empty_token(unknown=(400, True)),
+    "unknown ones dropped": with_empty_token(drops_unknown=True),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["", "a", "az", "z", " aé", "<s>a", "zz<s>"])
+@pytest.mark.parametrize("more", [{}, {"put": 1}, {"trim": "yes"}, {"trim": "keep first"}, {"rows": True}])
+def test_a_token_without_bytes_has_no_place_in_any_text(kind: str, text: str, more: dict[str, Any]) -> None:
+    encoder = KINDS[kind]
+    ids = encoder.encode(text)
+    if "rows" in more:
+        more = {"rows": [(len(text), 0, 1)]}
+    encoder.places(text, ids, **more)
+    encoder.words(text, ids)
+    for place in range(len(ids) + 1):
+        for call in (lambda ids: encoder.places(text, ids, **more), lambda ids: encoder.words(text, ids)):
+            with pytest.raises(ValueError, match="these ids do not belong to this text"):
+                call([*ids[:place], EMPTY, *ids[place:]])
