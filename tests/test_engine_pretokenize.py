@@ -127,6 +127,19 @@ def test_what_is_not_tried_again_may_match_nothing(pattern: str) -> None:
         assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
 
 
+@pytest.mark.parametrize(
+    "repeated",
+    ["{,2}", "{,3}", "{1,3}", "{2}", "{2,4}?", "*", "+", "*?", "{,3}?", "{1,3}+", "?", "??"],
+)
+@pytest.mark.parametrize(
+    "part", ["[ab]*?|.{,2}", r"(?:\s\s){,2}[ab]*?|.{,2}a*?", "a??|b", "(?=b)|a|.", "|a|b ", "a?b?"]
+)
+def test_a_part_that_has_matched_nothing_is_not_repeated(part: str, repeated: str) -> None:
+    for pattern in (f"(?:{part}){repeated}", f"(?:{part}){repeated}(?=b?)", f"(?:(?:{part}){repeated}| )a"):
+        texts = ["".join(letters) for letters in itertools.product("ab ", repeat=5)]
+        assert differing([*texts, "111\n ba", "bb1a  a\n"], pattern) == []
+
+
 PARTS = st.sampled_from(["a", "b", "[ab]", ".", " ", "^", "\\b", "(?=a)", "(?!b)", "(?<!a)"])
 LOOKED_FOR = st.recursive(
     PARTS,

@@ -434,6 +434,10 @@ impl<'a> Net<'a> {
         let mut entry = next;
         let mut copies = least;
         if let Some(most) = most {
+            // Backtracking machines do not repeat a part that has matched nothing.
+            if most > least.saturating_add(1) && part.can_be_empty() {
+                return None;
+            }
             for _ in least..most {
                 let again = self.add(part, entry, false)?;
                 entry = self.push(Node::Split(ways(again, next)))?;
@@ -625,6 +629,8 @@ impl NetStep<'_> {
     /// Continue from a node; returns true at a match, which ends the list.
     fn go(&mut self, node: usize) -> bool {
         self.visits += 1;
+        #[cfg(test)]
+        super::tests::count_steps(1);
         match self.net.nodes[node] {
             Node::Match => true,
             Node::Take(atoms, next) => {
@@ -653,6 +659,8 @@ fn smallest(moves: Vec<Vec<Move>>, width: usize) -> (Vec<Vec<Move>>, usize) {
     let (mut count, mut compared) = (1, 0);
     loop {
         compared += moves.len() * width;
+        #[cfg(test)]
+        super::tests::count_steps(moves.len() * width);
         if compared > MAX_COMPARED {
             let count = moves.len();
             return (moves, count);

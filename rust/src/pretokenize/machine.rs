@@ -582,17 +582,11 @@ impl Compiler {
 
     fn add_repeat(&mut self, part: &Expression, least: u32, most: Option<u32>, lazy: bool) {
         (0..least).for_each(|_| self.add(part));
-        let mut splits = Vec::new();
-        if let Some(most) = most {
-            for _ in least..most {
-                splits.push(self.split());
-                self.add(part);
-            }
-        } else {
-            let split = self.split();
-            splits.push(split);
-            // A part that has matched nothing is not repeated.
-            let slot = part.can_be_empty().then(|| self.slots(1));
+        // A part that has matched nothing is not repeated.
+        let slot = (part.can_be_empty() && most != Some(least + 1)).then(|| self.slots(1));
+        let (mut splits, mut ends) = (Vec::new(), Vec::new());
+        for _ in least..most.unwrap_or(least + 1) {
+            splits.push(self.split());
             if let Some(slot) = slot {
                 self.push(MachineStep::Store(slot));
                 self.repeated.push(slot);
@@ -600,10 +594,14 @@ impl Compiler {
             self.add(part);
             if let Some(slot) = slot {
                 self.repeated.pop();
-                let rest = self.here() + 2;
-                self.push(MachineStep::UnlessProgress(slot, rest));
+                ends.push((self.push(MachineStep::Jump(0)), slot));
             }
-            self.push(MachineStep::Jump(split));
+        }
+        if most.is_none() {
+            self.push(MachineStep::Jump(splits[0]));
+        }
+        for (end, slot) in ends {
+            self.machine.steps[end] = MachineStep::UnlessProgress(slot, self.here());
         }
         for split in splits {
             let (again, rest) = (split + 1, self.here());

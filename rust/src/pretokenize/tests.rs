@@ -429,6 +429,33 @@ fn the_work_is_proportional_to_the_text_for_every_pattern_and_text() {
     }
 }
 
+/// Long repetitions have many states, of which only few are told apart at once.
+#[test]
+fn the_work_to_compile_a_pattern_is_bounded() {
+    let two: Vec<String> =
+        (0..100).map(|number| format!("{}{number}", char::from(b'a' + number % 26))).collect();
+    let wide: Vec<String> =
+        (0..100).map(|number| char::from_u32(0x100 + number).unwrap().to_string()).collect();
+    for source in [
+        format!("(?:.{{1500}})|{}", two.join("|")),
+        format!("(?:[ab]?){{900}}|{}", wide.join("|")),
+        format!("(?:[^x]?[^y]){{,900}}|{}", wide.join("|")),
+        format!("(?:(?=[ab])(?!c)[^z]?[ab]){{700}}|{}", wide.join("|")),
+    ] {
+        STEPS.set(0);
+        let pattern = Pattern::new(&source).unwrap();
+        assert!(STEPS.get() < 50_000_000, "{source:.30}: {}", STEPS.get());
+        let text = "ab1".repeat(700);
+        assert_eq!(
+            cut(&text, &pattern).ends,
+            by(&Machine::new(&parse(&source).unwrap()), &text)
+                .iter()
+                .map(|piece| piece.0)
+                .collect::<Vec<_>>()
+        );
+    }
+}
+
 #[test]
 fn what_is_remembered_changes_no_piece() {
     let mut random = Random(13);
