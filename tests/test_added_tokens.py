@@ -359,3 +359,27 @@ def test_user_defined_pieces_are_normalized_and_found_as_sentencepiece_does(
     tok = Tokenizer(read.vocabulary)
     for way in ("encode", "encode_iterable"):
         assert ids_of(way, tok, text, "text") == encoded, way
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        tokenizers.AddedToken("a", lstrip=True, normalized=True),
+        tokenizers.AddedToken(MARK, normalized=True),
+    ],
+)
+def test_tokens_of_text_whose_spaces_are_marked_later_are_refused(token: tokenizers.AddedToken) -> None:
+    theirs = tokenizers.Tokenizer(models.BPE({"<unk>": 0, "a": 1, MARK: 2}, [], unk_token="<unk>"))
+    theirs.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    theirs.add_tokens([token])
+    with pytest.raises(ValueError, match="not supported where spaces become U"):
+        Tokenizer.load(theirs)
+
+
+def test_a_whole_pretoken_that_is_a_special_token_is_left_to_the_real_tokenizer() -> None:
+    theirs = tokenizers.Tokenizer(models.BPE({**ALPHABET, "<s>": 256}, [], ignore_merges=True))
+    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    theirs.add_special_tokens(["<s>"])
+    theirs.encode_special_tokens = True
+    assert accelerate(theirs).encode("<s>").ids == theirs.encode("<s>").ids == [256]
+    assert Tokenizer.load(theirs).encode("<s>", "text") == [60, 115, 62]  # never the id of a special token

@@ -41,7 +41,7 @@ from bpetite.formats.shared.pieces import (
 )
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, Vocabulary, normalization_steps
+from bpetite.vocabulary import LARGEST_ID, MARK, Vocabulary, normalization_steps
 
 T = TypeVar("T")
 
@@ -148,6 +148,7 @@ class _Reader:
             lambda document: before_of_characters(document, self._decoder(), falls_back=falls_back), ""
         )
         flags = self._token_flags(specials, before.normalization)
+        self._check_spaces(flags, before.has_marks)
         marks, never_met = special_pieces(specials, flags, before)
         byte_ids = {
             byte: ids[name]
@@ -367,6 +368,18 @@ class _Reader:
             other = first.setdefault(normalized, content)
             if other != content:
                 self._refuse(f"added tokens {other!r:.80} and {content!r:.80} are the same once normalized")
+
+    def _check_spaces(self, flags: Mapping[str, Collection[str]], has_marks: bool) -> None:
+        """Refuse added tokens that are searched where the file's spaces are not ours."""
+        steps = steps_of(self._document.get("pre_tokenizer"), "pretokenizers")
+        later = "Metaspace" in types_of(steps)
+        for text, names in flags.items():
+            strips = {"lstrip", "rstrip"} & set(names)
+            if has_marks and "normalized" in names and (strips or (later and {" ", MARK} & set(text))):
+                self._refuse(
+                    f"added token {text!r:.80} is normalized, and has spaces or takes white space, which is "
+                    "not supported where spaces become U+2581"
+                )
 
     # What happens before the model ---------------------------------------------------------------------
 

@@ -341,7 +341,8 @@ class Settings:
             special = [token.content for token in added if token.special]
             others = [token.content for token in added if not token.special]
             changes = real.normalizer is not None and any(token.normalized for token in added)
-            if changes or overlap(special, others):
+            is_met = model.vocabulary.whole_pretoken_first and any(map(real.model.token_to_id, special))
+            if changes or is_met or overlap(special, others):
                 processing = None
         if model.is_of_pieces and processing is not None:
             strip = any(token.normalized and set(_flags(token)) - {"normalized"} for token in added)
