@@ -332,3 +332,15 @@ def test_the_next_generation_of_tokenizers_reads_our_files_and_is_refused(tmp_pa
     assert done.returncode == 1
     assert "tokenizers 1." in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_tokenizer_with_dropout_is_refused_and_dropout_that_is_set_later_left_to_the_real_one() -> None:
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {**{character: place for place, character in enumerate(alphabet)}, "ab": 256}
+    real = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, [("a", "b")]))
+    real.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    ours = accelerate(real)
+    ours.model.dropout = 1.0
+    assert ours.encode("ab").ids == [vocabulary["a"], vocabulary["b"]]
+    with pytest.raises(ValueError, match=r"model\.dropout is 1\.0"):
+        accelerate(tokenizers.Tokenizer.from_str(ours.to_str()))
