@@ -295,9 +295,12 @@ def test_sizes_are_written_as_people_write_them() -> None:
     ):
         assert memory_bytes(text) == size
     assert memory_bytes(None) is None
-    for wrong in ("", "GB", "2XB", "-1", "1e9", "0", 0, -5, True, 1.5, "1ib"):
+    for wrong in ("", "GB", "2XB", "-1", "1e9", "0", 0, -5, "1ib"):
         with pytest.raises(ValueError, match="memory_limit"):
-            memory_bytes(wrong)  # type: ignore[arg-type] # what is refused
+            memory_bytes(wrong)
+    for no_size in (True, 1.5):
+        with pytest.raises(TypeError, match="memory_limit"):
+            memory_bytes(no_size)  # type: ignore[arg-type] # what is refused
 
 
 # Counting through sources ----------------------------------------------------------------------------------

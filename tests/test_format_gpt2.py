@@ -119,11 +119,23 @@ def test_broken_files_are_refused_with_the_place(
         Tokenizer.from_gpt2(*files)
 
 
-@pytest.mark.parametrize("wrong", ["<a>", {"<a>": 300}, {"<a>", "<b>"}, ["<a>", "<a>"], [""], [5]])
-def test_special_tokens_are_a_list_of_different_strings(tok: Tokenizer, tmp_path: Path, wrong: Any) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ("<a>", TypeError),
+        ({"<a>": 300}, TypeError),
+        ({"<a>", "<b>"}, TypeError),
+        (["<a>", "<a>"], ValueError),
+        ([""], ValueError),
+        ([5], TypeError),
+    ],
+)
+def test_special_tokens_are_a_list_of_different_strings(
+    tok: Tokenizer, tmp_path: Path, wrong: Any, error: type[Exception]
+) -> None:
     files = tmp_path / "vocab.json", tmp_path / "merges.txt"
     tok.to_gpt2(*files)
-    with pytest.raises(ValueError, match="special"):
+    with pytest.raises(error, match="special"):
         Tokenizer.from_gpt2(*files, special_tokens=wrong)
 
 
