@@ -393,27 +393,39 @@ def test_a_node_that_dies_changes_nothing(nodes: Cluster, folder: Path) -> None:
     assert list(spread.items()) == list(local.items())
 
 
-def test_what_was_begun_is_cancelled_after_an_error(nodes: Cluster, tmp_path: Path) -> None:
-    def fails_or_marks(number: int) -> int:
-        if number == 0:
-            raise ValueError("the first fails")
-        time.sleep(0.2)
-        (tmp_path / str(number)).touch()
+def test_an_error_leaves_few_tasks_that_nobody_waits_for(nodes: Cluster) -> None:
+    def fails(number: int) -> int:
+        if number == 3:
+            raise ValueError("the third fails")
         return number
 
-    results: list[Any] = []
+    numbers = iter(range(60))
+    taken: list[int] = []
 
     def fail() -> None:
         with connected("auto") as cluster:
-            task = cluster.task(fails_or_marks)
-            results.extend(task(number) for number in range(60))
-            cluster.get(results[0])
+            taken.extend(map(cluster.get, cluster.ahead(map(cluster.task(fails), numbers))))
 
-    with pytest.raises(ValueError, match="the first fails") as raised:
+    with pytest.raises(ValueError, match="the third fails") as raised:
         fail()
-    assert "fails_or_marks" in str(raised.value.__cause__), "the traceback of the worker"
-    ray.wait(results, num_returns=len(results))
-    assert len(list(tmp_path.iterdir())) < 50
+    assert "fails" in str(raised.value.__cause__), "the traceback of the worker"
+    assert taken == [0, 1, 2]
+    assert next(numbers) < 12
+
+
+def test_an_error_of_counting_leaves_few_tasks(
+    nodes: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff" + b" some words" * 2000)
+    numbers = iter(range(1000))
+
+    def numbered(*arguments: Any) -> Iterator[list[Input]]:
+        return (group for group, _ in zip(grouped(*arguments), numbers, strict=False))
+
+    monkeypatch.setattr(counting, "grouped", numbered)
+    with pytest.raises(ValueError, match="not valid UTF-8"):
+        cluster.count(tmp_path / "a.txt", task_bytes=100, reading=Reading(separator=" "))
+    assert next(numbers) < 12
 
 
 def test_a_worker_that_dies_again_and_again_is_an_error_of_the_run(

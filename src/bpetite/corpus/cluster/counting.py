@@ -198,29 +198,33 @@ class _Ranges:
         """Count inputs, and wait until all are counted."""
         size = task_bytes or self.cluster.task_bytes(work_in(inputs, reading))
         splitters = self._splitters(inputs, reading)
-        count_group = self.cluster.task(_count_group, results=len(splitters) + 2)
         self.ranges = [[] for _ in range(len(splitters) + 1)]
-        sizes: dict[Any, int] = {}
-        tallies: list[tuple[Fraction, list[Any]]] = []
+        done, total, weighted = 0, size_of(inputs), Fraction(0)
+        for group, weight, tally in self.cluster.ahead(self._groups(inputs, reading, size, splitters)):
+            read, pretokens = self.cluster.get(tally)
+            self.read += read
+            weighted += pretokens * weight
+            done += group
+            if progress is not None:
+                progress("counting", done, total)
+        self.total = int(weighted * self.empty().scale)
+
+    def _groups(
+        self, inputs: Sequence[Input], reading: Reading, size: int, splitters: list[bytes]
+    ) -> Iterator[tuple[int, Fraction, Any]]:
+        """Start the counting of groups of parts; yield the size, the weight and what was read of each."""
+        count_group = self.cluster.task(_count_group, results=len(splitters) + 2)
         for (weight, source), members in groupby(inputs, key=weight_of):
             rows: list[list[Any]] = [[] for _ in self.ranges]
-            tallies.append((weight, []))
+            for weighted, of_range in zip(self.ranges, rows, strict=True):
+                weighted.append((weight, source, of_range))
             parts = (part for found in members for part in divide(found, reading, size))
             for group in grouped(parts, reading, size):
                 sent = self.cluster.put(group)
                 *made, tally = count_group(self.rules, sent, reading, splitters, self.limit)
                 for of_range, result in zip(rows, made, strict=True):
                     of_range.append(result)
-                tallies[-1][1].append(tally)
-                sizes[tally] = size_of(group)
-            for weighted, of_range in zip(self.ranges, rows, strict=True):
-                weighted.append((weight, source, of_range))
-        total = sum(sizes.values())
-        self.cluster.wait_for(sizes, lambda done: progress and progress("counting", done, total))
-        for weight, results in tallies:
-            for read, pretokens in self.cluster.get(results):
-                self.read += read
-                self.total += int(pretokens * weight * self.empty().scale)
+                yield size_of(group), weight, tally
 
     def empty(self) -> Counts:
         """Return empty counts of the same rules and weights."""

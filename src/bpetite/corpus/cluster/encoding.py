@@ -38,9 +38,6 @@ from bpetite.tokenizer import Tokenizer
 
 T = TypeVar("T")
 
-_AHEAD = 2
-"""How many tasks for each core are started before their ids are needed."""
-
 
 def encode(
     tokenizer: Tokenizer,
@@ -183,7 +180,7 @@ class _ClusterRun:
         """Encode what is left, and return the manifest."""
         number = self._begin.input - 1
         try:
-            for number, size, ids, ends, read in _begun_ahead(self._groups(), _AHEAD * self._cluster.cores):
+            for number, size, ids, ends, read in self._cluster.ahead(self._groups()):
                 parts = self._cluster.get(read)
                 self._begun = len(self._reached.inputs) + len(parts)
                 self._take(number, ids, ends)
@@ -292,17 +289,6 @@ class _ClusterRun:
                 divided.check()
             read.append(divided.read(size, digest, list(islice(parts, len(divided.parts)))))
         return read
-
-
-def _begun_ahead(groups: Iterable[T], most: int) -> Iterator[T]:
-    """Yield the same groups, with up to `most` of them started ahead."""
-    begun: deque[T] = deque()
-    for group in groups:
-        begun.append(group)
-        if len(begun) > most:
-            yield begun.popleft()
-    while begun:
-        yield begun.popleft()
 
 
 _jobs: dict[Any, Job] = {}

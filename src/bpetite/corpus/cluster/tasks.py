@@ -5,19 +5,25 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from bpetite.reading.options import Reading
 from bpetite.reading.parallel import read_again
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, size_of
 
+T = TypeVar("T")
+
 _LEAST, _MOST = 1 << 24, 1 << 28
 """The smallest and the largest number of bytes that a task reads, unless the caller sets it."""
 
 _TASKS = 4
 """How many tasks there are for each core, if these limits allow it."""
+
+_AHEAD = 2
+"""How many tasks for each core are begun before their results are needed."""
 
 _PACKED = 4
 """An estimate of how many times its size a compressed file contains."""
@@ -36,8 +42,6 @@ class Cluster:
         self._ray = ray
         self.put: Callable[[object], Any] = ray.put
         self.get: Callable[[Any], Any] = ray.get
-        self._begun: list[Any] = []
-        """A small result of each task that was begun and perhaps has not ended."""
 
     @property
     def cores(self) -> int:
@@ -45,27 +49,11 @@ class Cluster:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def task(self, function: Callable[..., Any], results: int = 1) -> Callable[..., Any]:
-        """Return a function that runs this one as a task and returns references to its results.
-
-        Of several results, the last must be small: it is kept until the task has ended.
-        """
-        ray = self._ray
-        call = ray.remote(max_retries=_RETRIES, num_returns=results)(function).remote
-
-        def begin(*arguments: Any) -> Any:
-            made = call(*arguments)
-            self._begun.append(made[-1] if results > 1 else made)
-            if len(self._begun).bit_count() == 1:  # now and then, as it doubles
-                _, self._begun = ray.wait(self._begun, num_returns=len(self._begun), timeout=0)
-            return made
-
-        return begin
-
-    def cancel(self) -> None:
-        """Cancel what was begun and has not ended, as nobody waits for it any more."""
-        for result in self._begun:
-            with contextlib.suppress(Exception):
-                self._ray.cancel(result)
+        """Return a function that runs this one as a task and returns references to its results."""
+        call: Callable[..., Any] = self._ray.remote(max_retries=_RETRIES, num_returns=results)(
+            function
+        ).remote
+        return call
 
     def stream(self, function: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
         """Return a function that runs this generator as a task and yields references to its items."""
@@ -82,14 +70,20 @@ class Cluster:
         """Whether a result has been computed."""
         return bool(self._ray.wait([result], timeout=0)[0])
 
-    def wait_for(self, sizes: dict[Any, int], report: Callable[[int], object]) -> None:
-        """Wait for all results, or the first error; report how much of the corpus is done."""
-        left, done = list(sizes), 0
-        while left:
-            ready, left = self._ray.wait(left, num_returns=1)
-            self._ray.get(ready)
-            done += sum(sizes[result] for result in ready)
-            report(done)
+    def ahead(self, begun: Iterable[T]) -> Iterator[T]:
+        """Yield what an iterator yields as it begins tasks, with a few for each core begun ahead.
+
+        So an error leaves few tasks that nobody waits for. They are not cancelled: Ray (2.60)
+        ends the whole process if a task begins as it is cancelled.
+        """
+        most = _AHEAD * self.cores
+        waiting: deque[T] = deque()
+        for task in begun:
+            waiting.append(task)
+            if len(waiting) > most:
+                yield waiting.popleft()
+        while waiting:
+            yield waiting.popleft()
 
 
 @contextlib.contextmanager
@@ -113,7 +107,6 @@ def connected(address: str) -> Iterator[Cluster]:
             )
         yield cluster
     except Exception as error:
-        cluster.cancel()
         if isinstance(error, ray.exceptions.RayTaskError) and error.cause is not None:
             raise error.cause from error  # the cause shows where it was raised
         if isinstance(error, ray.exceptions.RayError):
