@@ -198,3 +198,11 @@ def test_a_message_that_cannot_be_written_leaves_the_exit_code(
     folder: Path, arguments: list[str], code: int, environment: str
 ) -> None:
     assert run(folder, arguments, environment, limits="exec 2>/dev/full").returncode == code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("environment", BUFFERED)
+@pytest.mark.parametrize("printer", sorted(PRINTERS.keys() - {"view"}))
+def test_messages_that_cannot_be_written_change_nothing(folder: Path, printer: str, environment: str) -> None:
+    done = run(folder, PRINTERS[printer], environment, limits="exec 2>/dev/full")
+    assert (done.returncode, bool(done.stdout)) == (0, True)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from bpetite._internal.arguments import on_command_line
 from bpetite._internal.lazy import imported
+from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import discard, write
 from bpetite.reading.process_memory import set_limit
 
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if sys.stderr is None:  # messages must not go to the next file that is opened
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
     if sys.stdout is None:
-        print("bpetite: stdout is closed, and the result would be lost", file=sys.stderr)
+        tell("bpetite: stdout is closed, and the result would be lost")
         sys.exit(1)
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
@@ -92,18 +93,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
             warnings.simplefilter("always", RuntimeWarning)
-            warnings.showwarning = lambda message, *_: print(f"{name}: {_said(message)}", file=sys.stderr)
+            warnings.showwarning = lambda message, *_: tell(f"{name}: {_said(message)}")
             result: bytes = options.run(options)
         write(result)
     except BrokenPipeError:
         return 141
     except KeyboardInterrupt:
-        print("bpetite: interrupted", file=sys.stderr)
+        tell("bpetite: interrupted")
         return 130
     except SystemExit:
         raise
     except BaseException as error:  # also a panic of the engine, which is no Exception
-        print(f"{name}: {_message(error)}", file=sys.stderr)
+        tell(f"{name}: {_message(error)}")
         return 1
     finally:
         set_limit(None)

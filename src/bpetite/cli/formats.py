@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from bpetite._internal.files import created
 from bpetite._internal.names import last_part, recorded
 from bpetite.cli.options import add_special_tokens
+from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
 from bpetite.patterns import PATTERNS
 from bpetite.tokenizer import Tokenizer
@@ -94,7 +94,7 @@ def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) ->
         raise ValueError(f"{path}: its format is {opened.kind}, not {named}")
     if not getattr(options, "quiet", False):
         for assumption in opened.tokenizer.assumptions:
-            print(f"{path}: assumed: {assumption}", file=sys.stderr)
+            tell(f"{path}: assumed: {assumption}")
     return opened
 
 

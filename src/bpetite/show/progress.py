@@ -67,7 +67,10 @@ class _Shown:
 
     def _say(self, line: str) -> None:
         if not self._quiet:
-            print(line, file=sys.stderr, flush=True)
+            try:
+                print(line, file=sys.stderr, flush=True)
+            except OSError:  # Nobody can read it; the work goes on.
+                self._quiet = True
 
     def _say_first_lines(self) -> None:
         """Say them once: at the first progress, when the inputs were found and nothing was refused."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 
 from bpetite._internal.names import is_folder_name, last_part
@@ -20,6 +19,7 @@ from bpetite.cli.formats import (
     write_tokenizer,
 )
 from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
+from bpetite.cli.stderr import tell
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> bytes:
     )
     if not options.quiet:
         for loss in losses(tokenizer.vocabulary, tokenizer._original, target_format, to_folder=to_folder):
-            print(f"{options.target}: {loss}", file=sys.stderr)
+            tell(f"{options.target}: {loss}")
     summary = {
         "from": opened.kind,
         "to": target_format,
@@ -127,7 +127,7 @@ def _target_format(opened: Opened, path: str, *, quiet: bool) -> str:
     if kind == "gpt2" and original and original.is_folder:
         return original.kind
     if not quiet and not is_folder_name(path):
-        print(f"{path} will be {_WRITTEN_AS[kind]}; choose another format with --to", file=sys.stderr)
+        tell(f"{path} will be {_WRITTEN_AS[kind]}; choose another format with --to")
     return kind
 
 

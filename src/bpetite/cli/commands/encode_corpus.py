@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +21,7 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
 from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
@@ -106,10 +106,9 @@ def run(options: argparse.Namespace) -> bytes:
     )
     tokenizer = read_model(options)
     if options.append_special is None and tokenizer.special_tokens and not options.quiet:
-        print(
+        tell(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
-            f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one",
-            file=sys.stderr,
+            f"{shlex.quote(next(iter(tokenizer.special_tokens)))} ends each with one"
         )
     note = way_note(tokenizer.pattern_way)
     with BytesProgress("encoding", note, quiet=options.quiet) as progress:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import webbrowser
 
 from bpetite.cli.formats import add_some_of_any_format, name_of, read_models
 from bpetite.cli.options import Commands, add_command, add_quiet
+from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import write
 
 _EXAMPLES = """
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> bytes:
     with viewer:
         write(f"{viewer.url}\n".encode())
         if not options.quiet:
-            print("Served to this machine only; Ctrl-C ends it.", file=sys.stderr)
+            tell("Served to this machine only; Ctrl-C ends it.")
         if not options.no_browser:
             webbrowser.open(viewer.url)
         try:
