@@ -87,15 +87,15 @@ fmt: $(TESTED) ## Format Python and Rust
 	$(BIN)/ruff check --fix .
 	$(CARGO) fmt --manifest-path $(MANIFEST)
 
-bench: bench-train bench-encode ## Time us and the peers in the same run (CORPORA=, GPT2=folder for real data)
+bench: bench-train bench-encode ## Time us and the peers in the same run (CORPORA=, MODELS=folder for real data)
 
 bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.md (CORPORA=folder of .txt, .txt.xz)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.train $(CORPORA)
 
-bench-encode: $(BUILT) $(PRERELEASE) ## Time encoding against the peers (CORPORA=, GPT2=folder), write docs/benchmarks.md
+bench-encode: $(BUILT) $(PRERELEASE) ## Time encoding against the peers (CORPORA=, MODELS=folder), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.encode $(if $(CORPORA),--corpora $(CORPORA)) $(if $(GPT2),--gpt2 $(GPT2))
+	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) $(if $(CORPORA),--corpora $(CORPORA))
 
 bench-patterns: $(BUILT) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

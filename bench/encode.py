@@ -1,15 +1,15 @@
-"""Corpora and a vocabulary → the section on encoding in `docs/benchmarks.md`.
+"""Models and corpora → the section on encoding in `docs/benchmarks.md`, and `docs/benchmarks.json`.
 
-Each measurement is a process of its own (see `bench.encoders`); the median counts, and the contenders
-alternate. Of each contender, the faster way of calling counts: one call for each document, or one for all.
-A single thread is pinned and measured in processor time; two threads are measured on the wall. First, it is
-checked which contenders give the ids of tiktoken.
+    python -m bench.encode [--models FOLDER] [--corpora FOLDER] [--only NAME ...] [--threads N ...]
+                           [--megabytes N] [--rounds N] [--large] [--print]
 
-    python -m bench.encode [--corpora FOLDER] [--gpt2 FOLDER] [--megabytes N] [--rounds N] [--print]
+Each measurement is a process of its own (see `bench.encoders`); libraries take turns, and medians count. A
+single thread is pinned and measured in processor time; several are measured on the wall. A library whose ids
+are not those of the model's own library is named, and its figures are not shown.
 
-CORPORA holds .txt and .txt.xz files; by default, the source of the standard library is the corpus. GPT2 holds
-vocab.json and merges.txt; by default, this vocabulary is trained on the corpora, as those of the other
-patterns are. With --print, the section is printed, not written.
+MODELS holds tokenizer files, in folders of any depth, perhaps packed by xz. Beside these models, vocabularies
+are timed that are trained here, on the corpora. CORPORA holds .txt and .txt.xz files; by default, the source
+of the standard library is the corpus. With --large, corpora of 500 MB and more are timed as a whole, too.
 """
 
 from __future__ import annotations
@@ -17,386 +17,393 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import math
-import random
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
-from bench.encoders import ENCODERS, PRERELEASE, SEPARATOR, SHORT_LENGTHS, WAYS
-from bench.section import machine, raise_priority, table, touch_memory, versions, write_section
+from bench.encoders import LIBRARIES, PROMPTS, SAMPLE, SEPARATOR, WAYS
+from bench.section import PROJECT, machine, raise_priority, table, touch_memory, versions, write_section
 from bpetite import Tokenizer
 
-PEERS = ("gigatoken", "splintr-rs", "tokenizers", "tokie", "tiktoken")
+OURS = "bpetite"
+SLOW = ("splintr", "tiktoken", "tokenizers")
+"""These are timed once, with the sample that is compared."""
+FAST = tuple(name for name in LIBRARIES if name not in SLOW)
+NEEDED = {"tiktoken": "ranks.tiktoken"}
+"""The file that a library reads, if it is not `tokenizer.json`."""
+PACKAGES = ("gigatoken", "fastokens", "snaptokens", "splintr-rs", "tiktoken", "tokenizers")
 PATTERNS = ("gpt2", "llama3", "o200k")
 VOCAB_SIZE = 32_000
-ROUNDS = 5
-LATER_PASSES = 12
-"""Of so many, the best counts: on shared machines, every other pass is disturbed."""
-SLOW_SAMPLE = 4_000_000
-"""How many characters of each corpus the slow contenders encode, and how many are checked."""
-SLOW_LATER_PASSES = 4
-"""How many later passes the slow contenders make."""
-FIRST_CALLS = {"10 KB": 10_000, "1 MB": 1_000_000}
-OURS, RIVAL = "bpetite", "gigatoken"
-NAMES = tuple(name for name in ENCODERS if name != "tokenizers 1.0 rc" or PRERELEASE.exists())
+ALIKE = ("llama3", "qwen2.5")
+"""The models whose prompts and large corpora are timed."""
+LARGE = 500
+LATER_PASSES = 5
+TRIED = (
+    "Tried once with Llama 3 or cl100k_base, and slower than half of the fastest in every pass: "
+    "basetenkenizer, budtiktok, iree-tokenizer, kitoken, morpheme, quicktok, tokie, tuetoken, wordchipper."
+)
 
 
 @dataclass(frozen=True)
-class Bench:
-    """The settings of all measurements."""
+class Model:
+    """A model that was prepared in a folder (`bench.encoders.Model`)."""
 
-    corpora: Mapping[str, Path]
-    vocabularies: Mapping[str, Path]
-    characters: int
-    rounds: int
+    name: str
+    folder: Path
+    trained_here: bool = False
 
-    def measure(self, measure: str, encoder: str, pattern: str, corpus: str, **task: Any) -> Any:
-        """Return the figures of one process; none if the encoder cannot do this."""
-        task = {
-            "measure": measure,
-            "encoder": encoder,
-            "vocabulary": str(self.vocabularies[pattern]),
-            "corpus": str(self.corpora[corpus]),
-            "characters": self.characters,
-            "threads": 1,
-        } | task
-        command = [sys.executable, "-m", "bench.encoders", json.dumps(task)]
-        process = subprocess.run(command, capture_output=True, text=True, check=False)
-        if process.returncode:
-            print(f"{encoder}, {measure}: {process.stderr.strip()[-300:]}", file=sys.stderr)
+    @property
+    def own_library(self) -> str:
+        """The library that says which ids are right."""
+        return (self.folder / "library").read_text("utf-8")
+
+
+def run(library: str, measure: str, model: Model, corpus: Path, **task: Any) -> dict[str, Any] | None:
+    """Return the figures of one process; none if the library cannot do this."""
+    if library != OURS and not (model.folder / NEEDED.get(library, "tokenizer.json")).exists():
+        return None
+    given = {"library": library, "measure": measure, "model": str(model.folder), "corpus": str(corpus)}
+    command = [
+        sys.executable,
+        "-m",
+        "bench.encoders",
+        json.dumps({"way": "texts", "threads": 1} | given | task),
+    ]
+    process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT)
+    if process.returncode:
+        reason = process.stderr.strip().rpartition("\n")[2][-200:]
+        print(f"{model.name}, {library}: {reason}", file=sys.stderr)
+        return None
+    figures: dict[str, Any] = json.loads(process.stdout)
+    return figures
+
+
+@cache
+def run_once(library: str, model: Model, corpus: Path) -> dict[str, Any] | None:
+    """Return the figures of a slow library, and the hash of its ids."""
+    return run(library, "passes", model, corpus, bytes=SAMPLE, later=1)
+
+
+@dataclass
+class Row:
+    """A model with a corpus: the MB/s of each library in the first pass and in later ones."""
+
+    model: Model
+    corpus: str
+    threads: int
+    megabytes: float = 0
+    rates: dict[str, tuple[float, float]] = field(default_factory=dict)
+    different: list[str] = field(default_factory=list)
+    """The libraries that give other ids."""
+
+    @property
+    def ratios(self) -> tuple[float, float] | None:
+        """Our rates as multiples of the best of the others."""
+        others = [rates for name, rates in self.rates.items() if name != OURS]
+        if OURS not in self.rates or not others:
             return None
-        return json.loads(process.stdout)
+        first, later = self.rates[OURS]
+        return first / max(one[0] for one in others), later / max(one[1] for one in others)
 
-    def sizes(self, characters: int) -> dict[str, float]:
-        """The megabytes of text of each corpus that are encoded, without separators."""
-        sizes = {}
-        for corpus, path in self.corpora.items():
-            with path.open(encoding="utf-8") as file:
-                texts = file.read(characters).split(SEPARATOR)
-            sizes[corpus] = sum(len(text.encode()) for text in texts) / 1e6
-        return sizes
+    def cells(self, names: Sequence[str]) -> list[str]:
+        """What stands in the table."""
+        shown = {name: f"{first:.0f} / {later:.0f}" for name, (first, later) in self.rates.items()}
+        shown |= dict.fromkeys(self.different, "other ids")
+        shown.setdefault(OURS, "refused")
+        ratios = " / ".join(f"**{ratio:.2f}**" for ratio in self.ratios or ())
+        return [self.model.name, self.corpus, *(shown.get(name, "–") for name in names), ratios or "–"]
 
-
-Rates = dict[str, dict[str, tuple[float, float]]]
-"""By encoder and interface: the seconds of the first pass, and of the best later one."""
-
-
-def rates(
-    bench: Bench,
-    names: Sequence[str],
-    pattern: str,
-    corpus: str,
-    threads: int,
-    characters: int,
-    later: int = LATER_PASSES,
-) -> Rates:
-    """Time passes over a corpus with all interfaces of these encoders; medians of all rounds."""
-    taken: dict[tuple[str, str], list[list[float]]] = {}
-    for _ in range(bench.rounds):
-        for name in names:
-            for way in WAYS[name]:
-                figures = bench.measure(
-                    "passes",
-                    name,
-                    pattern,
-                    corpus,
-                    threads=threads,
-                    interface=way,
-                    later=later,
-                    characters=characters,
-                )
-                if figures:
-                    taken.setdefault((name, way), []).append(figures)
-    result: Rates = {name: {} for name in names}
-    for (name, way), figures in taken.items():
-        first, later = (median(column) for column in zip(*figures, strict=True))
-        result[name][way] = (first, later)
-    return result
+    def as_json(self) -> dict[str, Any]:
+        """What other programs read."""
+        told = {"model": self.model.name, "trained_here": self.model.trained_here, "corpus": self.corpus}
+        told |= {"threads": self.threads, "megabytes": self.megabytes, "ratios": self.ratios}
+        return told | {"first_and_later_mb_per_s": self.rates, "other_ids": self.different}
 
 
-def best(ways: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-    """Return the seconds of the fastest interface, for the first pass and for later ones."""
-    firsts, laters = zip(*ways.values(), strict=True)
-    return min(firsts), min(laters)
+Taken = dict[tuple[str, str], list[dict[str, Any]]]
+"""By library and way: the figures of its processes."""
+WHEN = ("first", "later")
 
 
-def rate_tables(bench: Bench, threads: int) -> list[str]:
-    """MB/s of us and of the peer for every pattern and corpus, and their ratio."""
-    rows, all_ratios = [], []
-    sizes = bench.sizes(bench.characters)
-    for pattern in PATTERNS:
-        columns = {
-            corpus: rates(bench, (OURS, RIVAL), pattern, corpus, threads, bench.characters)
-            for corpus in bench.corpora
-        }
-        for name in (OURS, RIVAL):
-            cells = [_speeds(sizes[corpus], best(column[name])) for corpus, column in columns.items()]
-            rows.append([f"{pattern}: {name}", *cells])
-        pairs = [
-            [their / our for our, their in zip(best(column[OURS]), best(column[RIVAL]), strict=True)]
-            for column in columns.values()
-        ]
-        rows.append(["times as fast", *(" / ".join(f"**{ratio:.2f}x**" for ratio in pair) for pair in pairs)])
-        all_ratios += [ratio for pair in pairs for ratio in pair]
-    mean = math.exp(sum(map(math.log, all_ratios)) / len(all_ratios))
-    return [
-        table([f"{threads} thread{'s' * (threads > 1)}, MB/s", *bench.corpora], rows),
-        f"Of these ratios the least is {min(all_ratios):.2f} and the geometric mean {mean:.2f}.",
-    ]
+def measured(model: Model, corpus: str, path: Path, threads: int, size: int, rounds: int) -> Row:
+    """Time all libraries with one model and one corpus."""
+    taken: Taken = {}
+    runs = [(name, way) for name in FAST for way in WAYS[name]]
+    for _ in range(rounds):
+        for name, way in runs:
+            task = {"bytes": size, "later": LATER_PASSES, "threads": threads, "way": way}
+            if found := run(name, "passes", model, path, **task):
+                taken.setdefault((name, way), []).append(found)
+        runs = worth_repeating(taken)
+    different = other_ids(taken, model, path, size)
+    if threads == 1:
+        slow: Taken = {(name, "texts"): [found] for name in SLOW if (found := run_once(name, model, path))}
+        different |= other_ids(slow, model, path, SAMPLE)
+        taken |= slow
+    row = Row(model, corpus, threads, size / 1e6, different=sorted(different))
+    for name in LIBRARIES:
+        ways = [found for (one, _), found in taken.items() if one == name and name not in different]
+        if ways:
+            first, later = (min(median(one[when] for one in found) for found in ways) for when in WHEN)
+            row.rates[name] = (ways[0][0]["megabytes"] / first, ways[0][0]["megabytes"] / later)
+        if name == OURS and ways:
+            row.megabytes = ways[0][0]["megabytes"]
+    return row
 
 
-def _speeds(size: float, seconds: tuple[float, float]) -> str:
-    return " / ".join(f"{size / second:.0f}" for second in seconds)
+def worth_repeating(taken: Taken) -> list[tuple[str, str]]:
+    """Return each library's faster way in each pass, where it took at most twice the least time."""
+    kept = set()
+    for when in WHEN:
+        seconds = {key: found[0][when] for key, found in taken.items()}
+        for name in {name for name, _ in taken}:
+            key = min((key for key in taken if key[0] == name), key=seconds.__getitem__)
+            if seconds[key] <= 2 * min(seconds.values()):
+                kept.add(key)
+    return [key for key in taken if key in kept]
 
 
-def all_table(bench: Bench) -> str:
-    """MB/s of all contenders on the beginnings of the corpora."""
-    sizes = bench.sizes(SLOW_SAMPLE)
-    columns = {
-        corpus: rates(bench, NAMES, PATTERNS[0], corpus, 1, SLOW_SAMPLE, SLOW_LATER_PASSES)
-        for corpus in bench.corpora
-    }
-    rows = [
-        [
-            name,
-            *(
-                _speeds(sizes[corpus], best(column[name])) if column[name] else "–"
-                for corpus, column in columns.items()
-            ),
-        ]
-        for name in NAMES
-    ]
-    return table(["1 thread, MB/s", *bench.corpora], rows)
+def other_ids(taken: Taken, model: Model, path: Path, size: int) -> set[str]:
+    """Return the libraries whose ids are not those of the model's own library.
 
-
-def first_call_table(bench: Bench) -> str:
-    """Milliseconds of the first call of a process, after the tokenizer was loaded."""
-    rows = []
-    for pattern in PATTERNS:
-        for label, size in FIRST_CALLS.items():
-            for corpus in bench.corpora:
-                cells = [f"{pattern}, {label}, {corpus}"]
-                for threads in (1, 2):
-                    ours, theirs = first_calls(bench, pattern, corpus, size, threads)
-                    cells += [f"{ours:.2f}", f"{theirs:.2f}", f"**{theirs / ours:.2f}x**"]
-                rows.append(cells)
-    heads = [
-        head for threads in ("pinned", "all cores") for head in (f"{OURS}, {threads}", RIVAL, "times as fast")
-    ]
-    return table(["first call, ms", *heads], rows)
-
-
-def first_calls(bench: Bench, pattern: str, corpus: str, size: int, threads: int) -> tuple[float, float]:
-    """Return the milliseconds of the first call of both, each by the faster of its interfaces for a text."""
-    taken: dict[tuple[str, str], list[float]] = {}
-    for _ in range(bench.rounds):
-        for name in (OURS, RIVAL):
-            for way in ("each", "batch"):
-                task = {"bytes": size, "threads": threads, "interface": way}
-                figures = bench.measure("first call", name, pattern, corpus, **task)
-                taken.setdefault((name, way), []).extend(figures or [])
-    best = {
-        name: min(median(seconds) for (one, _), seconds in taken.items() if one == name and seconds)
-        for name in (OURS, RIVAL)
-    }
-    return 1000 * best[OURS], 1000 * best[RIVAL]
-
-
-def short_table(bench: Bench) -> str:
-    """Microseconds for a short text."""
-    corpus = next(iter(bench.corpora))
-    rows = []
-    for name in NAMES:
-        taken = [bench.measure("short", name, PATTERNS[0], corpus) for _ in range(bench.rounds)]
-        columns = list(zip(*(figures for figures in taken if figures), strict=True))
-        if columns:
-            cells = ["–" if None in column else f"{1e6 * median(column):.2f}" for column in columns]
-            rows.append([name, *cells])
-    heads = [f"{kind}, {length:,}" for kind in ("list", "array") for length in SHORT_LENGTHS]
-    return table(["µs for a text of so many characters", *heads], rows)
-
-
-def memory_table(bench: Bench) -> str:
-    """The peak of one pass in MB, with its ids, through the interface for all documents."""
-    rows = []
-    for name in (OURS, RIVAL):
-        peaks = [
-            bench.measure("peak", name, PATTERNS[0], corpus, interface="batch") for corpus in bench.corpora
-        ]
-        rows.append([name, *("–" if peak is None else f"{peak[0] / 1e6:.0f}" for peak in peaks)])
-    return table(["peak MB, first pass", *bench.corpora], rows)
-
-
-def decoding_table(bench: Bench) -> str:
-    """MB/s of decoding an array of ids to bytes."""
-    rows = []
-    sizes = bench.sizes(SLOW_SAMPLE)
-    for name in (OURS, RIVAL, "tiktoken"):
-        cells = []
-        for corpus, size in sizes.items():
-            task = {"later": SLOW_LATER_PASSES, "characters": SLOW_SAMPLE}
-            taken = [
-                bench.measure("decoding", name, PATTERNS[0], corpus, **task) for _ in range(bench.rounds)
-            ]
-            cells.append(f"{size / median(figures[0] for figures in taken if figures):.0f}")
-        rows.append([name, *cells])
-    return table(["decoding to bytes, MB/s", *bench.corpora], rows)
-
-
-def hostile_table(bench: Bench, folder: Path) -> str:
-    """Seconds of our first call with one and with eight megabytes, and of the peer's with one."""
-    rows = []
-    for name, text in hostile_texts(8).items():
-        path = folder / "hostile.txt"
-        path.write_text(text, encoding="utf-8")
-        hostile = replace(bench, corpora={"hostile": path})
-        cells = []
-        for encoder, part in ((OURS, 8), (OURS, 1), (RIVAL, 8)):
-            figures = [
-                hostile.measure(
-                    "first call", encoder, PATTERNS[0], "hostile", bytes=len(text) // part, interface="each"
-                )
-                for _ in range(3)
-            ]
-            cells.append(f"{median(figure[0] for figure in figures if figure):.3f}")
-        rows.append([name, *cells])
-    return table(["seconds", "bpetite, 1 MB", "bpetite, 8 MB", "gigatoken, 1 MB"], rows)
-
-
-def hostile_texts(megabytes: int) -> dict[str, str]:
-    """Texts that made other tokenizers slow."""
-    rng = random.Random(1)
-    size = megabytes * 1_000_000
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return {
-        "`a`": "a" * size,
-        "spaces": " " * size,
-        "newlines": "\n" * size,
-        "`ab`": "ab" * (size // 2),
-        "random letters": "".join(rng.choices(letters, k=size)),
-        "random CJK": "".join(map(chr, rng.choices(range(0x4E00, 0x9FA5), k=size // 3))),
-    }
-
-
-def check(bench: Bench) -> list[str]:
-    """Compare all ids with tiktoken's; return which contenders differ."""
-    different = []
-    for pattern in PATTERNS:
-        for corpus in bench.corpora:
-            answers = {
-                name: bench.measure("answer", name, pattern, corpus, characters=SLOW_SAMPLE // 4)
-                for name in NAMES
-            }
-            for name, answer in answers.items():
-                if answer != answers["tiktoken"]:
-                    different.append(f"{name} ({pattern}, {corpus})")
-                    if name == OURS:
-                        raise SystemExit(f"bpetite's ids are not tiktoken's: {pattern}, {corpus}")
+    That one is slow: all of the text is given to it only if the others disagree on what it has not seen.
+    """
+    right = run_once(model.own_library, model, path)
+    found = [(name, one) for (name, _), ones in taken.items() for one in ones]
+    different = {name for name, one in found if right is None or one["sample"] != right["sample"]}
+    answers = {one["all"] for name, one in found if name not in different}
+    if len(answers) > 1:
+        whole = run(model.own_library, "passes", model, path, bytes=size, later=0)
+        different |= {name for name, one in found if whole is None or one["all"] != whole["all"]}
     return different
 
 
-def write_vocabulary(tokenizer: Tokenizer, pattern: str, folder: Path) -> Path:
-    """Write a vocabulary in the formats of all packages."""
-    folder.mkdir()
-    tokenizer.save(folder / "bpetite.json")
-    tokenizer.to_tiktoken(folder / "ranks.tiktoken")
-    tokenizer.to_huggingface(folder / "tokenizer.json")
-    (folder / "pattern").write_text(pattern)
-    (folder / "special").write_text(str(tokenizer.special_tokens[SEPARATOR]))
-    return folder
+def speed_table(rows: Sequence[Row], label: str) -> str:
+    """Return MB/s, first and later passes, of the libraries that read any of the models."""
+    names = [name for name in LIBRARIES if any(name in (*row.rates, *row.different) for row in rows)]
+    return table([label, "corpus", *names, "times as fast"], (row.cells(names) for row in rows))
 
 
-def make_vocabularies(gpt2: Path | None, corpora: Mapping[str, Path], folder: Path) -> dict[str, Path]:
-    """Return GPT-2's vocabulary if it is given; others are trained on the corpora."""
-    vocabularies = {}
-    for pattern in PATTERNS:
-        if pattern == "gpt2" and gpt2 is not None:
-            tokenizer = Tokenizer.from_gpt2(gpt2 / "vocab.json", gpt2 / "merges.txt")
+def summary_table(rows: Sequence[Row], corpora: Sequence[str]) -> str:
+    """Return the means and the least of the ratios, of given models if there are any."""
+    given = [row for row in rows if row.ratios and not row.model.trained_here]
+    lines = []
+    for threads in dict.fromkeys(row.threads for row in rows):
+        for place, when in enumerate(("first pass", "later passes")):
+            lines.append([f"{counted(threads)}, {when}"])
+            for group in (*([corpus] for corpus in corpora), corpora):
+                ratios = [
+                    row.ratios[place]
+                    for row in given or rows
+                    if row.ratios and row.threads == threads and row.corpus in group
+                ]
+                lines[-1].append(f"{geometric_mean(ratios):.2f} ({min(ratios):.2f})" if ratios else "–")
+    return table(["times as fast as the best other, mean (least)", *corpora, "all"], lines)
+
+
+def counted(threads: int) -> str:
+    """Return a number of threads in words."""
+    return f"{threads} thread{'s' * (threads > 1)}"
+
+
+def prompts_table(models: Sequence[Model], corpus: Path, rounds: int, results: list[dict[str, Any]]) -> str:
+    """Return microseconds for a prompt of each length to a list of ids, and MB/s of decoding."""
+    rows = []
+    for model in models:
+        taken: dict[str, list[dict[str, Any]]] = {}
+        for turn in range(rounds):
+            for name in FAST if turn else LIBRARIES:
+                if found := run(name, "prompts", model, corpus):
+                    taken.setdefault(name, []).append(found)
+        right = {one["sample"] for one in taken.get(model.own_library, [])}
+        for name, ones in taken.items():
+            if {one["sample"] for one in ones} != right:
+                continue
+            micros = [1e6 * median(column) for column in zip(*(one["prompts"] for one in ones), strict=True)]
+            rate = median(one["megabytes"] / one["decoding"] for one in ones)
+            rows.append([f"{model.name}: {name}", *(f"{one:.2f}" for one in micros), f"{rate:.0f}"])
+            told = {
+                "model": model.name,
+                "library": name,
+                "microseconds": dict(zip(PROMPTS, micros, strict=True)),
+            }
+            results.append(told | {"decoding_mb_per_s": rate})
+    heads = [f"{length:,} characters" for length in PROMPTS]
+    return table(["µs for a prompt, to a list", *heads, "decoding, MB/s"], rows)
+
+
+# What is timed.
+
+
+def model_files(source: Path) -> Iterator[tuple[str, list[Path]]]:
+    """Yield the models of a folder: names, and the files of each."""
+    for folder in sorted({source, *(path for path in source.rglob("*") if path.is_dir())}):
+        files = {path.name.removesuffix(".xz"): path for path in sorted(folder.iterdir()) if path.is_file()}
+        name = folder.relative_to(source).as_posix() if folder != source else source.name
+        if "tokenizer.json" in files:
+            yield name, [files["tokenizer.json"]]
+        elif {"vocab.json", "merges.txt"} <= files.keys():
+            yield name, [files["vocab.json"], files["merges.txt"]]
         else:
-            tokenizer = Tokenizer.train_from_files(
-                list(corpora.values()),
-                VOCAB_SIZE,
-                dialect="tiktoken",
-                pattern=pattern,
-                special_tokens=[SEPARATOR],
-            )
-        vocabularies[pattern] = write_vocabulary(tokenizer, pattern, folder / pattern)
-    return vocabularies
+            alone = [one for one in files if one.endswith((".json", ".tiktoken", ".model"))]
+            for one in alone:
+                yield name if len(alone) == 1 else f"{name}/{Path(one).stem}", [files[one]]
 
 
-def unpack_corpora(source: Path | None, characters: int, folder: Path) -> dict[str, Path]:
-    """Write corpora as plain files of at most so many characters, with separators between documents."""
-    texts = {}
+def given_models(source: Path, only: Sequence[str], folder: Path) -> Iterator[Model]:
+    """Yield the models of a folder, unpacked and written in the formats of all libraries."""
+    for name, packed in model_files(source):
+        if only and name not in only:
+            continue
+        given = folder / name / "given"
+        given.mkdir(parents=True)
+        for path in packed:
+            content = path.read_bytes()
+            plain = given / path.name.removesuffix(".xz")
+            plain.write_bytes(lzma.decompress(content) if path.suffix == ".xz" else content)
+        original = given if len(packed) > 1 else plain
+        if original.suffix == ".json" and "added_tokens" in json.loads(original.read_bytes()):
+            original = original.rename(folder / name / "tokenizer.json")
+        yield prepared(Model(name, folder / name), original)
+
+
+def trained_models(corpora: Mapping[str, Path], only: Sequence[str], folder: Path) -> Iterator[Model]:
+    """Yield vocabularies that are trained on the corpora."""
+    for pattern in PATTERNS:
+        name = f"{VOCAB_SIZE:,} tokens, {pattern}"
+        if only and name not in only:
+            continue
+        place = folder / pattern
+        place.mkdir()
+        options: dict[str, Any] = {"dialect": "tiktoken", "special_tokens": [SEPARATOR], "pattern": pattern}
+        tokenizer = Tokenizer.train_from_files(list(corpora.values()), VOCAB_SIZE, **options)
+        tokenizer.save(place / "bpetite.json")
+        yield prepared(Model(name, place, True), place / "bpetite.json")
+
+
+def prepared(model: Model, original: Path) -> Model:
+    """Write what libraries need: our file, the library whose ids are right, and two formats."""
+    place = model.folder
+    (place / "original").write_text(str(original), "utf-8")
+    (place / "library").write_text("tokenizers" if original.name == "tokenizer.json" else "tiktoken", "utf-8")
+    try:
+        tokenizer = Tokenizer.load(original)
+    except ValueError as refusal:
+        print(f"{model.name}: {refusal}", file=sys.stderr)
+        return model
+    settings = {"pat_str": tokenizer.pattern, "special_tokens": dict(tokenizer.special_tokens)}
+    (place / "tiktoken.json").write_text(json.dumps(settings), "utf-8")
+    for name, write in {
+        "ranks.tiktoken": tokenizer.to_tiktoken,
+        "tokenizer.json": tokenizer.to_huggingface,
+    }.items():
+        if not (place / name).exists():
+            try:
+                write(place / name)
+            except ValueError as refusal:
+                print(f"{model.name}, {name}: {refusal}", file=sys.stderr)
+    return model
+
+
+def unpacked_corpora(source: Path | None, size: int, folder: Path) -> dict[str, Path]:
+    """Return plain files with at least so many bytes of each corpus, if it has them."""
     if source is None:
         library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
-        modules = [path.read_text("utf-8", "ignore") for path in library]
-        texts["standard library"] = SEPARATOR.join(modules)[:characters]
-    else:
-        for path in sorted([*source.glob("*.txt"), *source.glob("*.txt.xz")]):
-            reader = lzma.open if path.suffix == ".xz" else open
-            with reader(path, "rt", encoding="utf-8") as file:
-                texts[path.name.split(".")[0]] = file.read(characters)
-    corpora = {}
-    for name, text in texts.items():
-        corpora[name] = folder / f"{name}.txt"
-        corpora[name].write_text(text, encoding="utf-8")
+        path = folder / "standard library.txt"
+        path.write_text(SEPARATOR.join(one.read_text("utf-8", "ignore") for one in library), "utf-8")
+        return {path.stem: path}
+    corpora = {path.stem: path for path in sorted(source.glob("*.txt"))}
+    for packed in sorted(source.glob("*.txt.xz")):
+        path = folder / packed.stem
+        with lzma.open(packed) as file:
+            path.write_bytes(file.read(size))
+        corpora[path.stem] = path
     return corpora
 
 
-def main() -> None:
-    """Check, measure, write."""
+def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Measure everything; return the section, and what other programs read."""
+    conditions = f"{touch_memory()}, {raise_priority()}"
+    size = int(options.megabytes * 1_000_000)
+    corpora = unpacked_corpora(options.corpora, 2 * LARGE * 1_000_000 if options.large else size, folder)
+    for name in ("given", "trained"):
+        (folder / name).mkdir()
+    models = [*given_models(options.models, options.only, folder / "given")] if options.models else []
+    models += trained_models(corpora, options.only, folder / "trained")
+    alike = [model for model in models if model.name in ALIKE] or models[:1]
+
+    def rows(models: Sequence[Model], corpora: Mapping[str, Path], threads: int, size: int) -> list[Row]:
+        made = []
+        for model in models:
+            for corpus, path in corpora.items():
+                made.append(measured(model, corpus, path, threads, size, options.rounds))
+                names = [*made[-1].rates, *made[-1].different]
+                told = [
+                    f"{name} {cell}" for name, cell in zip(names, made[-1].cells(names)[2:], strict=False)
+                ]
+                print(f"{model.name}, {corpus}, {threads} thread(s): {', '.join(told)}", file=sys.stderr)
+        return made
+
+    found = {threads: rows(models, corpora, threads, size) for threads in options.threads}
+    everything = [row for rows_of in found.values() for row in rows_of]
+    big = {name: path for name, path in corpora.items() if path.stat().st_size >= LARGE * 1_000_000}
+    large = rows(alike, big, 1, 2 * LARGE * 1_000_000) if options.large else []
+    prompts: list[dict[str, Any]] = []
+    sizes = ", ".join(f"{row.corpus} {row.megabytes:.0f}" for row in everything[: len(corpora)])
+    parts = [
+        f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder` on {machine()}, "
+        f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; a list of documents. Each figure is "
+        f"the median of {options.rounds} processes, which take turns: MB/s of the first pass / of the best of "
+        f"{LATER_PASSES} later ones, with the tokenizer loaded. One thread, pinned: processor time; "
+        "more: time on the wall. Whoever takes over twice as long as the best in both is timed once; "
+        f"{', '.join(SLOW)} are, with {SAMPLE // 1_000_000} MB. Ratios are to the best other in each.",
+        *([] if options.models else ["No models were given: only vocabularies trained here were timed."]),
+        summary_table(everything, list(corpora)),
+        f"Geometric means{' without the vocabularies trained here' * bool(options.models)}; in brackets, the "
+        "least. A dash: the library does not read the model. Other ids: not those of the model's own library "
+        "(tokenizers; tiktoken for files of ranks). They were compared with it for "
+        f"{SAMPLE // 1_000_000} MB of each corpus, and with each other for all of the text.",
+        *(speed_table(made, f"{counted(threads)}, MB/s") for threads, made in found.items()),
+        *([speed_table(large, f"1 thread, MB/s, at least {LARGE} MB")] if large else []),
+        "Prompts one by one, after all were encoded once, and decoding of many ids:",
+        prompts_table(alike, corpora.get("english", next(iter(corpora.values()))), options.rounds, prompts),
+        "The interface of each library, the fastest of those that give ids: "
+        + " ".join(f"{name}: {load.__doc__}" for name, load in LIBRARIES.items()),
+        TRIED,
+    ]
+    results = {"machine": machine(), "conditions": conditions, "versions": versions(PACKAGES)}
+    speeds = {"speeds": [row.as_json() for row in everything], "large": [row.as_json() for row in large]}
+    return "\n\n".join(parts), results | speeds | {"prompts": prompts}
+
+
+def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--models", type=Path)
     parser.add_argument("--corpora", type=Path)
-    parser.add_argument("--gpt2", type=Path)
-    parser.add_argument("--megabytes", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--print", action="store_true", help="print the section and leave the page as it is")
-    arguments = parser.parse_args()
-    conditions = f"{touch_memory()}, {raise_priority()}"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        characters = arguments.megabytes * 1_000_000
-        corpora = unpack_corpora(arguments.corpora, characters, folder)
-        vocabularies = make_vocabularies(arguments.gpt2, corpora, folder)
-        bench = Bench(corpora, vocabularies, characters, arguments.rounds)
-        different = check(bench)
-        sizes = ", ".join(f"{corpus} {size:.0f}" for corpus, size in bench.sizes(characters).items())
-        parts = [
-            f"`make bench-encode CORPORA=folder GPT2=folder` on {machine()}, {conditions}; "
-            f"{versions(PEERS)}. Corpora, in MB: {sizes}; cut into their documents. "
-            f"Each figure is the median of {bench.rounds} processes, which take turns: their first pass / "
-            f"the best of {LATER_PASSES} later ones, by the faster of all interfaces (a call for each "
-            "document, or one for all). One thread, pinned: processor time; two: time on the wall. "
-            f"GPT-2's own vocabulary where it is given; others of {VOCAB_SIZE:,} tokens, trained on the "
-            "text. Not measured: the larger vocabularies of today's models, and fastokens.",
-            *rate_tables(bench, 1),
-            *rate_tables(bench, 2),
-            memory_table(bench),
-            "The first call of a process after the tokenizer was loaded, on the wall: one text, as a "
-            "document or a batch of one, whichever is faster; pinned to one core, or as each library uses "
-            "them all.",
-            first_call_table(bench),
-            f"All contenders, GPT-2's pattern, the first {SLOW_SAMPLE // 1_000_000} million characters; "
-            f"the best of {SLOW_LATER_PASSES} later passes:",
-            all_table(bench),
-            "Other ids than tiktoken's: " + (", ".join(different) or "nobody's") + ".",
-            decoding_table(bench),
-            short_table(bench),
-            hostile_table(bench, folder),
-        ]
-    print("\n\n".join(parts))
-    if not arguments.print:
-        write_section("Encoding", "\n\n".join(parts))
+    parser.add_argument("--only", nargs="+", default=[], help="the names of models")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--megabytes", type=float, default=32)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--large", action="store_true", help=f"also time corpora of at least {LARGE} MB")
+    parser.add_argument("--print", action="store_true", help="print the section and write nothing")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        text, results = section(options, Path(folder))
+    print(text)
+    if not options.print:
+        write_section("Encoding", text, project)
+        (project / "docs" / "benchmarks.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A section → `docs/benchmarks.md` with that section replaced, and its main table in the README.
+"""A section → `docs/benchmarks.md` with that section replaced, and its first table in the README.
 
 Also describes the machine. `python -m bench.section` copies the tables from the page to the README again.
 """
@@ -16,20 +16,6 @@ from pathlib import Path
 from bpetite.training import available_memory
 
 PROJECT = Path(__file__).parent.parent
-
-_TRAINING = (
-    "Training, whole processes on two threads: our seconds, and how many times as long the others take\n"
-    "(SentencePiece, which cuts text by rules of its own, does other work)."
-)
-_ENCODING = (
-    "Encoding with GPT-2's vocabulary, and with others of 32,000 tokens that were trained on the text\n"
-    "(larger vocabularies and fastokens were not measured): the first pass of a fresh process / later\n"
-    "passes, each library by its faster interface."
-)
-_MORE = (
-    "`make bench` writes these tables; [docs/benchmarks.md](docs/benchmarks.md) says on what and how, "
-    "and has the rest."
-)
 
 
 def raise_priority() -> str:
@@ -65,15 +51,16 @@ def write_section(title: str, text: str, project: Path = PROJECT) -> None:
 
 
 def write_summary(project: Path = PROJECT) -> None:
-    """Write the first tables of `docs/benchmarks.md` into the README, without less interesting figures."""
-    page = (project / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    training, encoding = (_first_table(page, title) for title in ("Training", "Encoding"))
-    parts = []
-    if training:
-        parts += [_TRAINING, _NUMBERS.sub(_shortened, training)]
-    if encoding:
-        parts += [_ENCODING, encoding]
-    _put_between(project / "README.md", "Benchmarks", "\n\n".join([*parts, _MORE]))
+    """Write the first tables of `docs/benchmarks.md` in place of the README's, whose words stay."""
+    page, readme = project / "docs" / "benchmarks.md", project / "README.md"
+    content = page.read_text(encoding="utf-8")
+    tables = iter(
+        [_NUMBERS.sub(_shortened, _first_table(content, "Training")), _first_table(content, "Encoding")]
+    )
+    before, begin, rest = readme.read_text(encoding="utf-8").partition("<!-- Benchmarks: begin -->\n")
+    summary, end, after = rest.partition("<!-- Benchmarks: end -->\n")
+    summary = _TABLE.sub(lambda old: next(tables, "") or old[0], summary)
+    readme.write_text(f"{before}{begin}{summary}{end}{after}", encoding="utf-8")
 
 
 def _put_between(page: Path, title: str, text: str) -> None:
@@ -90,9 +77,11 @@ def _put_between(page: Path, title: str, text: str) -> None:
 def _first_table(page: str, title: str) -> str:
     """Return the first table of a section, or nothing."""
     section = page.partition(f"<!-- {title}: begin -->\n")[2].partition(f"<!-- {title}: end -->")[0]
-    return next(iter(re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)), "").strip()
+    found = _TABLE.search(section)
+    return found[0] if found else ""
 
 
+_TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 _NUMBERS = re.compile(r"([0-9.]+) / [0-9.]+ / [0-9.]+(?: \(\*\*([0-9.]+x)\*\*\))?")
 
 
@@ -123,7 +112,8 @@ def machine() -> str:
 
 def versions(packages: Iterable[str]) -> str:
     """Return the installed versions of packages."""
-    return ", ".join(f"{package} {metadata.version(package)}" for package in packages)
+    found = {one.metadata["Name"]: one.version for one in metadata.distributions()}
+    return ", ".join(f"{package} {found.get(package, '(not installed)')}" for package in packages)
 
 
 if __name__ == "__main__":

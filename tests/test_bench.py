@@ -1,5 +1,7 @@
 """What the benchmarks write: a page of their own, and its main tables in the README."""
 
+import json
+import lzma
 import os
 import re
 import shutil
@@ -13,6 +15,8 @@ PROJECT = Path(__file__).parent.parent
 sys.path.insert(0, str(PROJECT))
 
 from bench import (  # noqa: E402  # a folder that is not installed
+    encode,
+    encoders,
     large,
     large_documents,
     large_folders,
@@ -20,6 +24,8 @@ from bench import (  # noqa: E402  # a folder that is not installed
 )
 from bench.section import table, write_section, write_summary  # noqa: E402  # a folder that is not installed
 from bench.train import measure  # noqa: E402
+
+from bpetite import Tokenizer  # noqa: E402
 
 TRAINING = table(
     ["32,000 tokens", "tiny, 1 MB"],
@@ -72,7 +78,9 @@ def test_a_section_is_written_in_its_place_again_and_again(project: Path) -> Non
             f"<!-- Training: begin -->\n## Training\n\n{text}\n<!-- Training: end -->\n\n"
             f"<!-- Encoding: begin -->\n## Encoding\n\nother\n\n{ENCODING}\n<!-- Encoding: end -->\n"
         )
-    assert tables_of(project / "README.md")[0].strip() == ENCODING
+    training, encoding = tables_of(project / "README.md")[:2]
+    assert encoding.strip() == ENCODING
+    assert training == tables_of(PROJECT / "README.md")[0], "a section without a table leaves the README's"
 
 
 @pytest.mark.skipif(
@@ -86,6 +94,76 @@ def test_the_memory_of_a_contender_is_its_own(tmp_path: Path, monkeypatch: pytes
     cost = measure("bpetite", path, 300)
     assert cost is not None
     assert 10 << 20 < cost.peak < len(ours)
+
+
+def test_models_are_timed_and_their_ids_compared(
+    tmp_path: Path, project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {name: encoders.LIBRARIES[name] for name in ("bpetite", "tiktoken", "tokenizers")}
+    monkeypatch.setattr(encode, "LIBRARIES", chosen)
+    monkeypatch.setattr(encode, "FAST", ("bpetite",))
+    monkeypatch.setattr(encode, "SLOW", ("tiktoken", "tokenizers"))
+    monkeypatch.setattr(encode, "touch_memory", lambda: "memory as it is")
+    monkeypatch.setattr(encode, "raise_priority", lambda: "normal priority")
+    models, corpora = tmp_path / "models", tmp_path / "corpora"
+    for folder in (models / "read", models / "refused", corpora):
+        folder.mkdir(parents=True)
+    (corpora / "tiny.txt").write_text("the cat sat on the mat<|endoftext|>" * 1000)
+    tok = Tokenizer.train("the cat sat on the mat", 260)
+    tok.to_huggingface(tmp_path / "tokenizer.json")
+    document = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    (models / "read" / "tokenizer.json.xz").write_bytes(lzma.compress(json.dumps(document).encode()))
+    document["pre_tokenizer"] = {"type": "Whitespace"}
+    (models / "refused" / "tokenizer.json").write_text(json.dumps(document))
+    options = ["--models", str(models), "--corpora", str(corpora), "--rounds", "1"]
+    encode.main([*options, "--only", "read", "refused", "--threads", "1"], project)
+    capsys.readouterr()
+    rows = {
+        row[0]: row[1:] for row in map(cells, (project / "docs" / "benchmarks.md").read_text().splitlines())
+    }
+    assert rows["1 thread, MB/s"] == ["corpus", "bpetite", "tiktoken", "tokenizers", "times as fast"]
+    assert all(" / " in cell for cell in rows["read"][1:])
+    assert [cell if " / " not in cell else "" for cell in rows["refused"]] == [
+        "tiny",
+        "refused",
+        "–",
+        "",
+        "–",
+    ]
+    assert {"read: bpetite", "read: tiktoken", "read: tokenizers"} <= rows.keys()
+    told = json.loads((project / "docs" / "benchmarks.json").read_text("utf-8"))["speeds"]
+    assert [(row["model"], row["corpus"], row["other_ids"]) for row in told] == [
+        ("read", "tiny", []),
+        ("refused", "tiny", []),
+    ]
+    assert told[0]["ratios"] is not None
+    assert told[1]["ratios"] is None
+
+
+def test_a_library_with_other_ids_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "library").write_text("right")
+    model = encode.Model("any", tmp_path)
+    asked = []
+
+    def run(library: str, measure: str, *_: object, **task: object) -> dict[str, str]:
+        asked.append((library, task["bytes"]))
+        return {"sample": "same", "all": "same"}
+
+    def others(*answers: tuple[str, str]) -> set[str]:
+        encode.run_once.cache_clear()
+        taken = {
+            (f"library {place}", "texts"): [{"sample": sample, "all": whole}]
+            for place, (sample, whole) in enumerate(answers)
+        }
+        return encode.other_ids(taken, model, tmp_path, 10_000_000)
+
+    monkeypatch.setattr(encode, "run", run)
+    assert others(("same", "same"), ("same", "same")) == set()
+    assert others(("same", "same"), ("other", "other")) == {"library 1"}
+    assert asked == [("right", encoders.SAMPLE)] * 2
+    assert others(("same", "other"), ("same", "same")) == {"library 0"}
+    assert asked[-1] == ("right", 10_000_000)
+    encode.run_once.cache_clear()
 
 
 def test_the_large_case_is_made_and_measured_at_any_size(
