@@ -31,6 +31,7 @@ from typing import Any
 from bench.encoders import LIBRARIES, PROMPTS, SAMPLE, SEPARATOR, WAYS
 from bench.section import PROJECT, machine, raise_priority, table, touch_memory, versions, write_section
 from bpetite import Tokenizer
+from bpetite.patterns import pattern_name
 
 OURS = "bpetite"
 SLOW = ("splintr", "tiktoken", "tokenizers")
@@ -39,7 +40,7 @@ FAST = tuple(name for name in LIBRARIES if name not in SLOW)
 NEEDED = {"tiktoken": "ranks.tiktoken"}
 """The file that a library reads, if it is not `tokenizer.json`."""
 PACKAGES = ("gigatoken", "fastokens", "snaptokens", "splintr-rs", "tiktoken", "tokenizers")
-PATTERNS = ("gpt2", "llama3", "o200k")
+TRAINED = ("gpt2", "llama3", "o200k")
 VOCAB_SIZE = 32_000
 ALIKE = ("llama3", "qwen2.5")
 """The models whose prompts and large corpora are timed."""
@@ -193,7 +194,8 @@ def speed_table(rows: Sequence[Row], label: str) -> str:
 
 def summary_table(rows: Sequence[Row], corpora: Sequence[str]) -> str:
     """Return the means and the least of the ratios, of given models if there are any."""
-    given = [row for row in rows if row.ratios and not row.model.trained_here]
+    fair = [row for row in rows if row.ratios and row.rates.keys() & {*FAST} - {OURS}]
+    given = [row for row in fair if not row.model.trained_here]
     lines = []
     for threads in dict.fromkeys(row.threads for row in rows):
         for place, when in enumerate(("first pass", "later passes")):
@@ -201,7 +203,7 @@ def summary_table(rows: Sequence[Row], corpora: Sequence[str]) -> str:
             for group in (*([corpus] for corpus in corpora), corpora):
                 ratios = [
                     row.ratios[place]
-                    for row in given or rows
+                    for row in given or fair
                     if row.ratios and row.threads == threads and row.corpus in group
                 ]
                 lines[-1].append(f"{geometric_mean(ratios):.2f} ({min(ratios):.2f})" if ratios else "–")
@@ -268,15 +270,16 @@ def given_models(source: Path, only: Sequence[str], folder: Path) -> Iterator[Mo
             content = path.read_bytes()
             plain = given / path.name.removesuffix(".xz")
             plain.write_bytes(lzma.decompress(content) if path.suffix == ".xz" else content)
-        original = given if len(packed) > 1 else plain
-        if original.suffix == ".json" and "added_tokens" in json.loads(original.read_bytes()):
-            original = original.rename(folder / name / "tokenizer.json")
-        yield prepared(Model(name, folder / name), original)
+        document = json.loads(plain.read_bytes()) if plain.suffix == ".json" else {}
+        if "added_tokens" in document:  # else it is no tokenizer.json, whatever its name
+            content = json.dumps(document | {"post_processor": None}, ensure_ascii=False).encode()
+            (folder / name / "tokenizer.json").write_bytes(content)
+        yield prepared(Model(name, folder / name), given if len(packed) > 1 else plain)
 
 
 def trained_models(corpora: Mapping[str, Path], only: Sequence[str], folder: Path) -> Iterator[Model]:
     """Yield vocabularies that are trained on the corpora."""
-    for pattern in PATTERNS:
+    for pattern in TRAINED:
         name = f"{VOCAB_SIZE:,} tokens, {pattern}"
         if only and name not in only:
             continue
@@ -290,25 +293,26 @@ def trained_models(corpora: Mapping[str, Path], only: Sequence[str], folder: Pat
 
 def prepared(model: Model, original: Path) -> Model:
     """Write what libraries need: our file, the library whose ids are right, and two formats."""
-    place = model.folder
+    place, written = model.folder, model.folder / "tokenizer.json"
     (place / "original").write_text(str(original), "utf-8")
-    (place / "library").write_text("tokenizers" if original.name == "tokenizer.json" else "tiktoken", "utf-8")
+    (place / "library").write_text("tokenizers" if written.exists() else "tiktoken", "utf-8")
     try:
         tokenizer = Tokenizer.load(original)
     except ValueError as refusal:
         print(f"{model.name}: {refusal}", file=sys.stderr)
         return model
-    settings = {"pat_str": tokenizer.pattern, "special_tokens": dict(tokenizer.special_tokens)}
-    (place / "tiktoken.json").write_text(json.dumps(settings), "utf-8")
-    for name, write in {
-        "ranks.tiktoken": tokenizer.to_tiktoken,
-        "tokenizer.json": tokenizer.to_huggingface,
+    named = pattern_name(tokenizer.pattern)
+    said = {"pattern": tokenizer.pattern, "special_tokens": dict(tokenizer.special_tokens), "name": named}
+    (place / "said.json").write_text(json.dumps(said), "utf-8")
+    for path, write in {
+        written: tokenizer.to_huggingface,
+        place / "ranks.tiktoken": tokenizer.to_tiktoken,
     }.items():
-        if not (place / name).exists():
-            try:
-                write(place / name)
-            except ValueError as refusal:
-                print(f"{model.name}, {name}: {refusal}", file=sys.stderr)
+        try:
+            if not path.exists():
+                write(path)
+        except ValueError as refusal:
+            print(f"{model.name}, {path.name}: {refusal}", file=sys.stderr)
     return model
 
 
@@ -360,7 +364,7 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
     parts = [
         f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder` on {machine()}, "
         f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; a list of documents. Each figure is "
-        f"the median of {options.rounds} processes, which take turns: MB/s of the first pass / of the best of "
+        f"the median of {options.rounds} processes, which take turns: MB/s of the first pass / the best of "
         f"{LATER_PASSES} later ones, with the tokenizer loaded. One thread, pinned: processor time; "
         "more: time on the wall. Whoever takes over twice as long as the best in both is timed once; "
         f"{', '.join(SLOW)} are, with {SAMPLE // 1_000_000} MB. Ratios are to the best other in each.",
@@ -368,8 +372,9 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
         summary_table(everything, list(corpora)),
         f"Geometric means{' without the vocabularies trained here' * bool(options.models)}; in brackets, the "
         "least. A dash: the library does not read the model. Other ids: not those of the model's own library "
-        "(tokenizers; tiktoken for files of ranks). They were compared with it for "
-        f"{SAMPLE // 1_000_000} MB of each corpus, and with each other for all of the text.",
+        "(tokenizers; tiktoken for files of ranks, which others get as a tokenizer.json if they do not know "
+        "the pattern by name). They were compared with it for "
+        f"{SAMPLE // 1_000_000} MB of each corpus, and with each other for all of it.",
         *(speed_table(made, f"{counted(threads)}, MB/s") for threads, made in found.items()),
         *([speed_table(large, f"1 thread, MB/s, at least {LARGE} MB")] if large else []),
         "Prompts one by one, after all were encoded once, and decoding of many ids:",

@@ -23,6 +23,17 @@ from typing import Any
 SEPARATOR = "<|endoftext|>"
 PRERELEASE = Path(__file__).parent.parent / ".venv" / "prerelease"
 """The folder in which `make bench-encode` installs the pre-release of tokenizers, beside the release."""
+GIGATOKEN = {
+    "gpt2": "gpt2",
+    "cl100k": "gpt4",
+    "llama3": "gpt4",
+    "o200k": "o200k",
+    "qwen2": "qwen2",
+    "qwen3.5": "qwen35",
+    "deepseek-v3": "deepseek_v3",
+    "kimi-k2": "kimi",
+}
+"""gigatoken's names of the patterns that it knows."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,22 @@ class Model:
         """The file that most libraries read."""
         return str(self.folder / "tokenizer.json")
 
+    @property
+    def ranks(self) -> str:
+        """The file that tiktoken reads."""
+        return str(self.folder / "ranks.tiktoken")
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What such a file does not say: `pattern` and `special_tokens`; also our name of the pattern."""
+        said: dict[str, Any] = json.loads((self.folder / "said.json").read_bytes())
+        return said
+
+    @property
+    def is_ranks(self) -> bool:
+        """Whether a file of ranks is the model's own form."""
+        return (self.folder / "library").read_text("utf-8") == "tiktoken"
+
 
 def bpetite(model: Model) -> Encoder:
     """`encode_batch_to_numpy`."""
@@ -73,7 +100,11 @@ def gigatoken(model: Model) -> Encoder:
     import awkward  # imported by the first call otherwise
     import gigatoken
 
-    theirs = gigatoken.Tokenizer(model.tokenizer_json)
+    named = GIGATOKEN.get(model.said["name"]) if model.is_ranks else None
+    if named:
+        theirs = gigatoken.Tokenizer.from_tiktoken(model.ranks, named, model.said["special_tokens"])
+    else:
+        theirs = gigatoken.Tokenizer(model.tokenizer_json)
     return Encoder(
         lambda texts: theirs.encode_batch(texts, parallel=model.threads > 1),
         lambda result: awkward.to_numpy(awkward.flatten(result)),
@@ -87,7 +118,10 @@ def fastokens(model: Model) -> Encoder:
     """`encode_batch_flat`."""
     import fastokens
 
-    return _flat(fastokens.Tokenizer.from_file(model.tokenizer_json))
+    if not model.is_ranks or model.said["name"] not in ("cl100k", "o200k"):
+        return _flat(fastokens.Tokenizer.from_file(model.tokenizer_json))
+    preset = {"special_tokens": model.said["special_tokens"], "encoding": f"{model.said['name']}_base"}
+    return _flat(fastokens.Tokenizer.from_tiktoken(model.ranks, **preset))
 
 
 def snaptokens(model: Model) -> Encoder:
@@ -146,8 +180,7 @@ def splintr(model: Model) -> Encoder:
     """`encode_batch_flat`."""
     import splintr
 
-    document = json.loads(Path(model.tokenizer_json).read_bytes()) | {"post_processor": None}
-    theirs = splintr.from_json_bytes(json.dumps(document).encode())
+    theirs = splintr.from_json(model.tokenizer_json)
     return Encoder(
         theirs.encode_batch_flat,
         lambda result: result[0],
@@ -162,9 +195,12 @@ def tiktoken(model: Model) -> Encoder:
     import tiktoken
     from tiktoken.load import load_tiktoken_bpe
 
-    settings = json.loads((model.folder / "tiktoken.json").read_bytes())
-    ranks = load_tiktoken_bpe(str(model.folder / "ranks.tiktoken"))
-    theirs = tiktoken.Encoding("bench", mergeable_ranks=ranks, **settings)
+    theirs = tiktoken.Encoding(
+        "bench",
+        pat_str=model.said["pattern"],
+        mergeable_ranks=load_tiktoken_bpe(model.ranks),
+        special_tokens=model.said["special_tokens"],
+    )
 
     def batch(texts: list[str]) -> list[list[int]]:
         return theirs.encode_batch(texts, num_threads=model.threads, allowed_special="all")

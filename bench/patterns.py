@@ -36,6 +36,7 @@ from tempfile import NamedTemporaryFile
 import gigatoken
 from fuzz.patterns import family
 
+from bench.encoders import GIGATOKEN
 from bench.section import machine, table, write_section
 from bpetite import Counts, Tokenizer
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -46,16 +47,6 @@ from bpetite.vocabulary import Vocabulary
 VOCAB_SIZE = 32_000
 NAMES = [name for name in PATTERNS if name != "none"]
 """All patterns but the one that does not cut."""
-GIGATOKEN = {
-    "gpt2": "gpt2",
-    "cl100k": "gpt4",
-    "o200k": "o200k",
-    "qwen2": "qwen2",
-    "qwen3.5": "qwen35",
-    "deepseek-v3": "deepseek_v3",
-    "kimi-k2": "kimi",
-}
-"""gigatoken's names of the patterns that it supports, too."""
 
 
 BY_BATCH, BY_TEXT = "gigatoken, a batch", "gigatoken, one by one"
