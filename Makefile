@@ -93,9 +93,9 @@ bench-train: $(BUILT) ## Time training against the peers, write docs/benchmarks.
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.train $(CORPORA)
 
-bench-encode: $(BUILT) $(PRERELEASE) ## Time encoding against the peers (CORPORA=, MODELS=folder), write docs/benchmarks.md
+bench-encode: $(BUILT) $(PRERELEASE) ## Time encoding against the peers (CORPORA=, MODELS=folder, OPTIONS=--large), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) $(if $(CORPORA),--corpora $(CORPORA))
+	$(BIN)/python -m bench.encode $(if $(wildcard $(MODELS)),--models $(MODELS)) $(if $(CORPORA),--corpora $(CORPORA)) $(OPTIONS)
 
 bench-patterns: $(BUILT) ## Time counting and encoding by each named pattern (CORPORA=), write docs/benchmarks.md
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -70,13 +70,8 @@ def run(library: str, measure: str, model: Model, corpus: Path, **task: Any) -> 
     """Return the figures of one process; none if the library cannot do this."""
     if library != OURS and not (model.folder / NEEDED.get(library, "tokenizer.json")).exists():
         return None
-    given = {"library": library, "measure": measure, "model": str(model.folder), "corpus": str(corpus)}
-    command = [
-        sys.executable,
-        "-m",
-        "bench.encoders",
-        json.dumps({"way": "texts", "threads": 1} | given | task),
-    ]
+    task |= {"library": library, "measure": measure, "model": str(model.folder), "corpus": str(corpus)}
+    command = [sys.executable, "-m", "bench.encoders", json.dumps({"way": "texts", "threads": 1} | task)]
     process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROJECT)
     if process.returncode:
         reason = process.stderr.strip().rpartition("\n")[2][-200:]
@@ -341,18 +336,17 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
         (folder / name).mkdir()
     models = [*given_models(options.models, options.only, folder / "given")] if options.models else []
     models += trained_models(corpora, options.only, folder / "trained")
+    if not models:
+        raise SystemExit("no model has such a name")
     alike = [model for model in models if model.name in ALIKE] or models[:1]
+    print("threads", "model", "corpus", *LIBRARIES, "times as fast", sep=" | ", file=sys.stderr)
 
     def rows(models: Sequence[Model], corpora: Mapping[str, Path], threads: int, size: int) -> list[Row]:
         made = []
         for model in models:
             for corpus, path in corpora.items():
                 made.append(measured(model, corpus, path, threads, size, options.rounds))
-                names = [*made[-1].rates, *made[-1].different]
-                told = [
-                    f"{name} {cell}" for name, cell in zip(names, made[-1].cells(names)[2:], strict=False)
-                ]
-                print(f"{model.name}, {corpus}, {threads} thread(s): {', '.join(told)}", file=sys.stderr)
+                print(counted(threads), *made[-1].cells([*LIBRARIES]), sep=" | ", file=sys.stderr)
         return made
 
     found = {threads: rows(models, corpora, threads, size) for threads in options.threads}
@@ -363,11 +357,12 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
     sizes = ", ".join(f"{row.corpus} {row.megabytes:.0f}" for row in everything[: len(corpora)])
     parts = [
         f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder` on {machine()}, "
-        f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; a list of documents. Each figure is "
+        f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; lists of documents. Each figure is "
         f"the median of {options.rounds} processes, which take turns: MB/s of the first pass / the best of "
         f"{LATER_PASSES} later ones, with the tokenizer loaded. One thread, pinned: processor time; "
         "more: time on the wall. Whoever takes over twice as long as the best in both is timed once; "
-        f"{', '.join(SLOW)} are, with {SAMPLE // 1_000_000} MB. Ratios are to the best other in each.",
+        f"{', '.join(SLOW)} are, with {SAMPLE // 1_000_000} MB. Ratios are to the best other in each. "
+        "[benchmarks.json](benchmarks.json) has all figures.",
         *([] if options.models else ["No models were given: only vocabularies trained here were timed."]),
         summary_table(everything, list(corpora)),
         f"Geometric means{' without the vocabularies trained here' * bool(options.models)}; in brackets, the "

@@ -323,10 +323,8 @@ def main() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["RAYON_NUM_THREADS"] = str(task["threads"])
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if task["threads"] > 1 else "false"
-    start = time.process_time()
     encoder = LIBRARIES[task["library"]](Model(Path(task["model"]), task["threads"]))
-    loading = time.process_time() - start
-    print(json.dumps(MEASURES[task["measure"]](encoder, task) | {"loading": loading}))
+    print(json.dumps(MEASURES[task["measure"]](encoder, task)))
 
 
 if __name__ == "__main__":
