@@ -5,7 +5,7 @@
 //! replaced by a larger one; the largest is replaced by an empty one. So memory is limited (see [`LARGEST`]), and the cache
 //! adapts to new kinds of text.
 //!
-//! A new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text has such a token, its
+//! A new cache holds the tokens of the vocabulary, as many pretokens are one. Until a text has such a token, its
 //! entry is *unused*: it is as free as an empty one, and is looked for only if a pretoken is not found. So tokens that
 //! never occur take no place from pretokens that do.
 //!
@@ -33,6 +33,8 @@ pub const INLINE: usize = 4;
 /// How many entries tables have, one after the other: 32 bytes each, and as much again for what they do not hold
 /// themselves. The largest takes 128 MiB, and three quarters of a million pretokens or more.
 const SIZES: [usize; 4] = [SMALLEST, 1 << 17, 1 << 19, LARGEST];
+/// The most entries that a new cache has. Up to that, it has four for each token.
+const LARGEST_NEW: usize = 1 << 18;
 const SMALLEST: usize = 1 << 13;
 const LARGEST: usize = 1 << 21;
 /// Words of the arena for each entry.
@@ -44,6 +46,7 @@ const ENTRIES_OF_ARENA: usize = if cfg!(windows) { 1 << 18 } else { LARGEST };
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 16;
+const CACHE_LINE: u32 = 64;
 /// For how many batches of pretokens a full table is used when there was no memory for another one.
 const PAUSE: usize = 1 << 14;
 
@@ -127,6 +130,12 @@ impl<'a> CacheEntries<'a> {
         let place = (place & self.places) as usize;
         // SAFETY: `places` has the bits of the number of an entry (there is a power of two of them), shifted by its size.
         unsafe { &*self.entries.as_ptr().byte_add(place) }
+    }
+
+    /// Bring the entries where keys with a place are mostly found into the processor's cache.
+    pub fn prefetch_probes(self, place: u32) {
+        self.prefetch(place);
+        self.prefetch(place.wrapping_add(CACHE_LINE));
     }
 
     /// What the table holds for a key that is not the one of the entry at its place.
@@ -506,7 +515,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    fn holds(&self, key: Key) -> bool {
+    pub fn holds(&self, key: Key) -> bool {
         // SAFETY: any machine has these instructions.
         unsafe { self.is_for::<PortableKeys>(&key) }
     }
@@ -547,9 +556,10 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache of a vocabulary's first tokens, which grows with its content.
+    /// A cache of a vocabulary's tokens, which grows with its content.
     pub fn new(tokens: &[(u32, &[u8])]) -> Result<Self> {
-        let table = Table::new(if tokens.len() > SMALLEST / 4 { SIZES[1] } else { SMALLEST })?;
+        let entries = (4 * tokens.len()).next_power_of_two();
+        let table = Table::new(entries.clamp(SMALLEST, LARGEST_NEW))?;
         table.add_unused(tokens);
         Ok(Self { table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
     }

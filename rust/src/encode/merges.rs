@@ -45,13 +45,6 @@ impl Merge {
     }
 }
 
-/// A pair whose slot is being fetched.
-#[derive(Clone, Copy)]
-pub struct AskedPair {
-    pair: u64,
-    hash: u64,
-}
-
 #[derive(Clone, Copy)]
 struct MergeSlot {
     pair: u64,
@@ -168,16 +161,10 @@ impl Merges {
         self.pairs.get(pair(left, right))
     }
 
-    /// Begin to look up a pair of neighbouring tokens.
+    /// Bring what is known of two neighbouring tokens into the processor's cache.
     #[inline]
-    pub fn ask(&self, left: u32, right: u32) -> AskedPair {
-        self.pairs.ask(pair(left, right))
-    }
-
-    /// The merge of a pair that was asked for, or none.
-    #[inline]
-    pub fn answer(&self, asked: AskedPair) -> Merge {
-        self.pairs.answer(asked)
+    pub fn prefetch(&self, left: u32, right: u32) {
+        self.pairs.prefetch(pair(left, right));
     }
 
     /// Two neighbouring bytes.
@@ -267,20 +254,15 @@ impl MergeTable {
     }
 
     #[inline]
-    fn get(&self, pair: u64) -> Merge {
-        self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
-    }
-
-    /// Begin to look up a pair: its slot is fetched while the filter, and other pairs, are looked at.
-    #[inline]
-    fn ask(&self, pair: u64) -> AskedPair {
+    fn prefetch(&self, pair: u64) {
         let hash = self.seed.hash_number(pair);
         prefetch(&self.slots, (hash >> self.shift) as usize);
-        AskedPair { pair, hash }
+        prefetch(&self.filter, self.filter_bit(hash) / 64);
     }
 
     #[inline]
-    fn answer(&self, AskedPair { pair, hash }: AskedPair) -> Merge {
+    fn get(&self, pair: u64) -> Merge {
+        let hash = self.seed.hash_number(pair);
         let bit = self.filter_bit(hash);
         if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
             return Merge::NONE;

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::memory::pool::{Poolable, trim, vec_for_text};
 use crate::memory::{boxed_array, ensure, expect, gathered, reserve};
 use crate::pretokenize::Pattern;
+use crate::recover::Keyed;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
@@ -40,7 +41,7 @@ pub use spaced::{Put, SpacedPart, Spaces};
 use special::Segment;
 pub use special::{Special, SpecialTokens, Strips};
 pub use stream::EncodeStream;
-use whole::{WholeTokens, is_first};
+use whole::WholeTokens;
 
 /// Everything that decides the ids of a text.
 pub struct Definition<'a> {
@@ -105,7 +106,7 @@ pub struct Encoder {
     /// Those of them that are found in every text.
     added_tokens: SpecialTokens,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
-    replacing: HashMap<Box<[u8]>, u32>,
+    replacing: Replacing,
     longest_replacing: usize,
     cache: Cache,
     largest_id: u32,
@@ -120,6 +121,9 @@ pub struct Encoder {
 
 /// The number of the next encoder.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Tokens by their bytes.
+type Replacing = HashMap<Box<[u8]>, u32, Keyed>;
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
@@ -252,14 +256,13 @@ impl Encoder {
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
         }
-        let whole = WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
+        let whole = WholeTokens::new(&merges, definition.merges, &ranks)?;
         let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
         let replacing = replacing_tokens(definition, is_merged);
-        let first =
-            |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
+        let is_result = |(id, token): &(u32, &[u8])| is_merged(id) && !replacing.contains_key(*token);
         let special_tokens = SpecialTokens::new(definition.special_tokens)?.adding(definition.added_tokens);
         let added_tokens = special_tokens.added_of(definition.special_tokens)?;
-        let first: Vec<_> = definition.tokens.iter().copied().filter(first).collect();
+        let results: Vec<_> = definition.tokens.iter().copied().filter(is_result).collect();
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
@@ -271,7 +274,7 @@ impl Encoder {
             replacing,
             special_tokens,
             added_tokens,
-            cache: Cache::new(&first)?,
+            cache: Cache::new(&results)?,
             merges,
             tokens,
         })
@@ -422,8 +425,8 @@ fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
 }
 
 /// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
-fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> HashMap<Box<[u8]>, u32> {
-    let mut replacing = HashMap::new();
+fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
+    let mut replacing = HashMap::with_hasher(Keyed::random());
     if !definition.whole_pretoken_first {
         return replacing;
     }
