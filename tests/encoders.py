@@ -44,7 +44,7 @@ def encoder_of(
         ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
         ids=np.array(list(tokens), dtype=np.uint32),
         merges=np.array(rows, dtype=np.uint32).reshape(-1, 3),
-        special_tokens=list(special_tokens.items()),
+        added_tokens=[(text, token_id, ["special"]) for text, token_id in special_tokens.items()],
         whole_pretoken_first=whole_pretoken_first,
     )
 

@@ -200,7 +200,6 @@ def test_of_tokens_with_the_same_bytes_the_smallest_is_the_whole_pretoken() -> N
         ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
         ids=np.array(list(tokens), dtype=np.uint32),
         merges=np.array([[97, 98, 257], [99, 100, 258]], dtype=np.uint32),
-        special_tokens=[],
         whole_pretoken_first=True,
     )
     for _ in range(2):
@@ -581,7 +580,7 @@ def definition(**changes: object) -> dict[str, object]:
         "ends": np.array([*range(1, 257), 258], dtype=np.uint64),
         "ids": np.arange(257, dtype=np.uint32),
         "merges": np.array([(97, 98, 256)], dtype=np.uint32),
-        "special_tokens": [("<s>", 257)],
+        "added_tokens": [("<s>", 257, ["special"])],
     }
     return given | changes
 
@@ -594,9 +593,9 @@ def definition(**changes: object) -> dict[str, object]:
         ({"ends": np.array([*range(1, 257), 259], dtype=np.uint64)}, "259 is not between"),
         ({"ends": np.arange(1, 256, dtype=np.uint64)}, "255 ends for 257 ids"),
         ({"ids": np.array([*range(256), 0], dtype=np.uint32)}, "id 0 is given to two tokens"),
-        ({"special_tokens": [("<s>", 256)]}, "id 256 is given to two tokens"),
-        ({"special_tokens": [("<s>", 257), ("<s>", 258)]}, '"<s>" is given twice'),
-        ({"special_tokens": [("", 257)]}, "special token is empty"),
+        ({"added_tokens": [("<s>", 256, ["special"])]}, "id 256 is given to two tokens"),
+        ({"added_tokens": [("<s>", 257, []), ("<s>", 258, [])]}, '"<s>" is given twice'),
+        ({"added_tokens": [("", 257, ["special"])]}, "special token is empty"),
         ({"merges": np.array([(97, 98, 300)], dtype=np.uint32)}, "merge 0 names id 300"),
         ({"merges": np.array([(98, 97, 256)], dtype=np.uint32)}, "does not have the bytes of its parents"),
         ({"merges": np.array([(97, 98)], dtype=np.uint32)}, "rows have 2 numbers"),
@@ -610,7 +609,7 @@ def definition(**changes: object) -> dict[str, object]:
             },
             'token "ab" has the id 4294967295: the largest possible id is 4294967294',
         ),
-        ({"special_tokens": [("<s>", 2**32 - 1)]}, 'token "<s>" has the id 4294967295'),
+        ({"added_tokens": [("<s>", 2**32 - 1, [])]}, 'token "<s>" has the id 4294967295'),
         ({"decode_only": [(2**32 - 1, b"")]}, 'token "" has the id 4294967295'),
     ],
 )

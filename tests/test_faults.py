@@ -56,7 +56,7 @@ if fault == "no threads":
     threading.Thread.start = refuse
 if fault == "memory":
     import numpy, pyarrow.parquet
-    import bpetite._internal.counts_file, bpetite.encoding.prepared_encoder
+    import bpetite._internal.counts_file
     import bpetite.formats.gpt2, bpetite.formats.huggingface
     import bpetite.formats.loading, bpetite.formats.tiktoken
     from bpetite.cli import _parser

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite._pretokenizer import split_at_specials
-from bpetite.encoding import preparation
+from bpetite.encoding import fitting
 from bpetite.patterns import PATTERNS
 from bpetite.vocabulary import Vocabulary
 
@@ -35,7 +35,7 @@ def test_special_tokens_are_found_as_the_specification_finds_them() -> None:
     for specials in ([], ["ab"], ["a", "ab", "abb"], ["bb", "ba"], ["aa", "aab", "b"]):
         for length in range(7):
             for text in map("".join, product("ab", repeat=length)):
-                assert preparation.split_at_specials(text, specials) == split_at_specials(text, specials)
+                assert fitting.split_at_specials(text, specials) == split_at_specials(text, specials)
 
 
 def ends(tok: Tokenizer, text: str, special: Literal["parse", "text"]) -> list[int]:

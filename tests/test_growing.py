@@ -254,7 +254,7 @@ def test_what_is_before_a_special_token_is_settled_though_it_was_normalized() ->
     growing = NORMALIZING["NFC {}"].growing("the cafe\u0301 " * 100 + "<s> and the cat, the rats")
     assert len(growing) - growing.settled < 20
     growing.truncate(10)
-    assert growing.settled == 0
+    assert growing.settled < len(growing) == len(NORMALIZING["NFC {}"].encode("the cafe\u0301 "))
 
 
 @given(parts=st.lists(pieces, max_size=6))

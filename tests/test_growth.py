@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from operator import methodcaller
@@ -14,9 +11,6 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer
-from bpetite._internal.normalizers import Normalizer, begins_alone
-from bpetite.encoding import preparation
-from bpetite.encoding.preparation import _Tokens
 
 PARTS = ["a", " ", "\u65e5\u672c", "\n", "ab ", "   ", "<s>", "é", "e\u0301", "<s", "  <s> "]
 
@@ -33,65 +27,6 @@ PREPARED: dict[str, dict[str, Any]] = {
     "small letters": {"normalization": "Lowercase"},
     "a space before": {"normalization": [["Prepend", " "], ["Replace", "\u2581", " "]], "drops_space": True},
 }
-
-
-class Counted:
-    """An object, and the length of all texts that its methods were given."""
-
-    looked = 0
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        if not callable(found):
-            return found
-
-        def counted(*arguments: Any, **named: Any) -> Any:
-            Counted.looked += sum(len(text) for text in arguments if isinstance(text, str))
-            result = found(*arguments, **named)
-            return Counted(result) if name == "growing" else result
-
-        return counted
-
-
-@contextmanager
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Count also what is normalized, and searched for special tokens."""
-    with monkeypatch.context() as patched:
-        for owner, name in ((Normalizer, "__call__"), (Normalizer, "last_cut"), (_Tokens, "cut")):
-            method = getattr(owner, name)
-
-            def counting(self: Any, text: str, *more: Any, method: Any = method) -> Any:
-                Counted.looked += len(text)
-                return method(self, text, *more)
-
-            patched.setattr(owner, name, counting)
-        yield
-
-
-@pytest.mark.parametrize("special", ["parse", "text"])
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("kind", PREPARED)
-def test_the_work_of_appending_does_not_depend_on_the_text_before(
-    kind: str, part: str, special: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tokenizer = Tokenizer(replace(trained().vocabulary, **PREPARED[kind]))
-    growing: Any = tokenizer.growing(special=special)
-    growing._engine = Counted(growing._engine)
-
-    def work(times: int) -> int:
-        Counted.looked = 0
-        with counted(monkeypatch):
-            for _ in range(times):
-                growing.append(part)
-        return Counted.looked
-
-    early = work(100)
-    work(1000)
-    assert work(100) <= 2 * early + 100
-    assert growing.ids == tokenizer.encode(growing.text, special)
 
 
 @pytest.mark.parametrize("pattern", ["qwen2", "none", None])
@@ -140,46 +75,3 @@ def test_copies_of_what_a_prepared_text_needs_go_on_by_themselves(kind: str) -> 
         assert decoding.push(tokenizer.encode(" ab")) + decoding.finish() == tokenizer.decode(
             tokenizer.encode(" ab")
         )
-
-
-@pytest.mark.parametrize("flags", [["lstrip"], ["rstrip"], ["lstrip", "rstrip"]])
-def test_white_space_is_looked_at_once_though_each_of_it_is_a_token(
-    flags: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked = 0
-
-    before, after = preparation._white_space_before, preparation._white_space_after
-
-    def counted_before(text: str, end: int, least: int) -> int:
-        nonlocal looked
-        start = before(text, end, least)
-        looked += max(end - start, 0)
-        return start
-
-    def counted_after(text: str, start: int) -> int:
-        nonlocal looked
-        end = after(text, start)
-        looked += end - start
-        return end
-
-    monkeypatch.setattr(preparation, "_white_space_before", counted_before)
-    monkeypatch.setattr(preparation, "_white_space_after", counted_after)
-    text = "\u3000 " * 1000 + "a" + " \u3000" * 1000
-    assert len(_Tokens({" ": 1}, {" ": flags}).cut(text)) >= 3
-    assert looked <= 2 * len(text)
-
-
-def test_what_begins_alone_composes_with_nothing_before_it() -> None:
-    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    pairs = (unicodedata.decomposition(character).split() for character in characters)
-    seconds = {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2 and pair[0][0] != "<"}
-    seconds.update(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]))  # the later parts of Hangul
-    alone = 0
-    for character in characters:
-        if begins_alone(character):
-            for form in ("NFD", "NFKD"):
-                first = unicodedata.normalize(form, character)[0]
-                assert not unicodedata.combining(first)
-                assert first not in seconds
-            alone += 1
-    assert alone > 0.99 * len(characters)

@@ -12,11 +12,10 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import models, normalizers, pre_tokenizers
+from tokenizers import models, pre_tokenizers
 
 from bpetite import Tokenizer
 from bpetite._engine import pretokenize, same_pattern
-from bpetite._internal.normalizers import Normalizer
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import normalization_of, pattern_of, pre_tokenizer_of
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
@@ -204,17 +203,6 @@ def test_any_text_gets_their_ids_and_places(seed: int, text: str) -> None:
 
 
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-
-
-@pytest.mark.parametrize("name", ["NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents"])
-def test_every_character_is_normalized_as_there(name: str) -> None:
-    """A line for each character: nothing that is normalized reaches over the end of a line."""
-    theirs, ours = getattr(normalizers, name)(), Normalizer([(name,)])
-    for start in range(0, len(CHARACTERS), 256):
-        characters = CHARACTERS[start : start + 256]
-        for lines in (characters, [f"a\u0301{character}\u0323\u0334" for character in characters]):
-            text = "\n".join(lines)
-            assert ours(text) == theirs.normalize_str(text), f"from U+{start:04X}"
 
 
 def test_every_character_is_punctuation_there_or_is_not() -> None:

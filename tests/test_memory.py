@@ -22,7 +22,7 @@ READY = """
 import ctypes, gc, json, os, resource, sys, traceback
 from random import Random
 import numpy, pyarrow.parquet, regex
-import bpetite._internal.counts_file, bpetite.encoding.prepared_encoder, bpetite.formats.loading
+import bpetite._internal.counts_file, bpetite.formats.loading
 from bpetite import Counts, Tokenizer, Vocabulary, symbols
 from bpetite._engine import Buffers, FieldTexts, SplitTexts
 

@@ -33,6 +33,7 @@ LAYERS = [
     {"counts"},
     {"reading"},
     {"vocabulary"},
+    {"normalization"},
     {"show.bars", "show.display", "show.progress", "patterns"},
     {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_normalizer", "_decoder"},
     {"_pretokenizer"},
@@ -48,6 +49,7 @@ SPECIFICATION = {
 }
 ENGINE_USERS = {
     "_persistence",
+    "normalization",
     "counts",
     "training",
     "vocabulary",

@@ -2,10 +2,8 @@
 
 import http.client
 import json
-import random
 import socket
 import struct
-import sys
 import threading
 import unicodedata
 from dataclasses import replace
@@ -16,12 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, Vocabulary
-from bpetite._internal.normalizers import Normalizer
-from bpetite.encoding.preparation import prepared_parts
+from bpetite import Tokenizer
 from bpetite.show.viewer.answers import Model
 from bpetite.show.viewer.server import LARGEST_BODY, Viewer
-from known_characters import known_text
 from viewing import running
 
 
@@ -224,25 +219,6 @@ def test_places_in_normalized_text_are_those_of_the_source(small: Tokenizer, tex
             parts = [part.decode("utf-8", "replace") for part in (source[:place], spelled[:end])]
             assert unicodedata.normalize("NFC", parts[0]) == parts[1]
     assert found["source_ends"][-1] == len(source)
-
-
-COMPOSING = Vocabulary({byte: bytes([byte]) for byte in range(256)}, [], normalization="NFC")
-
-
-@given(known_text())
-def test_parts_are_normalized_as_the_whole_is(text: str) -> None:
-    parts = list(prepared_parts(text, COMPOSING))
-    assert "".join(source for source, _ in parts) == text
-    assert "".join(spelled for _, spelled in parts) == Normalizer([("NFC",)])(text)
-
-
-def test_every_pair_of_parts_normalizes_alone() -> None:
-    """All characters that can be decomposed, and their parts."""
-    characters = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.decomposition(chr(code))]
-    rng = random.Random(5)
-    text = "".join(rng.choices([*characters, *unicodedata.normalize("NFD", "".join(characters))], k=100_000))
-    whole = "".join(spelled for _, spelled in prepared_parts(text, COMPOSING))
-    assert whole == Normalizer([("NFC",)])(text)
 
 
 def test_the_pretoken_at_an_offset_is_the_one_that_is_replayed(viewer: Viewer) -> None:

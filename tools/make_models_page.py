@@ -21,10 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bpetite import Tokenizer
-from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
-from bpetite.vocabulary import normalization_steps
+from bpetite.normalization import normalizing, steps_in
 
 PAGE = Path(__file__).parents[1] / "docs" / "models.md"
 
@@ -259,7 +258,7 @@ def _theirs(path: Path, tok: Tokenizer) -> Callable[[str], Sequence[int]]:
         lines = (line.split() for line in path.read_bytes().splitlines())
         ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
     encoding = tiktoken.Encoding(path.name, pat_str=tok.pattern, mergeable_ranks=ranks, special_tokens={})
-    normalizer = Normalizer(normalization_steps(tok.vocabulary.normalization))
+    normalizer = normalizing(steps_in(tok.vocabulary.normalization))
     return lambda text: encoding.encode_ordinary(normalizer(text))
 
 

@@ -19,6 +19,7 @@ pub mod json_model;
 mod key;
 mod memory;
 pub mod merge;
+pub mod normalize;
 mod once;
 pub mod pieces;
 mod portable;

@@ -11,6 +11,7 @@ from bpetite._internal.types import DType, Ids, Progress, Special, Write
 
 __all__ = [
     "UNICODE_VERSION",
+    "AddedTokens",
     "Buffers",
     "CountTable",
     "DecodeStream",
@@ -22,6 +23,7 @@ __all__ = [
     "GrowingEncoding",
     "Gunzip",
     "JoinedTexts",
+    "Normalizer",
     "PageTexts",
     "PieceTokens",
     "SplitTexts",
@@ -76,6 +78,39 @@ def safe_cut(text: bytes, pattern: str) -> int | None:
 
 def pattern_way(pattern: str) -> str:
     """Return the name of the way in which a pattern is scanned."""
+
+# Normalization: text → text ---------------------------------------------------------------------------
+
+@final
+class Normalizer:
+    """Normalizes texts by steps, each a list of its name and its arguments.
+
+    Those of `Map` are texts, each followed by what replaces it.
+    """
+
+    def __new__(cls, steps: Sequence[Sequence[str]]) -> Normalizer: ...
+    def __call__(self, text: str, at: Literal["text", "segment", "within"] = "text") -> str:
+        """Normalize a text; the same object is returned if nothing changes.
+
+        `at` says where it begins: as the whole text does, behind a token, or in the middle of a segment.
+        """
+
+    def aligned(
+        self, text: str, at: Literal["text", "segment", "within"] = "text"
+    ) -> tuple[str, list[tuple[int, int]]]:
+        """Normalize a text, and return also the place of each character in it."""
+
+    def starts(self, character: str) -> bool:
+        """Whether a text may be cut before a character, whatever stands before it and follows."""
+
+    def keeps(self, character: str) -> bool:
+        """Whether a character starts, and becomes itself when what follows starts."""
+
+    def last_cut(self, text: str) -> int:
+        """Return the last place where a text may be cut, whatever follows, or 0."""
+
+    def max_bytes(self, bytes: int) -> int:
+        """Return a bound of the bytes of what a text of some bytes becomes."""
 
 # Inputs: bytes → texts --------------------------------------------------------------------------------
 
@@ -570,6 +605,22 @@ def check_tokens(
 # Encoding and decoding: text ↔ ids --------------------------------------------------------------------
 
 @final
+class AddedTokens:
+    """Tokens that are found all at once, for the tests of this search."""
+
+    def __new__(cls, tokens: Sequence[tuple[str, int, bool, bool, bool, bool]]) -> AddedTokens:
+        """Take a text, an id, and the flags `special`, `single_word`, `lstrip` and `rstrip` of each."""
+
+    def cut(self, text: str, special: Special) -> list[tuple[int, int, int | None]]:
+        """Return the start and end in UTF-8 of each token, with its id, and of the text between them."""
+
+    def cut_pieces(self, pieces: Sequence[str], special: Special) -> list[list[str | int]]:
+        """Return the text and ids that are sure once each piece is there, and at last those at the end."""
+
+    def may_cut(self, text: str, place: int) -> bool:
+        """Return whether a text may be cut at a place in UTF-8 without changing what is found."""
+
+@final
 class Encoder:
     """Turns text into ids and ids into text.
 
@@ -586,22 +637,25 @@ class Encoder:
         ends: bytes | NDArray[np.uint64],
         ids: bytes | NDArray[np.uint32],
         merges: bytes | NDArray[np.uint32],
-        special_tokens: Sequence[tuple[str, int]],
-        added_tokens: Sequence[int] = ...,
+        added_tokens: Sequence[tuple[str, int, Sequence[str]]] = ...,
+        normalization: Sequence[Sequence[str]] = ...,
         equal_ranks: Sequence[tuple[int, int]] = ...,
         whole_pretoken_first: bool = False,
         decode_only: Sequence[tuple[int, bytes]] = ...,
         provisional: Sequence[int] = ...,
         unknown: tuple[int, bool] | None = None,
         drops_unknown: bool = False,
+        drops_space: Literal["", "one", "all"] = "",
     ) -> Encoder:
-        """Create an encoder from all tokens but special ones (joined bytes, ends, ids) and merges by rank.
+        """Create an encoder from all tokens but added ones (joined bytes, ends, ids) and merges by rank.
 
         A row of `merges` is left id, right id, result id; a parent may be the result of a later merge.
-        `added_tokens` are the ids of special tokens that are found whatever `special` is. With
+        `added_tokens` are texts, ids and flags: `special`, `normalized`, `single_word`, `lstrip`, `rstrip`.
+        `normalization` are steps, each a name and its arguments. With
         `whole_pretoken_first`, a pretoken that is a token gets its id without merging. `decode_only` are
-        further tokens that encoding never gives; a special token that is one of them is decoded as it stands
-        there. `provisional` are the ids, behind all others, of tokens that
+        further tokens that encoding never gives; an added token that is one of them is decoded as it stands
+        there. With `drops_space`, decoding leaves out one space at the beginning of a text, or all those of
+        the first token. `provisional` are the ids, behind all others, of tokens that
         exist only to be merged further: one that is left is replaced by the ids of its bytes. A text with a
         byte that is no token is refused, unless `unknown` says the id that stands for such bytes, and
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.
@@ -660,12 +714,8 @@ class Encoder:
         contains part of a character spans the whole character, so tokens that share one overlap.
         """
 
-    def with_special_tokens(self, tokens: Sequence[tuple[str, int, bool, bool]]) -> Encoder:
-        """Return an encoder with these special tokens, which shares everything else with this one.
-
-        A token is its text, its id, and whether it includes the white space before it and behind it. Without
-        any, all text is ordinary.
-        """
+    def with_added_tokens(self, added_tokens: Sequence[tuple[str, int, Sequence[str]]]) -> Encoder:
+        """Return an encoder with other added tokens, which shares everything else with this one."""
 
     def places(
         self,
@@ -673,20 +723,24 @@ class Encoder:
         ids: list[int],
         special: Special = ...,
         trim: Literal["no", "yes", "keep first"] = "no",
-        put: int = 0,
-        rows: list[tuple[int, int, int]] | None = None,
     ) -> list[tuple[int, int]]:
         """Return the start and end of each token in a text, in characters, as `tokenizers` reports them.
 
-        A space that the pattern inserts has the place of the next character. `trim` leaves out the white
-        space of tokens, or all of it but a single space before the first token. `put` is the number of
-        characters that were inserted before the text; they have the place of its first character. `rows`
-        give the places of the characters of a text that was normalized: how many follow one another, and the
-        start and end of the first of them.
+        A space that was put in has the place of the next character. `trim` leaves out the white space of
+        tokens, or all of it but a single space before the first token.
         """
 
-    def words(self, text: str, ids: list[int], special: Special = ...) -> list[int]:
-        """Return the number of each token's pretoken; a special token counts as a pretoken."""
+    def words(self, text: str, ids: list[int], special: Special = ..., cut: bool = True) -> list[int]:
+        """Return the number of each token's pretoken; an added token counts as a pretoken.
+
+        If a text is not `cut`, all that stands between added tokens is one.
+        """
+
+    def added_in(self, text: str, ids: list[int], special: Special = ...) -> list[tuple[int, str]]:
+        """Return the number of each id that is an added token of a text, and what was found as it."""
+
+    def pretokens(self, text: str) -> list[bytes]:
+        """Return the pretokens of a text, once it is normalized, and its added tokens."""
 
     def count(self, text: str, special: Special = ..., num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
@@ -743,32 +797,24 @@ class FramedEncoder:
         before: Sequence[tuple[int, int]],
         after: Sequence[tuple[int, int]],
         type_id: int = 0,
+        special: Special = ...,
         trim: str = "no",
-        leaves: Callable[[str], bool] | None = None,
-        leaves_ascii: bool = False,
-        spaces: tuple[str, Sequence[tuple[str, int, bool, bool]], Sequence[str]] | None = None,
         unknown: int | None = None,
         bare: bool = False,
     ) -> FramedEncoder:
         """`before` and `after` are ids with their types; `type_id` is the type of a text's own tokens.
 
-        A text is taken as it is if `leaves` says that it is left unchanged, and always without that function
-        (`leaves_ascii`: or if it is ASCII). With `spaces`, a space is put before `each` part between special
-        tokens, before the `first`, or before the `first if none` is there, and U+2581 becomes a space. The
-        special tokens have ids, and may take the white space before and after them; a text with one of the
-        texts behind them, which are searched later, is not taken. Nor is one that gets the id `unknown`.
-        Of `bare` encodings only the ids are wanted, so that tokens have no places.
+        A text that gets the id `unknown` is a `ValueError`. Of `bare` encodings only the ids are wanted, so
+        that tokens have no places.
 
         `make` makes the whole encoding, of the class `kind`, of a text and its own ids.
         """
 
-    def encode(self, text: str) -> FramedEncoding | None:
-        """Encode a text, or return None if it is not taken."""
+    def encode(self, text: str) -> FramedEncoding:
+        """Encode a text."""
 
-    def encode_batch(
-        self, texts: Sequence[str], num_threads: int | None = None
-    ) -> tuple[list[Any], list[int]]:
-        """Encode texts; also return the places of those that are not taken, where None stands instead."""
+    def encode_batch(self, texts: Sequence[str], num_threads: int | None = None) -> list[Any]:
+        """Encode texts."""
 
     def places(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
         """Return where each token of a text stands, in characters."""
@@ -809,9 +855,6 @@ class GrowingEncoding:
         with a pattern in several steps, or one that needs the regex machine, does it depend also on the text
         before it whose ids may change: a word or two, or all text after the last special token.
         """
-
-    def _append_before(self, text: str, tail: str) -> int:
-        """Append to the text, and then a tail, which the next text to be appended replaces."""
 
     def truncate(self, length: int | None = None, *, ids: int | None = None) -> int:
         """Keep the first `length` characters of the text, or the text of its first `ids` ids.

@@ -12,7 +12,7 @@ from functools import partial
 from weakref import ref
 
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way, pretokenize
+from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
@@ -31,9 +31,10 @@ from bpetite._internal.types import (
     Unit,
 )
 from bpetite.dialect import Dialect
+from bpetite.normalization import for_engine, steps_in
 from bpetite.patterns import pattern_name
 from bpetite.show.progress import shown
-from bpetite.vocabulary import MARK, Vocabulary, collector_paused
+from bpetite.vocabulary import Vocabulary, collector_paused, flagged_tokens, spelled_otherwise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from bpetite._internal import files as whole_files
     from bpetite.counts import Counts
     from bpetite.encoding import fitting as fitting_parts
-    from bpetite.encoding import preparation, prepared_encoder
     from bpetite.encoding.fitting import Chunk, Fitting
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
     from bpetite.formats.shared import imported
@@ -65,8 +65,6 @@ else:
     counting = LazyModule("bpetite.counts")
     fitting_parts = LazyModule("bpetite.encoding.fitting")
     learning = LazyModule("bpetite.training")
-    preparation = LazyModule("bpetite.encoding.preparation")
-    prepared_encoder = LazyModule("bpetite.encoding.prepared_encoder")
     gpt2 = LazyModule("bpetite.formats.gpt2")
     huggingface = LazyModule("bpetite.formats.huggingface")
     imported = LazyModule("bpetite.formats.shared.imported")
@@ -90,7 +88,7 @@ class Tokenizer:
     __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
-    _encoder: Encoder | prepared_encoder.PreparedEncoder | _LaterEncoder
+    _encoder: Encoder | _LaterEncoder
     _assumptions: tuple[str, ...]
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
@@ -534,7 +532,7 @@ class Tokenizer:
         check_text(text)
         self._encoder.count(text if special == "error" else "", special)
         places, specials = 0, []
-        for segment, is_special in preparation.split_at_specials(
+        for segment, is_special in fitting_parts.split_at_specials(
             text, self._vocabulary.added_tokens if special == "text" else self.special_tokens
         ):
             if is_special:
@@ -550,7 +548,9 @@ class Tokenizer:
     @property
     def _dividing_pattern(self) -> str | None:
         """The pattern that says where a text may be divided; None if its parts may have other ids."""
-        return None if _is_prepared(self._vocabulary) else self.pattern
+        vocabulary = self._vocabulary
+        changes = vocabulary.normalization or vocabulary.token_flags or vocabulary.added_tokens
+        return None if changes or "(?space)" in self.pattern else self.pattern
 
     # Decoding ----------------------------------------------------------------------------------------
 
@@ -613,11 +613,7 @@ class Tokenizer:
         >>> Tokenizer.train("ab", 257).pretokens("ab ab<|endoftext|>")
         [b'ab', b' ab', b'<|endoftext|>']
         """
-        check_text(text)
-        pieces: list[bytes] = []
-        for part, token_id in preparation.Preparation.of(self._vocabulary).parts(text):
-            pieces += [part.encode("utf-8")] if token_id is not None else pretokenize(part, self.pattern)
-        return pieces
+        return self._encoder.pretokens(text)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token (for a special token, the bytes of its text).
@@ -1102,45 +1098,31 @@ def _import_numpy() -> None:
     _numpy_is_imported = True
 
 
-def _encoder_of(vocabulary: Vocabulary) -> Encoder | prepared_encoder.PreparedEncoder:
+def _encoder_of(vocabulary: Vocabulary) -> Encoder:
     arrays = vocabulary.arrays
-    # The module is slow to import, and only vocabularies with flags need it.
-    as_normalized = preparation.decoded_as_normalized(vocabulary) if vocabulary.token_flags else []
-    # The engine gets no text with marks if those of special tokens become tokens of spaces.
-    apart = vocabulary.special_tokens_apart
-    specials = [item for item in vocabulary.special_tokens.items() if item[0] in apart or MARK not in item[0]]
     encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=arrays.tokens,
         **arrays.packed._asdict(),
-        special_tokens=specials,
-        added_tokens=[vocabulary.special_tokens[text] for text in vocabulary.added_tokens],
+        added_tokens=flagged_tokens(vocabulary),
+        normalization=for_engine(steps_in(vocabulary.normalization)),
         whole_pretoken_first=vocabulary.whole_pretoken_first,
-        decode_only=[*vocabulary.decode_only.items(), *as_normalized],
+        decode_only=[*vocabulary.decode_only.items(), *spelled_otherwise(vocabulary)],
         provisional=list(vocabulary.provisional),
         equal_ranks=vocabulary.equal_ranks,
         unknown=vocabulary.unknown,
         drops_unknown=vocabulary.drops_missing,
+        drops_space=_DROPPED[vocabulary.drops_space],
     )
     if "numpy" in sys.modules:
         # What the engine's first array needs of NumPy takes 0.25 ms: no call should have to wait for it.
         _import_numpy()
         encoder.encode_to_numpy("")
-    return prepared_encoder.PreparedEncoder(encoder, vocabulary) if _is_prepared(vocabulary) else encoder
+    return encoder
 
 
-def _is_prepared(vocabulary: Vocabulary) -> bool:
-    """Whether texts are changed before they are encoded."""
-    return bool(
-        vocabulary.normalization is not None
-        or vocabulary.drops_space
-        or vocabulary.token_flags
-        or "(?space)" in vocabulary.pattern
-        or (
-            vocabulary.added_tokens
-            and preparation.is_tangled(vocabulary.special_tokens, vocabulary.added_tokens)
-        )
-    )
+_DROPPED: dict[object, Literal["", "one", "all"]] = {False: "", True: "one", "all": "all"}
+"""How the engine calls the spaces that decoding leaves out."""
 
 
 class _LaterEncoder:

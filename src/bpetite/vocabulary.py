@@ -40,6 +40,7 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.record import Record
 from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
+from bpetite.normalization import Normalization, checked, normalizing, steps_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +53,6 @@ if TYPE_CHECKING:
     """An array of numbers, or its bytes."""
 else:
     DropsSpace = bool | str
-
-Step = tuple[str, ...]
-"""The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
-
-Normalization = str | tuple[Step, ...]
-"""The name of one normalizer, or several with their arguments."""
 
 TOKEN_FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
 """How a special token may be matched: with the white space before it, in normalized text, with the white
@@ -303,7 +298,7 @@ class Vocabulary(Record):
             raise ValueError(
                 "drops_missing: no byte lacks a token, or another rule is given for those that do"
             )
-        normalization = checked_normalization(self.normalization)
+        normalization = checked(self.normalization)
         apart = [
             token_id
             for text, token_id in specials.items()
@@ -660,7 +655,7 @@ def _add_merges(
 def _is_token_too(text: str, token: bytes | None, normalization: Normalization | None) -> bool:
     """Whether a special token may have the id of a token: it has the same bytes. (Its flags may leave it to
     merging.) Where spaces become marks, it may also be found in a text that has marks itself."""
-    if MARK in text and ("Replace", MARK, " ") in normalization_steps(normalization):
+    if MARK in text and ("Replace", MARK, " ") in steps_in(normalization):
         return text.replace(MARK, " ").encode("utf-8") == token
     return text.encode("utf-8") == token
 
@@ -733,45 +728,40 @@ def _check_added(added_tokens: Collection[str], special_tokens: Mapping[str, int
         raise ValueError(f"added token {unknown[0]!r} is not among the special tokens")
 
 
-def normalization_steps(normalization: Normalization | None) -> tuple[Step, ...]:
-    """Return the normalizers of a normalization.
+def flagged_tokens(vocabulary: Vocabulary) -> list[tuple[str, int, Sequence[str]]]:
+    """Return the text, the id and the flags of each added token, as the engine takes them.
 
-    >>> normalization_steps("NFC"), normalization_steps(None)
-    ((('NFC',),), ())
+    >>> tokens = {byte: bytes([byte]) for byte in range(256)}
+    >>> flagged_tokens(Vocabulary(tokens, [], {"<x>": 256}, token_flags={"<x>": ["lstrip"]}))
+    [('<x>', 256, ('lstrip', 'special'))]
     """
-    if normalization is None:
-        return ()
-    return ((normalization,),) if isinstance(normalization, str) else normalization
+    special = ("special",)
+
+    def flags_of(text: str) -> Sequence[str]:
+        flags = (*vocabulary.token_flags.get(text, ()),)
+        return flags if text in vocabulary.added_tokens else flags + special if flags else special
+
+    return [(text, token_id, flags_of(text)) for text, token_id in vocabulary.special_tokens.items()]
 
 
-def checked_normalization(normalization: object) -> Normalization | None:
-    """Return a normalization in canonical form; an unknown one is refused.
+def spelled_otherwise(vocabulary: Vocabulary) -> list[tuple[int, bytes]]:
+    """Return what special tokens are decoded to that are not decoded to their texts.
 
-    >>> checked_normalization([["NFC"]]), checked_normalization([["NFD"], ["Replace", "a", "b"]])
-    ('NFC', (('NFD',), ('Replace', 'a', 'b')))
+    Those that are searched in normalized text are known by their normalized texts, as in `tokenizers`. Those
+    that are tokens of spaces, too, are decoded to spaces, not to the marks that stand for them.
     """
-    if normalization is None:
-        return None
-    from bpetite._internal.character_map import character_map
-    from bpetite._internal.normalizers import ARGUMENTS
-
-    listed = [[normalization]] if isinstance(normalization, str) else normalization
-    if not isinstance(listed, Sequence):
-        raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")
-    steps: list[Step] = []
-    for step in listed:
-        if not isinstance(step, list | tuple) or not step or not all(isinstance(word, str) for word in step):
-            raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
-        if ARGUMENTS.get(step[0]) != len(step) - 1:
-            raise ValueError(f"normalization: {step!r:.80} is not one of {', '.join(ARGUMENTS)}")
-        for word in step:
-            word.encode("utf-8")
-        if step[0] == "Map":
-            character_map(step[1])  # refuses what is none
-        steps.append(tuple(step))
-    if not steps:
-        return None
-    return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
+    apart = vocabulary.special_tokens_apart
+    found = {
+        token_id: vocabulary.tokens[token_id]
+        for text, token_id in vocabulary.special_tokens.items()
+        if MARK in text and text not in apart
+    }
+    if vocabulary.normalization is not None:
+        normalize = normalizing(steps_in(vocabulary.normalization))
+        for text, names in vocabulary.token_flags.items():
+            if "normalized" in names:
+                found[vocabulary.special_tokens[text]] = normalize(text).encode("utf-8")
+    return [*found.items()]
 
 
 def _checked_flags(

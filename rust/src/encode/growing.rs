@@ -1,154 +1,61 @@
-//! A growing text and its ids; the cost of appending depends only on the appended text.
+//! A growing text and its ids, which are always those of the whole text.
 //!
-//! A *settled* place is one where the text may be cut, whatever follows: the ids before it never change again. The text
-//! after the last settled place is *open*. It consists of few pretokens, and some may be long. Of each, the state of the
-//! automaton and the tokens are kept: both go on where they stopped, and only the last tokens are made again.
-//!
-//! Without one automaton for the whole pattern, or where the ids of a pretoken are not made from its tokens one by one,
-//! all open text is encoded again; so is what is left where a pattern has many open pretokens, or attempts to match fail.
+//! What is appended goes through the stages of a stream; what they pass on is final and is put behind the text of a
+//! `Grown`. What they keep may still change: at each call a copy of them is ended, and what it passes on is the open end.
 
 use std::sync::Arc;
 
-use super::merged::ChangingTokens;
-use super::settled::Settling;
-use super::special::Special;
-use super::{Encoder, Unknown, Workspace};
+use super::added::{PassedOn, Special};
+use super::grown::Grown;
+use super::stages::Front;
+use super::{Encoder, Workspace};
 use crate::error::Result;
 use crate::memory;
-use crate::pretokenize::{Automaton, OpenPiece};
-use crate::watch::Pulse;
+use crate::watch::{Pulse, Unwatched};
 
-/// The number of open pretokens that are kept. The named patterns have two at most.
-const MOST_OPEN: usize = 8;
+/// The distance of places to which a text can be shortened without going further back, in bytes.
+const EVERY: usize = 1 << 10;
 
-/// A text, its ids, and its settled places.
+/// A text that grows at its end.
 pub struct Growing {
     encoder: Arc<Encoder>,
-    special: Special<'static>,
+    special: Special,
     text: String,
-    /// The length of the text that the next one to be appended replaces.
-    tail: usize,
-    ids: Vec<u32>,
-    /// In order; the beginning of the text is always settled, and not listed.
-    settled: Vec<Settled>,
-    /// The end of the text that was searched for settled places.
-    searched: usize,
-    /// The first open pretokens; those that are missing are found again.
-    open: Vec<OpenPretoken>,
+    front: Front,
+    grown: Grown,
+    /// The ids of the open end from its first added token on.
+    beyond: Vec<u32>,
+    /// In order.
+    checkpoints: Vec<Checkpoint>,
 }
 
-/// A place in the text, and the number of ids before it.
-#[derive(Clone, Copy, Default)]
-struct Settled {
-    place: usize,
-    ids: usize,
-    /// How far the text was looked at to find it.
-    looked: usize,
+/// How far everything was when the text had a length.
+#[derive(Clone)]
+struct Checkpoint {
+    text: usize,
+    front: Front,
+    /// The length of the fixed text of the `Grown`.
+    grown: usize,
 }
 
-/// A pretoken that later text may change.
-struct OpenPretoken {
-    run: OpenPiece,
-    tokens: ChangingTokens,
-    /// The number of its ids.
-    ids: usize,
-    /// Whether its id is not made from its tokens.
-    is_replaced: bool,
-    /// Whether its last tokens were dropped.
-    is_shortened: bool,
-}
-
-/// New ids: so many of the ids before stay, and these follow.
-struct Change {
-    kept: usize,
-    new: Vec<u32>,
-}
-
-impl Change {
-    fn ids(&self) -> usize {
-        self.kept + self.new.len()
-    }
-}
-
-impl OpenPretoken {
-    fn new(start: usize) -> Self {
-        Self {
-            run: OpenPiece::new(start),
-            tokens: ChangingTokens::default(),
-            ids: 0,
-            is_replaced: false,
-            is_shortened: false,
-        }
-    }
-
-    fn copy(&self) -> Result<Self> {
-        Ok(Self { tokens: self.tokens.copy()?, ..*self })
-    }
-
-    fn end(&self) -> usize {
-        self.run.piece() + self.tokens.bytes()
-    }
-
-    /// Drop the tokens that reach past a place of the text.
-    fn shorten(&mut self, encoder: &Encoder, place: usize) {
-        let dropped = self.tokens.shorten(&encoder.tokens, place - self.run.piece());
-        if !dropped.is_empty() {
-            self.is_shortened = true;
-            self.ids -= if self.is_replaced { self.ids } else { encoder.number_of_ids(&dropped) };
-        }
-    }
-
-    /// Become the pretoken that ends with a text; returns whether it is another one.
-    fn become_piece(
-        &mut self,
-        encoder: &Encoder,
-        text: &str,
-        change: &mut Change,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<bool> {
-        self.shorten(encoder, text.len());
-        if self.end() == text.len() && !self.is_shortened {
-            change.kept += self.ids;
-            return Ok(false);
-        }
-        let now = &text.as_bytes()[self.run.piece()..];
-        let merged =
-            self.tokens.remerged(&encoder.merges, &encoder.tokens, now, workspace.scratch(), pulse)?;
-        let dropped = encoder.number_of_ids(&self.tokens.ids[merged.kept..]);
-        self.tokens.become_remerged(&merged, now.len())?;
-        let replacing = encoder.replacing(now);
-        let (kept, mut new) = if self.is_replaced || replacing.is_some() {
-            (0, self.tokens.ids.clone())
-        } else {
-            (self.ids - dropped, merged.following)
-        };
-        match replacing {
-            Some(id) => new = vec![id],
-            None => encoder.make_ids(now, &mut new)?,
-        }
-        (self.ids, self.is_replaced, self.is_shortened) = (kept + new.len(), replacing.is_some(), false);
-        change.kept += kept;
-        memory::extend(&mut change.new, &new)?;
-        Ok(true)
-    }
-}
+/// What the stages have passed on: text, or the text and the id of an added token.
+type Parts = Vec<(String, Option<u32>)>;
 
 impl Growing {
     /// Begin with an empty text.
-    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Self {
-        let (text, ids, settled, open) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { encoder, special, text, tail: 0, ids, settled, searched: 0, open }
+    pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
+        let grown = Grown::new(Arc::clone(&encoder.model));
+        let (text, beyond, checkpoints) = (String::new(), Vec::new(), Vec::new());
+        Self { encoder, special, text, front: Front::new(), grown, beyond, checkpoints }
     }
 
     /// A copy, which grows by itself.
     pub fn copy(&self) -> Result<Self> {
         let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
         memory::append(&mut copy.text, &self.text)?;
-        memory::extend(&mut copy.ids, &self.ids)?;
-        memory::extend(&mut copy.settled, &self.settled)?;
-        copy.open = self.open.iter().map(OpenPretoken::copy).collect::<Result<_>>()?;
-        (copy.tail, copy.searched) = (self.tail, self.searched);
+        memory::extend(&mut copy.beyond, &self.beyond)?;
+        copy.grown = self.grown.copy()?;
+        (copy.front, copy.checkpoints) = (self.front.clone(), self.checkpoints.clone());
         Ok(copy)
     }
 
@@ -157,200 +64,204 @@ impl Growing {
         &self.text
     }
 
-    /// The ids of the whole text.
-    pub fn ids(&self) -> &[u32] {
-        &self.ids
+    /// The ids of the whole text from a number on.
+    pub fn ids_from(&self, start: usize) -> impl Iterator<Item = u32> {
+        let own = self.grown.ids();
+        let beyond = self.beyond.get(start.saturating_sub(own.len())..).unwrap_or_default();
+        own.get(start..).unwrap_or_default().iter().chain(beyond).copied()
+    }
+
+    /// The number of ids.
+    pub fn number(&self) -> usize {
+        self.grown.ids().len() + self.beyond.len()
     }
 
     /// The number of ids that no later text can change.
     pub fn settled_ids(&self) -> usize {
-        self.last_settled().ids
+        self.grown.settled_ids()
     }
 
-    /// The length of the open text.
+    /// The length of the open text, more or less.
     pub fn open(&self) -> usize {
-        self.text.len() - self.last_settled().place
+        self.grown.open()
     }
 
-    /// Append text, and then a tail, which the next call replaces; returns the number of unchanged ids. After an error
-    /// nothing has changed.
-    pub fn append(
-        &mut self,
-        piece: &str,
-        tail: &str,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<usize> {
-        let fixed = self.text.len() - self.tail;
-        let before = self.text.split_off(fixed);
-        let appended = memory::append(&mut self.text, piece).and_then(|()| {
-            memory::append(&mut self.text, tail)?;
-            self.shorten_open(fixed);
-            self.tail = tail.len();
-            self.renew(workspace, pulse)
-        });
-        appended.inspect_err(|_| {
-            self.text.truncate(fixed);
-            self.text.push_str(&before);
-            self.tail = before.len();
-            self.forget_open();
-        })
-    }
-
-    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
-    pub fn end_of(&self, count: usize) -> Result<usize> {
-        self.encoder.check_tiles_text()?;
-        let settled = self.settled.partition_point(|settled| settled.ids <= count);
-        let known = self.settled[..settled].last().copied().unwrap_or_default();
-        let ids = self.ids.iter().take(count).skip(known.ids);
-        let lengths = ids.map(|&id| self.encoder.tokens().length(id).unwrap_or(0));
-        let end = known.place + lengths.sum::<usize>();
-        Ok((0..=end).rev().find(|place| self.text.is_char_boundary(*place)).unwrap_or(0))
+    /// Append text; returns the number of unchanged ids. After an error nothing has changed.
+    pub fn append(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        let (front, length) = (self.front.clone(), self.text.len());
+        let passed = self.pass(piece, pulse).inspect_err(|_| self.front = front.clone())?;
+        let appended = memory::append(&mut self.text, piece)
+            .and_then(|()| self.grow(passed, workspace, pulse))
+            .inspect_err(|_| {
+                self.text.truncate(length);
+                self.front = front;
+            })?;
+        if self.text.len() >= self.last_checkpoint().text + EVERY {
+            let (text, front, grown) = (self.text.len(), self.front.clone(), self.grown.fixed());
+            memory::push(&mut self.checkpoints, Checkpoint { text, front, grown })?;
+        }
+        Ok(appended)
     }
 
     /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
     pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        // A place was found to be settled by looking at the character after the text that was looked at, and at as much
-        // text as the longest special token that might have begun before it.
-        let seen = self.encoder.looked_for(self.special).longest().max(1);
-        let remaining = self.settled.partition_point(|settled| settled.looked + seen <= length);
-        let dropped = self.settled.split_off(remaining);
+        let kept = self.checkpoints.partition_point(|checkpoint| checkpoint.text <= length);
+        let dropped = self.checkpoints.split_off(kept);
+        let same = self.grown.settled_ids_within(self.last_checkpoint().grown);
+        let before: Vec<u32> = self.ids_from(same).collect();
         let rest = self.text.split_off(length);
-        let tail = std::mem::take(&mut self.tail);
-        self.forget_open();
-        self.renew(workspace, pulse).inspect_err(|_| {
+        if let Err(error) = self.go_back(workspace, pulse) {
+            // What was there is there again, however long it takes.
             self.text.push_str(&rest);
-            self.tail = tail;
-            self.settled.truncate(remaining);
-            self.settled.extend(dropped);
-            self.forget_open();
-        })
-    }
-
-    fn last_settled(&self) -> Settled {
-        self.settled.last().copied().unwrap_or_default()
-    }
-
-    fn forget_open(&mut self) {
-        self.open.clear();
-        self.searched = self.last_settled().place;
-    }
-
-    /// Drop what is known about open text from a place on.
-    fn shorten_open(&mut self, place: usize) {
-        self.open.truncate(self.open.partition_point(|pretoken| pretoken.run.piece() < place));
-        if let Some(pretoken) = self.open.last_mut() {
-            pretoken.shorten(&self.encoder, place);
+            self.go_back(workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.checkpoints.extend(dropped);
+            return Err(error);
         }
+        Ok(same + common(self.ids_from(same), before))
     }
 
-    /// Make the ids of the open text; returns the number of unchanged ids.
-    fn renew(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        let mut last = self.last_settled();
-        let mut change = Change { kept: last.ids, new: Vec::new() };
-        let mut found = Vec::new();
-        let fixed = &self.text[last.place..self.text.len() - self.tail];
-        let Settling { place, sure } = self.encoder.settled(fixed, self.searched - last.place, self.special);
-        let (settled, sure) = (last.place + place, last.place + sure);
-        if place > 0 {
-            self.encode_settled(last.place, settled, &mut change, workspace, pulse)?;
-            last = Settled { place: settled, ids: change.ids(), looked: settled };
-            memory::push(&mut found, last)?;
+    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
+    pub fn end_of(&self, count: usize, pulse: &mut Pulse) -> Result<usize> {
+        if count >= self.number() {
+            return Ok(self.text.len());
         }
-        self.encode_open(last.place, sure, &mut change, workspace, pulse)?;
-        let done = self.open.iter().take_while(|pretoken| pretoken.run.is_done()).count();
-        for pretoken in &self.open[..done] {
-            let looked = pretoken.run.looked().max(last.looked);
-            last = Settled { place: pretoken.end(), ids: last.ids + pretoken.ids, looked };
-            memory::push(&mut found, last)?;
+        if self.encoder.tiles_text() {
+            let own = self.grown.ids().len();
+            let beyond = self.beyond.iter().take(count.saturating_sub(own));
+            let lengths = beyond.map(|&id| self.encoder.tokens().length(id).unwrap_or(0));
+            let end = self.grown.end_of(count.min(own)) + lengths.sum::<usize>();
+            return Ok(super::character_start(&self.text, end));
         }
-        let Change { kept, new } = change;
-        memory::reserve(&mut self.ids, new.len())?;
-        memory::extend(&mut self.settled, &found)?;
-        self.open.drain(..done);
-        self.searched = sure.max(last.place);
-        let same = self.ids[kept..].iter().zip(&new).take_while(|(before, now)| before == now).count();
-        self.ids.truncate(kept + same);
-        self.ids.extend_from_slice(&new[same..]);
-        Ok(kept + same)
+        let ids: Vec<u32> = self.ids_from(0).collect();
+        let spans = self.encoder.offsets(&self.text, &ids, self.special, super::Unit::Bytes, pulse)?;
+        Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
     }
 
-    /// Make the ids of text that is now settled: open pretokens first, which go on.
-    fn encode_settled(
+    fn last_checkpoint(&self) -> Checkpoint {
+        let begin = || Checkpoint { text: 0, front: Front::new(), grown: 0 };
+        self.checkpoints.last().cloned().unwrap_or_else(begin)
+    }
+
+    /// Make everything that follows the last checkpoint from the text again.
+    fn go_back(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
+        let Checkpoint { text, front, grown } = self.last_checkpoint();
+        self.grown.truncate(grown, workspace, pulse)?;
+        self.front = front;
+        let rest = self.text[text..].to_owned();
+        let passed = self.pass(&rest, pulse)?;
+        self.grow(passed, workspace, pulse).map(drop)
+    }
+
+    /// Let a text pass the stages; returns what they have passed on, and what they would if the text ended here.
+    fn pass(&mut self, piece: &str, pulse: &mut Pulse) -> Result<(Parts, Parts)> {
+        let Self { encoder, special, front, .. } = self;
+        let (mut passed, mut end) = (Parts::new(), Parts::new());
+        front.feed(&encoder.stages, *special, piece, pulse, &mut |found, _| take(&mut passed, found))?;
+        front.clone().finish(&encoder.stages, *special, pulse, &mut |found, _| take(&mut end, found))?;
+        Ok((passed, end))
+    }
+
+    /// Put what was passed on behind the text, and then the open end; returns the number of unchanged ids.
+    fn grow(
         &mut self,
-        start: usize,
-        end: usize,
-        change: &mut Change,
+        (passed, end): (Parts, Parts),
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
+        let (tail, beyond) = match end.split_first() {
+            Some(((tail, None), beyond)) => (&tail[..], beyond),
+            _ => ("", &end[..]),
+        };
+        let beyond = self.ids_of(beyond, workspace, pulse)?;
+        let text = match &passed[..] {
+            [] => Some(""),
+            [(text, None)] => Some(&text[..]),
+            _ => None,
+        };
+        let Some(text) = text else {
+            let same = self.settled_ids();
+            let before: Vec<u32> = self.ids_from(same).collect();
+            self.grow_by_tokens(&passed, tail, workspace, pulse)?;
+            self.beyond = beyond;
+            return Ok(same + common(self.ids_from(same), before));
+        };
+        let own = self.grown.ids().len();
+        let same = self.grown.append(text, tail, workspace, pulse)?;
+        let before = std::mem::replace(&mut self.beyond, beyond);
+        let is_same = same == own && same == self.grown.ids().len();
+        Ok(if is_same { same + common(self.beyond.iter().copied(), before) } else { same })
+    }
+
+    /// Put text and added tokens behind the text, and then a tail. After an error nothing has changed.
+    fn grow_by_tokens(
+        &mut self,
+        passed: &Parts,
+        tail: &str,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let mut place = start;
-        let mut open = std::mem::take(&mut self.open);
-        if let (Some(automaton), Some(pretoken)) = (self.automaton(), open.first_mut()) {
-            let text = &self.text[..self.ordinary_end(start, end)];
-            if let Some(end) = pretoken.run.piece_end(automaton, text.as_bytes(), usize::MAX, pulse)? {
-                pretoken.become_piece(&self.encoder, &text[..end], change, workspace, pulse)?;
-                place = end;
+        let (fixed, last) = (self.grown.fixed(), self.grown.tail().to_owned());
+        let mut put = || {
+            self.grown.append("", "", workspace, pulse)?;
+            for (text, id) in passed {
+                match id {
+                    Some(id) => self.grown.put(*id, text)?,
+                    None => drop(self.grown.append(text, "", workspace, pulse)?),
+                }
             }
+            self.grown.append("", tail, workspace, pulse)
+        };
+        if let Err(error) = put() {
+            let mut unwatched = Unwatched;
+            let pulse = &mut Pulse::of(&mut unwatched);
+            self.grown.truncate(fixed, workspace, pulse)?;
+            self.grown.append("", &last, workspace, pulse)?;
+            return Err(error);
         }
-        self.encoder.encode(&self.text[place..end], self.special, &mut change.new, workspace, pulse)
+        Ok(())
     }
 
-    /// Make the ids of text behind a settled place. It is certain to be ordinary up to a place.
-    fn encode_open(
-        &mut self,
-        start: usize,
-        sure: usize,
-        change: &mut Change,
+    /// The ids of parts, of which only text between two tokens is merged.
+    fn ids_of(
+        &self,
+        parts: &[(String, Option<u32>)],
         workspace: &mut Workspace,
         pulse: &mut Pulse,
-    ) -> Result<()> {
-        let mut place = start;
-        let text = &self.text[..self.ordinary_end(start, self.text.len())];
-        let mut open = std::mem::take(&mut self.open);
-        if let Some(automaton) = self.automaton() {
-            let mut index = 0;
-            let mut undecided = 0;
-            while place < text.len() && undecided < MOST_OPEN {
-                if index == open.len() {
-                    memory::push(&mut open, OpenPretoken::new(place))?;
+    ) -> Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        let mut joined = String::new();
+        for (text, id) in parts {
+            match id {
+                None => memory::append(&mut joined, text)?,
+                Some(id) => {
+                    let before = std::mem::take(&mut joined);
+                    self.encoder.model.encode_ordinary(&before, &mut ids, workspace, pulse)?;
+                    memory::push(&mut ids, *id)?;
                 }
-                let pretoken = &mut open[index];
-                let Some(end) = pretoken.run.piece_end(automaton, text.as_bytes(), sure, pulse)? else {
-                    break;
-                };
-                place = end;
-                undecided += usize::from(!pretoken.run.is_done());
-                if pretoken.become_piece(&self.encoder, &text[..place], change, workspace, pulse)? {
-                    open.truncate(index + 1);
-                }
-                index += 1;
             }
-            open.truncate(index);
         }
-        self.open = open;
-        self.encoder.encode(&self.text[place..], self.special, &mut change.new, workspace, pulse)
+        self.encoder.model.encode_ordinary(&joined, &mut ids, workspace, pulse)?;
+        Ok(ids)
     }
+}
 
-    /// The automaton, if open pretokens are kept.
-    fn automaton(&self) -> Option<&Automaton> {
-        let by_token = !matches!(self.encoder.unknown, Some(Unknown::Joined(_) | Unknown::Dropped));
-        self.encoder.pattern.automaton().filter(|_| by_token)
+/// Keep what was passed on; successive texts are one.
+fn take(parts: &mut Parts, found: PassedOn) -> Result<()> {
+    match (found, parts.last_mut()) {
+        (PassedOn::Text(text), Some((before, None))) => memory::append(before, text),
+        (PassedOn::Text(text), _) => memory::push(parts, (text.to_owned(), None)),
+        (PassedOn::Token(text, id), _) => memory::push(parts, (text.to_owned(), Some(id))),
     }
+}
 
-    /// Where the ordinary text that begins at a settled place ends: at `end`, or at a special token before it.
-    fn ordinary_end(&self, start: usize, end: usize) -> usize {
-        if matches!(self.special, Special::Ordinary) {
-            return end;
-        }
-        let found = self.encoder.looked_for(self.special).find(&self.text[..end], start.max(self.searched));
-        found.map_or(end, |(token, _)| token.start)
-    }
+/// How many ids are the same at the beginning.
+fn common(now: impl Iterator<Item = u32>, before: Vec<u32>) -> usize {
+    now.zip(before).take_while(|(now, before)| now == before).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Definition, EncodeStream};
+    use super::super::{AddedToken, Definition, EncodeStream, Stages};
     use super::*;
     use crate::watch::Unwatched;
 
@@ -361,23 +272,26 @@ mod tests {
         r"(?s:.+)",
     ];
 
-    fn growing(pattern: &str, special: Special<'static>) -> Growing {
+    /// What may be done with a text before: nothing, and what moves characters or puts some there.
+    const NORMALIZATIONS: [&[&[&str]]; 4] =
+        [&[], &[&["NFC"]], &[&["Lowercase"]], &[&["Prepend", " "], &["Replace", "\u{2581}", " "]]];
+
+    fn growing(pattern: &str, steps: &[&[&str]], special: Special) -> Growing {
         let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
         spelled.extend([b"aa".to_vec(), b"aaaa".to_vec(), b"  ".to_vec(), b"\xE6\x97".to_vec()]);
         let tokens: Vec<(u32, &[u8])> = (0..).zip(spelled.iter().map(|token| &token[..])).collect();
-        let encoder = Encoder::new(&Definition {
-            pattern,
-            tokens: &tokens,
-            unknown: None,
-            decode_only: &[],
-            merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
-            special_tokens: &[("<s>".to_owned(), 300), ("    ".to_owned(), 301)],
-            whole_pretoken_first: false,
-            provisional: &[],
-            equal_ranks: &[],
-            added_tokens: &[],
+        let added = [("<s>", 300), ("    ", 301)].map(|(text, id)| {
+            (AddedToken { is_special: true, ..AddedToken::new(text.to_owned(), id) }, false)
         });
-        Growing::new(Arc::new(encoder.unwrap()), special)
+        let steps: Vec<Vec<String>> =
+            steps.iter().map(|step| step.iter().map(|word| (*word).to_owned()).collect()).collect();
+        let definition = Definition {
+            tokens: &tokens,
+            merges: &[[97, 97, 256], [256, 256, 257], [32, 32, 258], [0xE6, 0x97, 259]],
+            ..Definition::of(pattern)
+        };
+        let encoder = Encoder::new(&definition, Stages::new(added.into(), &steps).unwrap()).unwrap();
+        Growing::new(Arc::new(encoder), special)
     }
 
     /// The work of appending a part so many times, one after the other.
@@ -386,24 +300,27 @@ mod tests {
         let watch = &mut Unwatched;
         let mut pulse = Pulse::of(watch);
         for _ in 0..times {
-            growing.append(part, "", &mut workspace, &mut pulse).unwrap();
+            growing.append(part, &mut workspace, &mut pulse).unwrap();
         }
         pulse.total
     }
 
+    const PARTS: [&str; 14] =
+        ["a", " ", "\n", "1", "日", "日本", "ab ", "a  b", "<s", "     ", "!", "'s", "e\u{301}", "<s> "];
+
     #[test]
     fn the_work_of_appending_does_not_depend_on_the_text_before() {
-        for pattern in PATTERNS {
+        let kinds = PATTERNS.map(|pattern| (pattern, NORMALIZATIONS[0]));
+        for (pattern, steps) in kinds.into_iter().chain(NORMALIZATIONS.map(|steps| (PATTERNS[1], steps))) {
             for special in [Special::Parse, Special::Text] {
                 for begin in ["", "a b\n"] {
-                    for part in ["a", " ", "\n", "1", "日", "日本", "ab ", "a  b", "<s", "     ", "!", "'s"]
-                    {
-                        let mut growing = growing(pattern, special);
+                    for part in PARTS {
+                        let mut growing = growing(pattern, steps, special);
                         let first = work(&mut growing, &[begin, part].concat(), 1);
                         let early = work(&mut growing, part, 300);
                         work(&mut growing, part, 3000);
                         let late = work(&mut growing, part, 300);
-                        assert!(late <= 2 * early + first, "{pattern} {part:?}: {early}, {late}");
+                        assert!(late <= 2 * early + first, "{pattern} {steps:?} {part:?}: {early}, {late}");
                     }
                 }
             }
@@ -413,8 +330,8 @@ mod tests {
     #[test]
     fn a_stream_looks_at_its_text_once() {
         for pattern in PATTERNS {
-            for part in ["a", " ", "\n", "日", "ab ", "<s", "     "] {
-                let encoder = Arc::clone(&growing(pattern, Special::Parse).encoder);
+            for part in PARTS {
+                let encoder = Arc::clone(&growing(pattern, NORMALIZATIONS[1], Special::Parse).encoder);
                 let mut stream = EncodeStream::new(encoder, Special::Parse);
                 let (mut workspace, mut ids, watch) = (Workspace::new().unwrap(), Vec::new(), &mut Unwatched);
                 let mut pulse = Pulse::of(watch);
@@ -432,7 +349,7 @@ mod tests {
         for (pattern, part) in
             [(PATTERNS[0], "a"), (PATTERNS[1], " "), (PATTERNS[1], "日"), (PATTERNS[2], "a")]
         {
-            let mut growing = growing(pattern, Special::Text);
+            let mut growing = growing(pattern, &[], Special::Text);
             work(&mut growing, &part.repeat(10_000), 1);
             assert!(work(&mut growing, "\n", 1) < 1000);
             assert!(work(&mut growing, "b", 1) < 1000);

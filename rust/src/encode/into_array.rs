@@ -42,10 +42,10 @@ fn no_room() -> Error {
 }
 
 impl Encoder {
-    /// The maximum number of ids of texts: one per byte, and one appended to each text.
+    /// The maximum number of ids of texts that keep their length: one per byte, and one appended to each text.
     pub fn most_ids<'t>(&self, texts: &impl TextSource<'t>, append: Option<u32>) -> usize {
         let number = texts.number();
-        let bytes: usize = (0..number).map(|text| self.pattern.max_bytes(texts.length(text))).sum();
+        let bytes: usize = (0..number).map(|text| self.model.pattern.max_bytes(texts.length(text))).sum();
         bytes + append.map_or(0, |_| number)
     }
 
@@ -60,7 +60,7 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<Vec<u64>> {
-        self.check_fits::<T>()?;
+        self.model.check_fits::<T>()?;
         let mut row = Row { ids, taken: 0 };
         let mut offsets = Vec::new();
         reserve(&mut offsets, texts.number() + 1)?;

@@ -292,7 +292,7 @@ impl<'t> Jobs<'t> {
 #[derive(Clone, Copy)]
 pub struct Cutting<'a> {
     pub encoder: &'a Encoder,
-    pub special: Special<'a>,
+    pub special: Special,
     pub division: Division,
 }
 
@@ -403,7 +403,7 @@ mod tests {
     use std::thread::{self, ThreadId};
     use std::time::{Duration, Instant};
 
-    use super::super::Definition;
+    use super::super::{Definition, Stages};
     use super::*;
     use crate::watch::Stage;
 
@@ -446,19 +446,8 @@ mod tests {
     }
 
     fn is_ended_by_an_interrupt(texts: &[&str], threads: usize, leader: Option<ThreadId>) -> bool {
-        let encoder = Encoder::new(&Definition {
-            pattern: ".",
-            tokens: &[(0, b"a")],
-            decode_only: &[],
-            merges: &[],
-            equal_ranks: &[],
-            special_tokens: &[],
-            added_tokens: &[],
-            whole_pretoken_first: false,
-            provisional: &[],
-            unknown: None,
-        })
-        .unwrap();
+        let definition = Definition { tokens: &[(0, b"a")], ..Definition::of(".") };
+        let encoder = Encoder::new(&definition, Stages::none()).unwrap();
         let division = Division::of(texts.len(), Some(threads));
         assert_eq!(division.threads, threads);
         let cutting = Cutting { encoder: &encoder, special: Special::Text, division };

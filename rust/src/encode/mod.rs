@@ -1,136 +1,54 @@
-//! Encoding: special tokens are found, the text between them is cut into pretokens, and each pretoken is merged.
+//! Encoding: added tokens are found, the text between them is normalized and cut into pretokens, and each is merged.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::pool::{Poolable, trim, vec_for_text};
-use crate::memory::{boxed_array, ensure, expect, gathered, reserve};
-use crate::pretokenize::Pattern;
-use crate::recover::Keyed;
+use crate::memory::{expect, reserve};
+use crate::normalize::Beginning;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
+mod added;
 mod cache;
+mod candidates;
 mod growing;
+mod grown;
 mod into_array;
 mod jobs;
 mod merged;
 mod merges;
 mod merging;
+mod model;
 mod offsets;
 mod ordinary;
+mod pair_filter;
 mod parallel;
 mod parts;
 mod settled;
-mod spaced;
-mod special;
+mod stages;
 mod stream;
 mod whole;
 
-use cache::Cache;
+pub use added::{AddedToken, AddedTokens, PassedOn, Special, TokenSearch};
 pub use growing::Growing;
-use merges::Merges;
-pub use offsets::{CharacterSpan, Moved, Trim, Unit, spans};
+pub use model::{Definition, Model, Unknown, ranks};
+pub use offsets::{CharacterSpan, Trim, Unit};
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
 pub use parts::{RawText, TextSource};
-pub use spaced::{Put, SpacedPart, Spaces};
-use special::Segment;
-pub use special::{Special, SpecialTokens, Strips};
+use stages::Section;
+pub use stages::Stages;
 pub use stream::EncodeStream;
-use whole::WholeTokens;
-
-/// Everything that decides the ids of a text.
-pub struct Definition<'a> {
-    /// The regular expression whose matches are pretokens.
-    pub pattern: &'a str,
-    /// The id and bytes of every token except the special ones.
-    pub tokens: &'a [(u32, &'a [u8])],
-    /// What stands for bytes that have no token. Without it, text with such a byte is refused.
-    pub unknown: Option<Unknown>,
-    /// Tokens that encoding never gives; only for decoding.
-    pub decode_only: &'a [(u32, Vec<u8>)],
-    /// The left id, right id and resulting id of every merge, in the order of rank.
-    pub merges: &'a [[u32; 3]],
-    /// Where merges begin and end that have the same rank: the leftmost of their pairs comes first.
-    pub equal_ranks: &'a [(u32, u32)],
-    pub special_tokens: &'a [(String, u32)],
-    /// The ids of those special tokens that are found in every text, even where special tokens are text.
-    pub added_tokens: &'a [u32],
-    /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
-    pub whole_pretoken_first: bool,
-    /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
-    /// ids of its bytes. With `unknown` they are parts of characters, and what is left of a character is unknown.
-    pub provisional: &'a [u32],
-}
-
-/// What stands for bytes without a token.
-#[derive(Clone, Copy)]
-pub enum Unknown {
-    /// An id for each.
-    Each(u32),
-    /// An id for successive ones of a pretoken.
-    Joined(u32),
-    /// Nothing: a pretoken is merged without them.
-    Dropped,
-}
-
-impl Unknown {
-    fn id(self) -> Option<u32> {
-        match self {
-            Self::Each(id) | Self::Joined(id) => Some(id),
-            Self::Dropped => None,
-        }
-    }
-
-    fn put(self, ids: &mut Vec<u32>) {
-        if matches!(self, Self::Joined(_)) {
-            ids.dedup_by(|next, before| *next == NO_ID && *before == NO_ID);
-        }
-        let Some(unknown) = self.id() else { return };
-        for id in ids.iter_mut().filter(|id| **id == NO_ID) {
-            *id = unknown;
-        }
-    }
-}
-
-/// A vocabulary ready for encoding. It never changes, and any number of threads may use it at once.
-pub struct Encoder {
-    pattern: Arc<Pattern>,
-    merges: Merges,
-    tokens: TokenBytes,
-    special_tokens: SpecialTokens,
-    /// Those of them that are found in every text.
-    added_tokens: SpecialTokens,
-    /// Tokens that replace a whole pretoken though merging would not make them of it.
-    replacing: Replacing,
-    longest_replacing: usize,
-    cache: Cache,
-    largest_id: u32,
-    /// A number that is unique among the encoders of this process.
-    number: u64,
-    /// Whether some bytes have no token.
-    lacks_bytes: bool,
-    unknown: Option<Unknown>,
-    /// For each provisional token, the ids of its bytes.
-    provisional: HashMap<u32, Box<[u32]>>,
-}
-
-/// The number of the next encoder.
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
-
-/// Tokens by their bytes.
-type Replacing = HashMap<Box<[u8]>, u32, Keyed>;
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
 
-/// The maximum memory of a token and of a merge in the tables, besides the bytes of long tokens.
-const BYTES_PER_TOKEN: usize = 256;
-const BYTES_PER_MERGE: usize = 64;
+/// Everything from a text to its ids. It never changes, and any number of threads may use it at once.
+pub struct Encoder {
+    pub stages: Stages,
+    pub model: Arc<Model>,
+}
 
 /// The destination of ids.
 pub trait Sink {
@@ -227,117 +145,18 @@ impl Sink for Count {
 
 impl Encoder {
     /// Check the definition and build the tables.
-    pub fn new(definition: &Definition) -> Result<Self> {
-        ensure(definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE)?;
-        let decode_only: HashSet<u32> = definition.decode_only.iter().map(|&(id, _)| id).collect();
-        let specials = definition.special_tokens.iter().filter(|(_, id)| !decode_only.contains(id));
-        let specials = specials.map(|(text, id)| (*id, text.as_bytes()));
-        let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
-        let all = definition.tokens.iter().copied().chain(others.clone());
-        if let Some((id, token)) = all.clone().find(|&(id, _)| id == NO_ID) {
-            return Err(Error::Value(format!(
-                "token {:?} has the id {id}: the largest possible id is {}",
-                String::from_utf8_lossy(token),
-                NO_ID - 1
-            )));
-        }
-        let tokens = TokenBytes::new(all)?;
-        let base = base_ids(definition.tokens)?;
-        let lacks_bytes = base.contains(&NO_ID);
-        let provisional = match definition.unknown {
-            Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
-            None => ids_of_bytes(definition.provisional, &tokens, &base)?,
-        };
-        let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
-        let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
-        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
-        let ids = ids.chain(definition.unknown.and_then(Unknown::id));
-        let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
-        if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
-            return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
-        }
-        let whole = WholeTokens::new(&merges, definition.merges, &ranks)?;
-        let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
-        let replacing = replacing_tokens(definition, is_merged);
-        let is_result = |(id, token): &(u32, &[u8])| is_merged(id) && !replacing.contains_key(*token);
-        let special_tokens = SpecialTokens::new(definition.special_tokens)?.adding(definition.added_tokens);
-        let added_tokens = special_tokens.added_of(definition.special_tokens)?;
-        let results: Vec<_> = definition.tokens.iter().copied().filter(is_result).collect();
-        Ok(Self {
-            pattern: Pattern::new(definition.pattern)?,
-            largest_id,
-            lacks_bytes,
-            unknown: definition.unknown,
-            provisional,
-            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
-            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
-            replacing,
-            special_tokens,
-            added_tokens,
-            cache: Cache::new(&results)?,
-            merges,
-            tokens,
-        })
+    pub fn new(definition: &Definition, stages: Stages) -> Result<Self> {
+        Ok(Self { stages, model: Arc::new(Model::new(definition)?) })
+    }
+
+    /// The same model behind other stages.
+    pub fn with_stages(&self, stages: Stages) -> Self {
+        Self { stages, model: Arc::clone(&self.model) }
     }
 
     /// The bytes of every token.
     pub fn tokens(&self) -> &TokenBytes {
-        &self.tokens
-    }
-
-    /// The largest id of a token.
-    pub fn largest_id(&self) -> u32 {
-        self.largest_id
-    }
-
-    /// Fail unless every id fits the integer type.
-    pub fn check_fits<T: Id>(&self) -> Result<()> {
-        if self.largest_id <= T::LARGEST {
-            return Ok(());
-        }
-        let bits = 8 * size_of::<T>();
-        Err(Error::Value(format!(
-            "the vocabulary has ids up to {}, which do not fit uint{bits}",
-            self.largest_id
-        )))
-    }
-
-    /// The part of a pretoken that is merged.
-    fn merged_part<'p>(&self, pretoken: &'p [u8]) -> Cow<'p, [u8]> {
-        match self.unknown {
-            Some(Unknown::Dropped) => {
-                pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect()
-            }
-            _ => Cow::Borrowed(pretoken),
-        }
-    }
-
-    /// Fail if the tokens of a text may have other bytes than the text.
-    pub fn check_tiles_text(&self) -> Result<()> {
-        let reason = if self.pattern.max_bytes(1) > 1 {
-            "the pattern inserts spaces"
-        } else if matches!(self.unknown, Some(Unknown::Dropped)) {
-            "bytes without a token are left out"
-        } else if self.unknown.is_some() {
-            "a token stands for any unknown bytes"
-        } else {
-            return Ok(());
-        };
-        Err(Error::Value(format!("{reason}, so tokens have no offsets in the text")))
-    }
-
-    /// Fail if there is a special token in a text.
-    pub fn check_special_tokens(&self, text: &str) -> Result<()> {
-        self.special_tokens.split(text, Special::Error).try_for_each(|segment| segment.map(drop))
-    }
-
-    /// The special tokens that are looked for in a text.
-    fn looked_for<'a>(&'a self, special: Special<'a>) -> &'a SpecialTokens {
-        match special {
-            Special::ParseThese(tokens) => tokens,
-            Special::Text => &self.added_tokens,
-            Special::Parse | Special::Error | Special::Ordinary => &self.special_tokens,
-        }
+        self.model.tokens()
     }
 
     /// Encode one text on this thread.
@@ -349,99 +168,29 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let tokens = self.looked_for(special);
-        if tokens.is_empty() || matches!(special, Special::Ordinary) {
-            return self.encode_ordinary(text, sink, workspace, pulse);
-        }
-        for segment in tokens.split(text, special) {
-            match segment? {
-                Segment::Ordinary(text) => self.encode_ordinary(text, sink, workspace, pulse)?,
-                Segment::Special(id) => {
-                    sink.make_room(1)?;
-                    sink.put(&[id]);
-                }
-            }
-        }
-        Ok(())
+        let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
+        let encoded = self.stages.sections(text, Beginning::Text, special, pulse, &mut put);
+        encoded.map_err(|error| self.stages.in_whole(error, text, special))
     }
-}
 
-/// The rank of each of these merges: its place, or the first place of those with the same rank.
-pub fn ranks(count: usize, equal: &[(u32, u32)]) -> Result<Vec<u32>> {
-    let mut ranks: Vec<u32> = gathered(0..count as u32)?;
-    for &(start, end) in equal {
-        let same = ranks.get_mut(start as usize..end as usize);
-        same.ok_or_else(|| Error::Value(format!("equal_ranks: there are no merges {start} to {end}")))?
-            .fill(start);
-    }
-    Ok(ranks)
-}
-
-/// The id of every byte; `NO_ID` if it has none.
-fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
-    let mut ids: Box<[u32; 256]> = boxed_array(|| NO_ID)?;
-    for &(id, token) in tokens {
-        if token.is_empty() {
-            return Err(Error::Value(format!("token {id} is empty")));
-        }
-        if let &[byte] = token {
-            let other = std::mem::replace(&mut ids[usize::from(byte)], id);
-            if other != NO_ID {
-                return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
+    /// Encode a section of a text.
+    #[inline(always)]
+    fn put(
+        &self,
+        section: Section,
+        sink: &mut impl Sink,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        match section.id {
+            None => self.model.encode_ordinary(section.text, sink, workspace, pulse),
+            Some(id) => {
+                sink.make_room(1)?;
+                sink.put(&[id]);
+                Ok(())
             }
         }
     }
-    Ok(ids)
-}
-
-/// The ids of the bytes of provisional tokens.
-fn ids_of_bytes(
-    provisional: &[u32],
-    tokens: &TokenBytes,
-    base: &[u32; 256],
-) -> Result<HashMap<u32, Box<[u32]>>> {
-    let of_token = |&id: &u32| {
-        let token = tokens.get(id).filter(|token| token.len() > 1);
-        let token =
-            token.ok_or_else(|| Error::Value(format!("provisional token {id} is not made by any merge")))?;
-        Ok((id, token.iter().map(|&byte| base[usize::from(byte)]).collect()))
-    };
-    provisional.iter().map(of_token).collect()
-}
-
-/// What a token with a part of a character becomes: the beginning of a character is unknown, and the rest is nothing.
-fn unknown_start(id: u32, tokens: &TokenBytes) -> Box<[u32]> {
-    let begins = tokens.get(id).and_then(<[u8]>::first).is_some_and(|byte| byte & 0xC0 != 0x80);
-    if begins { [NO_ID].into() } else { [].into() }
-}
-
-/// Refuse text with a byte that has no token.
-fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
-    if !ids.contains(&NO_ID) {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(80)]);
-    Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
-}
-
-/// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
-fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
-    let mut replacing = HashMap::with_hasher(Keyed::random());
-    if !definition.whole_pretoken_first {
-        return replacing;
-    }
-    for (id, token) in definition.tokens.iter().filter(|(id, _)| !is_merged(id)) {
-        let smallest = replacing.entry(Box::from(*token)).or_insert(*id);
-        *smallest = (*smallest).min(*id);
-    }
-    if !replacing.is_empty() {
-        for (id, token) in definition.tokens.iter().filter(|(id, _)| is_merged(id)) {
-            if let Some(smallest) = replacing.get_mut(*token) {
-                *smallest = (*smallest).min(*id);
-            }
-        }
-    }
-    replacing
 }
 
 /// The last character boundary at or before `at`.

@@ -1,10 +1,13 @@
 //! Ids and their text in, the span of every token out, and of which pretoken it is.
 
-use super::special::{Special, Stretch};
-use super::{Encoder, NO_ID, Unknown};
+use std::borrow::Cow;
+
+use super::added::{Special, Stretch};
+use super::{Encoder, Model, NO_ID, Section, Unknown};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::pretokenize::{Batch, Prepared};
+use crate::normalize::{Alignment, Beginning};
+use crate::pretokenize::{Batch, Prepared, pretokenize};
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
@@ -19,7 +22,7 @@ pub enum Unit {
 ///
 /// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
 /// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
-pub fn spans(
+fn spans(
     ids: &[u32],
     text: &str,
     tokens: &TokenBytes,
@@ -51,90 +54,100 @@ pub enum Trim {
 /// The first character of a token, and the one behind its last.
 pub type CharacterSpan = (usize, usize);
 
-/// Where the characters of a text stand in the one that it was made from.
-pub enum Moved {
-    No,
-    /// So many were put before it; they stand where its first character stands.
-    Behind(usize),
-    /// Each has a place.
-    Characters(Vec<CharacterSpan>),
+/// A section of a text, and where its characters stand in the text that was given.
+struct Placed<'a> {
+    section: Section<'a>,
+    /// How many characters stand before the part of the given text that was normalized with it.
+    first: usize,
+    /// How many characters of the normalized part stand before the section.
+    skipped: usize,
+    alignment: &'a Alignment,
 }
 
-impl Moved {
-    /// Of `rows` of a number of characters, and the place of the first; the others follow it. There must be as many as
-    /// the text has.
-    pub fn of_rows(rows: &[(usize, usize, usize)], text: &str) -> Result<Self> {
-        let count = text.chars().count();
-        if rows.iter().try_fold(0, |sum: usize, row| sum.checked_add(row.0)) != Some(count) {
-            return Err(Error::Value("rows: they are not those of the characters of the text".into()));
-        }
-        let mut characters = Vec::new();
-        memory::reserve(&mut characters, count)?;
-        for &(count, start, end) in rows {
-            characters.extend((0..count).map(|place| (start.wrapping_add(place), end.wrapping_add(place))));
-        }
-        Ok(Self::Characters(characters))
-    }
-
+impl Placed<'_> {
+    /// The place of characters of the section. A space that was put there stands where the first one behind it does.
     fn place(&self, (start, end): CharacterSpan) -> CharacterSpan {
-        match self {
-            Self::No => (start, end),
-            Self::Behind(put) => (start.saturating_sub(*put), end.saturating_sub(*put).max(1)),
-            Self::Characters(characters) => (characters[start].0, characters[end - 1].1),
-        }
+        let put = usize::from(self.section.has_put);
+        let (start, end) = (start.saturating_sub(put), end.saturating_sub(put).max(1));
+        let (start, end) = self.alignment.place(self.skipped + start, self.skipped + end);
+        (self.first + start, self.first + end)
     }
 }
 
 impl Encoder {
+    /// Whether the tokens of a text have the bytes of the text.
+    pub fn tiles_text(&self) -> bool {
+        self.stages.is_plain()
+            && !self.stages.later.takes_white_space()
+            && self.model.keeps_length()
+            && self.model.check_tiles_text().is_ok()
+    }
+
+    /// The start and end of every token in a text.
+    pub fn offsets(
+        &self,
+        text: &str,
+        ids: &[u32],
+        special: Special,
+        unit: Unit,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<CharacterSpan>> {
+        if self.tiles_text() {
+            return spans(ids, text, self.tokens(), unit, pulse);
+        }
+        self.model.check_tiles_text()?;
+        let mut places = self.places(text, ids, special, Trim::No, pulse)?;
+        if unit == Unit::Bytes && !text.is_ascii() {
+            let mut starts = Vec::new();
+            memory::reserve(&mut starts, text.len() + 1)?;
+            starts.extend(text.char_indices().map(|(start, _)| start));
+            starts.push(text.len());
+            for (start, end) in &mut places {
+                (*start, *end) = (starts[*start], starts[*end]);
+            }
+        }
+        Ok(places)
+    }
+
     /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
-    /// it stands, and a space that the pattern put in where the character behind it stands; then as they are `moved`.
+    /// it stands, and a space that the pattern put in where the character behind it stands.
     pub fn places(
         &self,
         text: &str,
         ids: &[u32],
         special: Special,
         trim: Trim,
-        moved: &Moved,
         pulse: &mut Pulse,
     ) -> Result<Vec<CharacterSpan>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
-        let mut characters = CountedCharacters::of(text);
-        self.walk(text, ids, special, pulse, |stretch, ids, pulse| {
-            let Stretch { range, id } = stretch;
-            let segment = &text[range.clone()];
-            if id.is_some() {
-                let place = moved.place((characters.before(range.start), characters.before(range.end)));
-                places.push(trimmed(place, spaces_around_text(segment), trim, places.is_empty()));
+        self.walk(text, ids, special, pulse, |placed, ids, pulse| {
+            let text = placed.section.text;
+            if placed.section.id.is_some() {
+                let place = placed.place((0, text.chars().count()));
+                places.push(trimmed(place, spaces_around_text(text), trim, places.is_empty()));
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(segment, pulse)?;
-            let put = prepared.text() != segment;
-            let of_characters = if put {
-                places_of_characters(segment, prepared.text(), characters.before(range.start))
-            } else {
-                Vec::new()
-            };
+            let prepared = self.model.pattern.prepare(text, pulse)?;
+            let put = prepared.text() != text;
+            let of_characters = if put { places_of_characters(text, prepared.text()) } else { Vec::new() };
             let mut written = CountedCharacters::of(prepared.text());
             let mut take = |id, start, end| {
-                let place = if put {
-                    let (first, last) = written.place(start, end);
-                    (of_characters[first], of_characters[last - 1] + 1)
-                } else {
-                    characters.place(range.start + start, range.start + end)
-                };
-                let spaces = spaces_around(self.tokens.get(id).unwrap_or_default());
-                places.push(trimmed(moved.place(place), spaces, trim, places.is_empty()));
+                let (first, last) = written.place(start, end);
+                let place =
+                    if put { (of_characters[first], of_characters[last - 1] + 1) } else { (first, last) };
+                let spaces = spaces_around(self.tokens().get(id).unwrap_or_default());
+                places.push(trimmed(placed.place(place), spaces, trim, places.is_empty()));
             };
-            if self.has_gaps(prepared.text()) {
-                let spans = self.spans_with_gaps(&prepared, ids, pulse)?;
+            if self.model.has_gaps(prepared.text()) {
+                let spans = self.model.spans_with_gaps(&prepared, ids, pulse)?;
                 ids.iter().zip(spans).for_each(|(&id, WordSpan { start, end, .. })| take(id, start, end));
                 return Ok(());
             }
             let mut end = 0;
             for &id in ids {
                 let start = end;
-                end += self.spelled(id)?;
+                end += self.model.spelled(id)?;
                 pulse.beat(end - start)?;
                 take(id, start, end);
             }
@@ -143,33 +156,42 @@ impl Encoder {
         Ok(places)
     }
 
-    /// Of which pretoken each token of a text is; special tokens are pretokens, too.
-    pub fn words(&self, text: &str, ids: &[u32], special: Special, pulse: &mut Pulse) -> Result<Vec<u32>> {
+    /// Of which pretoken each token of a text is; added tokens are pretokens, too. If a text is not cut, all of its tokens
+    /// between added ones are of one.
+    pub fn words(
+        &self,
+        text: &str,
+        ids: &[u32],
+        special: Special,
+        is_cut: bool,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
         let mut words = Vec::new();
         memory::reserve(&mut words, ids.len())?;
         let mut word = 0;
         let mut batch = Box::<Batch>::default();
-        self.walk(text, ids, special, pulse, |stretch, ids, pulse| {
-            if stretch.id.is_some() {
-                words.push(word);
+        let model = &self.model;
+        self.walk(text, ids, special, pulse, |placed, ids, pulse| {
+            if placed.section.id.is_some() || !is_cut {
+                words.extend(std::iter::repeat_n(word, ids.len()));
                 word += 1;
                 return Ok(());
             }
-            let prepared = self.pattern.prepare(&text[stretch.range], pulse)?;
-            if self.has_gaps(prepared.text()) {
-                let spans = self.spans_with_gaps(&prepared, ids, pulse)?;
+            let prepared = model.pattern.prepare(placed.section.text, pulse)?;
+            if model.has_gaps(prepared.text()) {
+                let spans = model.spans_with_gaps(&prepared, ids, pulse)?;
                 words.extend(spans.iter().map(|span| word + span.word));
-                word += self.pretoken_count(&prepared, &mut batch, pulse)?;
+                word += model.pretoken_count(&prepared, &mut batch, pulse)?;
                 return Ok(());
             }
-            let mut scanner = self.pattern.scan(&prepared);
+            let mut scanner = model.pattern.scan(&prepared);
             let (mut ids, mut end) = (ids.iter(), 0);
             while scanner.fill(&mut batch, pulse)? > 0 {
                 for &pretoken_end in batch.ends() {
                     pulse.beat(pretoken_end - end.min(pretoken_end))?;
                     while end < pretoken_end {
                         let Some(&id) = ids.next() else { return Err(other_text()) };
-                        end += self.spelled(id)?;
+                        end += model.spelled(id)?;
                         words.push(word);
                     }
                     word += 1;
@@ -180,33 +202,93 @@ impl Encoder {
         Ok(words)
     }
 
-    /// Go through the segments of a text, each with its ids.
+    /// The number of each id that is an added token of a text, and what was found as it.
+    pub fn added_in(
+        &self,
+        text: &str,
+        ids: &[u32],
+        special: Special,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<(usize, String)>> {
+        let (mut found, mut number) = (Vec::new(), 0);
+        self.walk(text, ids, special, pulse, |placed, ids, _| {
+            if placed.section.id.is_some() {
+                memory::push(&mut found, (number, placed.section.text.to_owned()))?;
+            }
+            number += ids.len();
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The pretokens of a text, and its added tokens.
+    pub fn pretokens(&self, text: &str, pulse: &mut Pulse) -> Result<Vec<Box<[u8]>>> {
+        let mut found = Vec::new();
+        let visit = &mut |section: Section, pulse: &mut Pulse| {
+            if section.id.is_some() {
+                return memory::push(&mut found, section.text.as_bytes().into());
+            }
+            let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
+            pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
+        };
+        self.stages.sections(text, Beginning::Text, Special::Parse, pulse, visit)?;
+        Ok(found)
+    }
+
+    /// Go through the sections of a text, each with its ids.
     fn walk(
         &self,
         text: &str,
         ids: &[u32],
         special: Special,
         pulse: &mut Pulse,
-        mut visit: impl FnMut(Stretch, &[u32], &mut Pulse) -> Result<()>,
+        mut visit: impl FnMut(Placed, &[u32], &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         let mut rest = ids;
-        for stretch in self.looked_for(special).stretches(text, special) {
-            let count = match stretch.id {
+        let same = Alignment::default();
+        let stages = &self.stages;
+        let mut characters = CountedCharacters::of(text);
+        let mut show = |placed: Placed, pulse: &mut Pulse| {
+            let count = match placed.section.id {
                 Some(_) => 1,
-                None => {
-                    let prepared = self.pattern.prepare(&text[stretch.range.clone()], pulse)?;
-                    if self.has_gaps(prepared.text()) {
-                        self.spans_with_gaps(&prepared, rest, pulse)?.len()
-                    } else {
-                        self.count_of(prepared.text().len(), rest, pulse)?
-                    }
-                }
+                None => self.model.count_in(placed.section.text, rest, pulse)?,
             };
             let (own, others) = rest.split_at_checked(count).ok_or_else(other_text)?;
             rest = others;
-            visit(stretch, own, pulse)?;
+            visit(placed, own, pulse)
+        };
+        for stretch in stages.first.stretches(text, special) {
+            let Stretch { range, id } = stretch?;
+            let (first, begins) = (characters.before(range.start), range.start == 0);
+            let text = &text[range];
+            if id.is_some() {
+                let section = Section { text, id, start: 0, has_put: false };
+                show(Placed { section, first, skipped: 0, alignment: &same }, pulse)?;
+                continue;
+            }
+            let at = if begins { Beginning::Text } else { Beginning::Segment };
+            let (normalized, alignment) = match stages.normalizer.is_identity() {
+                true => (Cow::Borrowed(text), Alignment::default()),
+                false => stages.normalizer.aligned(text, at, pulse)?,
+            };
+            let mut counted = CountedCharacters::of(&normalized);
+            stages.sections_of_normalized(&normalized, at, special, pulse, &mut |section, pulse| {
+                let skipped = counted.before(section.start);
+                show(Placed { section, first, skipped, alignment: &alignment }, pulse)
+            })?;
         }
         if rest.is_empty() { Ok(()) } else { Err(other_text()) }
+    }
+}
+
+impl Model {
+    /// How many of the ids are those of a section.
+    fn count_in(&self, text: &str, ids: &[u32], pulse: &mut Pulse) -> Result<usize> {
+        let prepared = self.pattern.prepare(text, pulse)?;
+        if self.has_gaps(prepared.text()) {
+            return Ok(self.spans_with_gaps(&prepared, ids, pulse)?.len());
+        }
+        self.count_of(prepared.text().len(), ids, pulse)
     }
 
     /// How many of the ids spell so many bytes.
@@ -222,7 +304,7 @@ impl Encoder {
     }
 
     /// How many bytes of a text an id stands for; never none: a token without bytes is no part of any text.
-    pub(super) fn spelled(&self, id: u32) -> Result<usize> {
+    fn spelled(&self, id: u32) -> Result<usize> {
         match self.unknown {
             Some(Unknown::Each(unknown)) if unknown == id => Ok(1),
             _ => self.tokens.length(id).filter(|&length| length > 0).ok_or_else(other_text),
@@ -324,12 +406,12 @@ fn printable_length(byte: u8) -> usize {
 }
 
 #[cold]
-pub(super) fn other_text() -> Error {
+fn other_text() -> Error {
     Error::Value("these ids do not belong to this text".into())
 }
 
 /// A text in which characters are counted from its beginning on.
-pub(super) struct CountedCharacters<'t> {
+struct CountedCharacters<'t> {
     text: &'t [u8],
     is_ascii: bool,
     /// Invariant: `begun` characters begin in the first `position` bytes.
@@ -338,12 +420,12 @@ pub(super) struct CountedCharacters<'t> {
 }
 
 impl<'t> CountedCharacters<'t> {
-    pub(super) fn of(text: &'t str) -> Self {
+    fn of(text: &'t str) -> Self {
         Self { text: text.as_bytes(), is_ascii: text.is_ascii(), position: 0, begun: 0 }
     }
 
     /// How many characters begin before a place. It is quick for places in order.
-    pub(super) fn before(&mut self, place: usize) -> usize {
+    fn before(&mut self, place: usize) -> usize {
         if self.is_ascii {
             return place;
         }
@@ -357,7 +439,7 @@ impl<'t> CountedCharacters<'t> {
     }
 
     /// The characters that the bytes of a token are of.
-    pub(super) fn place(&mut self, start: usize, end: usize) -> CharacterSpan {
+    fn place(&mut self, start: usize, end: usize) -> CharacterSpan {
         let begun = self.before(start);
         let within = self.text.get(start).is_some_and(|&byte| is_continuation(byte));
         (if within { begun - 1 } else { begun }, self.before(end))
@@ -368,13 +450,13 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The place of each character of a segment with the spaces that were put in: such a space stands only before what is
+/// The place of each character of a text with the spaces that were put in: such a space stands only before what is
 /// none, and where that stands.
-fn places_of_characters(segment: &str, written: &str, first: usize) -> Vec<usize> {
+fn places_of_characters(text: &str, written: &str) -> Vec<usize> {
     let mut places = Vec::with_capacity(written.len());
-    let mut rest = segment.chars();
+    let mut rest = text.chars();
     let mut following = rest.next();
-    let mut place = first;
+    let mut place = 0;
     for character in written.chars() {
         places.push(place);
         if Some(character) == following {
@@ -421,25 +503,15 @@ fn trimmed(
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use super::super::Definition;
+    use super::super::{Definition, Stages};
     use super::*;
     use crate::watch::Unwatched;
 
     #[test]
     fn a_call_that_must_stop_does() {
         let tokens: Vec<(u32, &[u8])> = vec![(0, b"a"), (1, b" ")];
-        let encoder = Encoder::new(&Definition {
-            pattern: r"\S+|\s+",
-            tokens: &tokens,
-            unknown: None,
-            decode_only: &[],
-            merges: &[],
-            special_tokens: &[],
-            whole_pretoken_first: false,
-            provisional: &[],
-            equal_ranks: &[],
-            added_tokens: &[],
-        });
+        let definition = Definition { tokens: &tokens, ..Definition::of(r"\S+|\s+") };
+        let encoder = Encoder::new(&definition, Stages::none());
         let (encoder, text, ids) = (encoder.unwrap(), "a ".repeat(1 << 18), [0, 1].repeat(1 << 18));
         let stopped = |work: &dyn Fn(&mut Pulse) -> bool| {
             let stop = AtomicBool::new(true);
@@ -447,10 +519,8 @@ mod tests {
         };
         let (special, unit) = (Special::Text, Unit::Characters);
         assert!(stopped(&|pulse| spans(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
-        assert!(stopped(&|pulse| {
-            encoder.places(&text, &ids, special, Trim::No, &Moved::No, pulse).is_err()
-        }));
-        assert!(stopped(&|pulse| encoder.words(&text, &ids, special, pulse).is_err()));
+        assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
+        assert!(stopped(&|pulse| encoder.words(&text, &ids, special, true, pulse).is_err()));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{self, SHORT, Scratch};
-use super::{Encoder, NO_ID, Sink, Unknown, check_known};
+use super::model::{Model, check_known};
+use super::{NO_ID, Sink, Unknown};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
 #[cfg(target_arch = "x86_64")]
@@ -195,8 +196,8 @@ impl StagedIds {
     }
 }
 
-impl Encoder {
-    /// Encode text without looking for special tokens.
+impl Model {
+    /// Encode text for the model.
     pub(super) fn encode_ordinary(
         &self,
         text: &str,

@@ -14,8 +14,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
 use super::parts::{TextPart, TextSource, ThreadMemory, explained};
-use super::special::Special;
-use super::{Count, Encoder, Id, Sink};
+use super::{Count, Encoder, Id, Sink, Special};
 use crate::error::Result;
 use crate::memory;
 use crate::memory::pool::{Pooled, vec_for_text};
@@ -47,7 +46,7 @@ impl Encoder {
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
-        self.check_fits::<T>()?;
+        self.model.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let division = Division::of(texts.bytes(), threads);
         let offsets: Vec<AtomicU64> =
@@ -144,7 +143,7 @@ fn on_this_thread<'t>(
 /// Writes the ids of jobs to an array.
 struct Encoding<'a, T> {
     encoder: &'a Encoder,
-    special: Special<'a>,
+    special: Special,
     row: SharedRow<'a, T>,
 }
 
@@ -324,7 +323,7 @@ impl Order {
 /// Counts the ids of each text.
 struct Counting<'a> {
     encoder: &'a Encoder,
-    special: Special<'a>,
+    special: Special,
     counts: &'a [AtomicU64],
 }
 
@@ -362,7 +361,7 @@ impl<'t> JobHandler<'t> for Counting<'_> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::super::{Definition, Encoder, RawText, Special, TextSource};
+    use super::super::{AddedToken, Definition, Encoder, RawText, Special, Stages, TextSource};
     use crate::error::{Error, Result};
     use crate::watch::Unwatched;
 
@@ -372,7 +371,20 @@ mod tests {
         r"[a-z]+|[^a-z]",
     ];
 
-    fn encoder(pattern: &str) -> Encoder {
+    /// Steps that keep most characters, and steps that change all or put some before.
+    const NORMALIZATIONS: [&[&[&str]]; 5] = [
+        &[],
+        &[&["NFC"]],
+        &[&["Lowercase"], &["Prepend", " "]],
+        &[&["Prepend first", "é"], &["Replace", "ab", "a"]],
+        &[&["Space first"]],
+    ];
+
+    fn encoder(pattern: &str, steps: &[&[&str]]) -> Encoder {
+        let steps: Vec<Vec<String>> =
+            steps.iter().map(|step| step.iter().map(|word| (*word).to_owned()).collect()).collect();
+        let is_normalized = !steps.is_empty();
+        let stages = |tokens| Stages::new(tokens, &steps).unwrap();
         let bytes: Vec<[u8; 1]> = (0..=255).map(|byte| [byte]).collect();
         let mut tokens: Vec<(u32, &[u8])> = (0..).zip(bytes.iter().map(|byte| &byte[..])).collect();
         tokens.extend([
@@ -384,20 +396,10 @@ mod tests {
         ]);
         let [e, acute] = [0, 1].map(|place| u32::from("é".as_bytes()[place]));
         let merges = [[97, 98, 256], [256, 256, 257], [32, 256, 258], [e, acute, 259], [32, 32, 260]];
-        let special_tokens = [("<s>".to_owned(), 261), ("ab<s>".to_owned(), 262)];
-        let definition = Definition {
-            pattern,
-            tokens: &tokens,
-            decode_only: &[],
-            merges: &merges,
-            equal_ranks: &[],
-            special_tokens: &special_tokens,
-            added_tokens: &[262],
-            whole_pretoken_first: false,
-            provisional: &[],
-            unknown: None,
-        };
-        Encoder::new(&definition).unwrap()
+        let definition = Definition { tokens: &tokens, merges: &merges, ..Definition::of(pattern) };
+        let special = AddedToken { is_special: true, ..AddedToken::new("<s>".to_owned(), 261) };
+        let added = AddedToken::new("ab<s>".to_owned(), 262);
+        Encoder::new(&definition, stages(vec![(special, false), (added, is_normalized)])).unwrap()
     }
 
     /// The same numbers every time.
@@ -408,11 +410,15 @@ mod tests {
 
     #[test]
     fn texts_cut_wherever_they_may_be_have_the_ids_of_whole_ones() {
-        let pieces =
-            ["ab", " ", "  ", "\n", "é", "中", "'s", "'", "l", "1", "!", "<s>", "ab<s>", "\u{3000}", "x"];
+        let pieces = [
+            "ab", "AB", " ", "  ", "\n", "é", "e\u{301}", "\u{301}", "中", "'s", "l", "1", "!", "<s>",
+            "ab<s>", "\u{3000}",
+        ];
         let mut state = 1;
-        for pattern in PATTERNS {
-            let encoder = encoder(pattern);
+        for (pattern, steps) in
+            PATTERNS.iter().flat_map(|pattern| NORMALIZATIONS.map(|steps| (pattern, steps)))
+        {
+            let encoder = encoder(pattern, steps);
             for _ in 0..300 {
                 let texts: Vec<String> = (0..random(&mut state) % 4)
                     .map(|_| {
@@ -478,7 +484,7 @@ mod tests {
 
     #[test]
     fn texts_that_come_unchecked_have_the_ids_of_checked_ones() {
-        let encoder = encoder(PATTERNS[0]);
+        let encoder = encoder(PATTERNS[0], &[]);
         let mut state = 1;
         for number in 0..200 {
             let texts: Vec<String> = (0..number)
@@ -504,7 +510,7 @@ mod tests {
 
     #[test]
     fn the_error_is_that_of_the_first_bad_text() {
-        let encoder = encoder(PATTERNS[0]);
+        let encoder = encoder(PATTERNS[0], &[]);
         let mut state = 1;
         for _ in 0..300 {
             let number = random(&mut state) % 40;
@@ -563,7 +569,7 @@ mod tests {
     /// The others would wait for the place of its ids.
     #[test]
     fn a_panic_of_the_calling_thread_in_a_job_ends_the_call() {
-        let encoder = encoder(PATTERNS[0]);
+        let encoder = encoder(PATTERNS[0], &[]);
         let texts = Panics(&["ab"; 1000]);
         for threads in THREADS {
             let call = || encoder.encode_all::<u32>(&texts, Special::Text, Some(threads), &mut Unwatched);

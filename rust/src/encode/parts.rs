@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use super::special::{Segment, Special};
+use super::added::{Special, Stretch};
+use super::stages::Section;
 use super::{Encoder, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
+use crate::normalize::Beginning;
 use crate::unicode::utf8;
 use crate::watch::Pulse;
 
@@ -84,7 +86,10 @@ pub struct TextPart<'t> {
 
 enum PartContent<'t> {
     Whole(RawText<'t>),
-    Segment(Segment<'t>),
+    /// Text between first tokens, with where it begins, and the text that it is of.
+    Between(&'t str, Beginning, &'t str),
+    Ordinary(&'t str),
+    Token(u32),
 }
 
 impl<'t> TextPart<'t> {
@@ -96,8 +101,8 @@ impl<'t> TextPart<'t> {
     pub fn length(&self) -> usize {
         match &self.content {
             PartContent::Whole(given) => given.length(),
-            PartContent::Segment(Segment::Ordinary(text)) => text.len(),
-            PartContent::Segment(Segment::Special(_)) => 0,
+            PartContent::Between(text, ..) | PartContent::Ordinary(text) => text.len(),
+            PartContent::Token(_) => 0,
         }
     }
 }
@@ -126,40 +131,70 @@ impl ThreadMemory {
 }
 
 impl Encoder {
-    /// Cut a text into parts for jobs of a size.
+    /// Cut a text into parts for jobs of a size: at added tokens, and elsewhere as far as that is safe.
     pub fn cut_text<'e, 't>(
         &'e self,
         (text, content): (usize, &'t str),
-        special: Special<'e>,
+        special: Special,
         job: usize,
     ) -> impl Iterator<Item = Result<TextPart<'t>>> + use<'e, 't> {
-        let segments = self.looked_for(special).split(content, special);
-        let mut segments = segments.flat_map(move |segment| self.cut(segment, job)).peekable();
+        let is_plain = self.stages.is_plain();
+        let tokens = if is_plain { &self.stages.later } else { &self.stages.first };
+        let stretches = tokens.stretches(content, special);
+        let mut parts =
+            stretches.flat_map(move |stretch| self.cut(content, stretch, is_plain, job)).peekable();
         std::iter::from_fn(move || {
-            let segment = segments.next()?;
-            let is_last = segments.peek().is_none();
-            Some(segment.map(|segment| TextPart { text, is_last, content: PartContent::Segment(segment) }))
+            let content = parts.next()?;
+            let is_last = parts.peek().is_none();
+            Some(content.map(|content| TextPart { text, is_last, content }))
         })
     }
 
-    /// Cut a segment into segments of about the size of a job, as far as safe cuts allow.
+    /// Cut a stretch of a text into parts of about the size of a job.
     fn cut<'t>(
         &self,
-        segment: Result<Segment<'t>>,
+        whole: &'t str,
+        stretch: Result<Stretch>,
+        is_plain: bool,
         job: usize,
-    ) -> impl Iterator<Item = Result<Segment<'t>>> + use<'t, '_> {
-        let mut rest = Some(segment);
+    ) -> impl Iterator<Item = Result<PartContent<'t>>> + use<'t, '_> {
+        let mut at = match &stretch {
+            Ok(stretch) if stretch.range.start > 0 => Beginning::Segment,
+            _ => Beginning::Text,
+        };
+        let mut left = Some(stretch);
         std::iter::from_fn(move || {
-            let Some(Ok(Segment::Ordinary(text))) = rest else { return rest.take() };
-            let from = character_start(text, job);
-            match self.pattern.safe_cut(text, from).filter(|&cut| from < text.len() && cut < text.len()) {
+            let range = match left.take()? {
+                Err(error) => return Some(Err(error)),
+                Ok(Stretch { id: Some(id), .. }) => return Some(Ok(PartContent::Token(id))),
+                Ok(Stretch { range, .. }) => range,
+            };
+            let text = &whole[range.clone()];
+            let part = match self.safe_cut(text, character_start(text, job), is_plain) {
+                None => text,
                 Some(cut) => {
-                    rest = Some(Ok(Segment::Ordinary(&text[cut..])));
-                    Some(Ok(Segment::Ordinary(&text[..cut])))
+                    left = Some(Ok(Stretch { range: range.start + cut..range.end, id: None }));
+                    &text[..cut]
                 }
-                None => rest.take(),
-            }
+            };
+            let begins = std::mem::replace(&mut at, Beginning::Within);
+            Some(Ok(match is_plain {
+                true => PartContent::Ordinary(part),
+                false => PartContent::Between(part, begins, whole),
+            }))
         })
+    }
+
+    /// The first place from one on where a text between added tokens may be cut, if there is one before its end.
+    fn safe_cut(&self, text: &str, mut from: usize, is_plain: bool) -> Option<usize> {
+        while from < text.len() {
+            let cut = self.model.pattern.safe_cut(text, from).filter(|&cut| cut < text.len())?;
+            if is_plain || self.stages.may_cut(text, cut) {
+                return Some(cut);
+            }
+            from = cut + text[cut..].chars().next().map_or(1, char::len_utf8);
+        }
+        None
     }
 
     pub fn encode_part(
@@ -177,10 +212,13 @@ impl Encoder {
             PartContent::Whole(RawText::Characters(range)) => {
                 checked(utf8::write(&characters[range.clone()], utf8)?, part.text)?
             }
-            PartContent::Segment(Segment::Ordinary(text)) => {
-                return self.encode_ordinary(text, sink, workspace, pulse);
+            PartContent::Between(text, at, whole) => {
+                let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
+                let encoded = self.stages.sections_between(text, *at, special, pulse, &mut put);
+                return encoded.map_err(|error| self.stages.in_whole(error, whole, special));
             }
-            PartContent::Segment(Segment::Special(id)) => {
+            PartContent::Ordinary(text) => return self.model.encode_ordinary(text, sink, workspace, pulse),
+            PartContent::Token(id) => {
                 sink.make_room(1)?;
                 sink.put(&[*id]);
                 return Ok(());

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::settled::Settling;
-use super::special::Special;
-use super::{Encoder, Workspace};
+use super::added::{PassedOn, Special};
+use super::stages::Front;
+use super::{Encoder, Model, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -12,10 +12,17 @@ use crate::watch::Pulse;
 /// Encodes a text that arrives in pieces; all ids together equal those of the joined text.
 ///
 /// The text from the last safe cut on is buffered: a pretoken or two for the named patterns. With a pattern without safe
-/// cuts, everything after the last special token is buffered, since later text might change its matches.
+/// cuts, everything after the last added token is buffered, since later text might change its matches.
 pub struct EncodeStream {
     encoder: Arc<Encoder>,
-    special: Special<'static>,
+    special: Special,
+    front: Front,
+    ordinary: Ordinary,
+}
+
+/// The text for the model that has come through the stages.
+#[derive(Clone, Default)]
+struct Ordinary {
     pending: String,
     /// No settled place is in so much of the pending text: it is looked at once, however small the pieces are.
     searched: usize,
@@ -23,16 +30,18 @@ pub struct EncodeStream {
 
 impl EncodeStream {
     /// Begin a text.
-    pub fn new(encoder: Arc<Encoder>, special: Special<'static>) -> Self {
-        Self { encoder, special, pending: String::new(), searched: 0 }
+    pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
+        Self { encoder, special, front: Front::new(), ordinary: Ordinary::default() }
     }
 
     /// A copy, which goes on by itself.
-    pub fn copy(&self) -> Result<Self> {
-        let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
-        memory::append(&mut copy.pending, &self.pending)?;
-        copy.searched = self.searched;
-        Ok(copy)
+    pub fn copy(&self) -> Self {
+        Self {
+            encoder: Arc::clone(&self.encoder),
+            special: self.special,
+            front: self.front.clone(),
+            ordinary: self.ordinary.clone(),
+        }
     }
 
     /// Add the next piece of the text and append the ids that are now final. After an error the text is dropped.
@@ -43,34 +52,62 @@ impl EncodeStream {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        self.encode_settled(piece, ids, workspace, pulse).inspect_err(|_| drop(self.take_pending()))
+        let Self { encoder, special, front, ordinary } = self;
+        let fed = front.feed(&encoder.stages, *special, piece, pulse, &mut |found, pulse| {
+            ordinary.take(&encoder.model, found, ids, workspace, pulse)
+        });
+        fed.inspect_err(|_| self.begin_again())
     }
 
     /// End the text: append the remaining ids. A new text may then begin.
     pub fn finish(&mut self, ids: &mut Vec<u32>, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
-        let pending = self.take_pending();
-        self.encoder.encode(&pending, self.special, ids, workspace, pulse)
+        let Self { encoder, special, front, ordinary } = self;
+        let ended = front.finish(&encoder.stages, *special, pulse, &mut |found, pulse| {
+            ordinary.take(&encoder.model, found, ids, workspace, pulse)
+        });
+        let ended = ended.and_then(|()| ordinary.end(&encoder.model, ids, workspace, pulse));
+        self.begin_again();
+        ended
     }
 
-    fn encode_settled(
+    fn begin_again(&mut self) {
+        (self.front, self.ordinary) = (Front::new(), Ordinary::default());
+    }
+}
+
+impl Ordinary {
+    fn take(
         &mut self,
-        piece: &str,
+        model: &Model,
+        found: PassedOn,
         ids: &mut Vec<u32>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        memory::append(&mut self.pending, piece)?;
+        let text = match found {
+            PassedOn::Text(text) => text,
+            PassedOn::Token(_, id) => {
+                self.end(model, ids, workspace, pulse)?;
+                return memory::push(ids, id);
+            }
+        };
+        memory::append(&mut self.pending, text)?;
         pulse.beat(self.pending.len() - self.searched)?;
-        let Settling { place, sure } = self.encoder.settled(&self.pending, self.searched, self.special);
-        self.searched = sure - place;
-        self.encoder.encode(&self.pending[..place], self.special, ids, workspace, pulse)?;
+        let place = model.settled(&self.pending, self.searched);
+        self.searched = self.pending.len() - place;
+        model.encode_ordinary(&self.pending[..place], ids, workspace, pulse)?;
         self.pending.drain(..place);
         Ok(())
     }
 
-    /// The pending text; afterwards the stream is as new.
-    fn take_pending(&mut self) -> String {
+    fn end(
+        &mut self,
+        model: &Model,
+        ids: &mut Vec<u32>,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
         self.searched = 0;
-        std::mem::take(&mut self.pending)
+        model.encode_ordinary(&std::mem::take(&mut self.pending), ids, workspace, pulse)
     }
 }

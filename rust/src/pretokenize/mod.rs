@@ -41,8 +41,8 @@ mod vectors;
 
 pub use automaton::Automaton;
 use automaton::CutEffect;
-pub use compiled::Way;
-use compiled::{Compiled, Scan};
+use compiled::Scan;
+pub use compiled::{Compiled, Way};
 pub use foreign::{Syntax, alike, read};
 pub use open::OpenPiece;
 pub use sequence::Prepared;

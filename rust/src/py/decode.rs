@@ -1,7 +1,9 @@
 //! Decoding ids to Python `bytes` and `str`.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::os::raw::c_char;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -22,12 +24,67 @@ use crate::watch::{Pulse, Unwatched};
 /// Fewer ids than this are decoded without releasing the GIL.
 const SHORT: usize = 1 << 13;
 
+/// Which spaces a text omits at its beginning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Drops {
+    Nothing,
+    /// One, if it begins with one.
+    One,
+    /// All those of the first token.
+    OfFirst,
+}
+
+impl FromStr for Drops {
+    type Err = PyErr;
+
+    fn from_str(name: &str) -> PyResult<Self> {
+        match name {
+            "" => Ok(Self::Nothing),
+            "one" => Ok(Self::One),
+            "all" => Ok(Self::OfFirst),
+            _ => Err(PyValueError::new_err(format!("drops_space: {name:?} is not known"))),
+        }
+    }
+}
+
+impl Drops {
+    /// The bytes of ids without such spaces; `first` is the number of bytes of the first id.
+    fn apply(self, bytes: &[u8], first: usize) -> Cow<'_, [u8]> {
+        match self {
+            Self::Nothing => bytes.into(),
+            Self::One => bytes.strip_prefix(b" ").unwrap_or(bytes).into(),
+            Self::OfFirst => {
+                let (first, rest) = bytes.split_at(first);
+                first.iter().copied().filter(|&byte| byte != b' ').chain(rest.iter().copied()).collect()
+            }
+        }
+    }
+}
+
 /// The bytes of all ids.
-pub fn bytes_of<'py>(py: Python<'py>, tokens: &TokenBytes, ids: &Ids) -> PyResult<Bound<'py, PyBytes>> {
-    match ids {
+pub fn bytes_of<'py>(
+    py: Python<'py>,
+    tokens: &TokenBytes,
+    ids: &Ids,
+    drops: Drops,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = match ids {
         Ids::Borrowed(array) => bytes_of_stored(py, tokens, array.ids()),
         Ids::Copied(ids) => bytes_of_stored(py, tokens, ids),
+    }?;
+    if drops == Drops::Nothing {
+        return Ok(bytes);
     }
+    Ok(PyBytes::new(py, &drops.apply(bytes.as_bytes(), first_length(tokens, ids))))
+}
+
+/// The number of bytes of the first id.
+fn first_length(tokens: &TokenBytes, ids: &Ids) -> usize {
+    let first = match ids {
+        Ids::Borrowed(array) => array.ids().first().map(StoredId::load),
+        Ids::Copied(ids) => ids.first().copied(),
+    };
+    first.and_then(|id| tokens.length(id)).unwrap_or(0)
 }
 
 fn bytes_of_stored<'py, I: StoredId>(
@@ -75,6 +132,7 @@ pub fn text_of<'py>(
     tokens: &TokenBytes,
     ids: &Ids,
     errors: &str,
+    drops: Drops,
 ) -> PyResult<Bound<'py, PyString>> {
     let mut bytes = Pooled::from(pool::vec_with_room::<u8>(ids.len()));
     let room = &mut *bytes;
@@ -85,7 +143,7 @@ pub fn text_of<'py>(
         }
         Ids::Copied(ids) => watched(py, ids.len(), |pulse| decode_onto(tokens, ids, room, pulse))?,
     }
-    utf8(py, &bytes, errors)
+    utf8(py, &drops.apply(&bytes, first_length(tokens, ids)), errors)
 }
 
 /// Decode UTF-8 with one of Python's error handlers.
@@ -108,6 +166,9 @@ pub struct DecodeStream {
     encoder: Arc<Encoder>,
     /// `codecs.getincrementaldecoder("utf-8")(errors)`
     decoder: Py<PyAny>,
+    drops: Drops,
+    /// Whether nothing was decoded yet.
+    is_first: bool,
 }
 
 #[pymethods]
@@ -120,13 +181,24 @@ impl DecodeStream {
         } else {
             ids_from(ids)?
         };
-        self.decode(bytes_of(py, self.encoder.tokens(), &ids)?, false)
+        let bytes = bytes_of(py, self.encoder.tokens(), &ids, Drops::Nothing)?;
+        if !self.is_first || self.drops == Drops::Nothing {
+            return self.decode(bytes, false);
+        }
+        self.is_first = match self.drops {
+            Drops::One => bytes.as_bytes().is_empty(),
+            _ => ids.len() == 0,
+        };
+        let bytes = self.drops.apply(bytes.as_bytes(), first_length(self.encoder.tokens(), &ids));
+        let bytes = PyBytes::new(py, &bytes);
+        self.decode(bytes, false)
     }
 
     /// Return the rest; the error handler decides about an incomplete character. A new text may then begin.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = self.decode(PyBytes::new(py, b""), true);
         self.decoder.call_method0(py, "reset")?;
+        self.is_first = true;
         text
     }
 
@@ -147,16 +219,17 @@ impl DecodeStream {
     fn copied(&self, py: Python<'_>) -> PyResult<Self> {
         let decoder = self.decoder.bind(py);
         let errors: String = decoder.getattr("errors")?.extract()?;
-        let copy = Self::new(py, Arc::clone(&self.encoder), &errors)?;
+        let mut copy = Self::new(py, Arc::clone(&self.encoder), &errors, self.drops)?;
+        copy.is_first = self.is_first;
         copy.decoder.call_method1(py, "setstate", (decoder.call_method0("getstate")?,))?;
         Ok(copy)
     }
 
-    pub fn new(py: Python<'_>, encoder: Arc<Encoder>, errors: &str) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, encoder: Arc<Encoder>, errors: &str, drops: Drops) -> PyResult<Self> {
         let codecs = py.import("codecs")?;
         codecs.call_method1("lookup_error", (errors,))?;
         let decoder = codecs.call_method1("getincrementaldecoder", ("utf-8",))?.call1((errors,))?;
-        Ok(Self { encoder, decoder: decoder.unbind() })
+        Ok(Self { encoder, decoder: decoder.unbind(), drops, is_first: true })
     }
 
     fn decode<'py>(&self, bytes: Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {

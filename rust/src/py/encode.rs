@@ -8,9 +8,10 @@ use pyo3::Borrowed;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
 
-use super::decode::{DecodeStream, bytes_of, text_of, watched};
+use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
 use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
@@ -18,8 +19,7 @@ use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::{HeldTexts, OneText, Strings, strings_in};
 use super::{PyWatch, items, wanted_threads};
 use crate::encode::{
-    self, Count, Definition, Encoded, Id, Moved, Sink, Special, SpecialTokens, Strips, Trim, Unit, Unknown,
-    Workspace,
+    self, AddedToken, Count, Definition, Encoded, Id, Sink, Special, Stages, Trim, Unit, Unknown, Workspace,
 };
 use crate::memory;
 use crate::memory::pool::Pooled;
@@ -40,16 +40,19 @@ type Spans = Vec<(usize, usize)>;
 pub struct PyEncoder {
     pub encoder: Arc<encode::Encoder>,
     pub integers: Arc<Integers>,
-    /// What is looked for instead of the vocabulary's special tokens.
-    pub special_tokens: Option<SpecialTokens>,
+    drops: Drops,
 }
+
+/// The text, the id and the flags of an added token.
+type Flagged = (PyBackedStr, u32, Vec<PyBackedStr>);
 
 #[pymethods]
 impl PyEncoder {
     #[new]
     #[pyo3(signature = (
-        *, pattern, tokens, ends, ids, merges, special_tokens, added_tokens=vec![], equal_ranks=vec![],
-        whole_pretoken_first=false, decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false
+        *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![], equal_ranks=vec![],
+        whole_pretoken_first=false, decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false,
+        drops_space=""
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
@@ -59,14 +62,15 @@ impl PyEncoder {
         ends: &Bound<'_, PyAny>,
         ids: &Bound<'_, PyAny>,
         merges: &Bound<'_, PyAny>,
-        special_tokens: Vec<(String, u32)>,
-        added_tokens: Vec<u32>,
+        added_tokens: Vec<Flagged>,
+        normalization: Vec<Vec<String>>,
         equal_ranks: Vec<(u32, u32)>,
         whole_pretoken_first: bool,
         decode_only: Vec<(u32, Vec<u8>)>,
         provisional: Vec<u32>,
         unknown: Option<(u32, bool)>,
         drops_unknown: bool,
+        drops_space: &str,
     ) -> PyResult<Self> {
         let unknown = match unknown {
             Some((id, false)) => Some(Unknown::Each(id)),
@@ -82,23 +86,22 @@ impl PyEncoder {
             decode_only: &decode_only,
             merges: &merges,
             equal_ranks: &equal_ranks,
-            special_tokens: &special_tokens,
-            added_tokens: &added_tokens,
+            added_tokens: &added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect::<Vec<_>>(),
             whole_pretoken_first,
             provisional: &provisional,
             unknown,
         };
-        let encoder = py.detach(|| encode::Encoder::new(&definition))?;
+        let stages = Stages::new(flagged(&added_tokens)?, &normalization)?;
+        let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
-        let integers = Arc::new(Integers::up_to(encoder.largest_id()));
-        Ok(Self { integers, encoder: Arc::new(encoder), special_tokens: None })
+        let integers = Arc::new(Integers::up_to(encoder.model.largest_id()));
+        Ok(Self { integers, encoder: Arc::new(encoder), drops: drops_space.parse()? })
     }
 
-    fn with_special_tokens(&self, tokens: Vec<(String, u32, bool, bool)>) -> PyResult<Self> {
-        let strips = tokens.iter().map(|&(_, _, left, right)| Strips { left, right }).collect();
-        let named: Vec<_> = tokens.into_iter().map(|(text, id, ..)| (text, id)).collect();
-        let special_tokens = Some(SpecialTokens::new(&named)?.stripping(strips));
-        Ok(Self { integers: Arc::clone(&self.integers), encoder: Arc::clone(&self.encoder), special_tokens })
+    fn with_added_tokens(&self, added_tokens: Vec<Flagged>) -> PyResult<Self> {
+        let stages = self.encoder.stages.with_tokens(flagged(&added_tokens)?)?;
+        let encoder = Arc::new(self.encoder.with_stages(stages));
+        Ok(Self { integers: Arc::clone(&self.integers), encoder, drops: self.drops })
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
@@ -106,7 +109,7 @@ impl PyEncoder {
     fn encode<'py>(
         &self,
         text: OneText<'_, 'py>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
@@ -114,7 +117,6 @@ impl PyEncoder {
         if short.len() >= SHORT || num_threads.is_some() {
             return self.integers.list(py, &self.encode_one::<u32>(&text, special, num_threads)?);
         }
-        let special = self.special(special);
         with_workspace(|workspace, ids| {
             self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             self.integers.list(py, ids)
@@ -130,7 +132,7 @@ impl PyEncoder {
     fn encode_to_numpy<'py>(
         &self,
         text: OneText<'_, 'py>,
-        special: Special<'static>,
+        special: Special,
         dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -144,7 +146,7 @@ impl PyEncoder {
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
@@ -162,7 +164,7 @@ impl PyEncoder {
     fn encode_batch_to_numpy<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: Special<'static>,
+        special: Special,
         dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
@@ -179,7 +181,7 @@ impl PyEncoder {
         &self,
         texts: &Bound<'py, PyAny>,
         row: Option<&Bound<'py, PyAny>>,
-        special: Special<'static>,
+        special: Special,
         dtype: Width,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
@@ -195,7 +197,7 @@ impl PyEncoder {
     fn encode_with_offsets<'py>(
         &self,
         text: OneText<'_, 'py>,
-        special: Special<'static>,
+        special: Special,
         unit: &str,
     ) -> PyResult<(Bound<'py, PyList>, Spans)> {
         let unit = match unit {
@@ -207,65 +209,71 @@ impl PyEncoder {
                 )));
             }
         };
-        self.encoder.check_tiles_text()?;
+        self.encoder.model.check_tiles_text()?;
         let ids = self.encode_one::<u32>(&text, special, None)?;
         memory::ensure(ids.len() * BYTES_PER_PAIR)?;
         let (py, text) = (text.py(), text.to_str()?);
-        let tokens = self.encoder.tokens();
-        let spans = watched(py, text.len(), |pulse| encode::spans(&ids, text, tokens, unit, pulse))?;
+        let spans = watched(py, text.len(), |pulse| self.encoder.offsets(text, &ids, special, unit, pulse))?;
         Ok((self.integers.list(py, &ids)?, spans))
     }
 
-    #[pyo3(signature = (text, ids, special=Special::Parse, trim="no", put=0, rows=None))]
-    #[allow(clippy::too_many_arguments)] // Those of Python's method.
+    #[pyo3(signature = (text, ids, special=Special::Parse, trim="no"))]
     fn places<'py>(
         &self,
         text: OneText<'_, 'py>,
         ids: &Bound<'_, PyList>,
-        special: Special<'static>,
+        special: Special,
         trim: &str,
-        put: usize,
-        rows: Option<Vec<(usize, usize, usize)>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (ids, short) = (ids_in_list(ids)?, text.to_str()?);
-        let moved = match rows {
-            Some(rows) => Moved::of_rows(&rows, short)?,
-            None if put > 0 => Moved::Behind(put),
-            None => Moved::No,
-        };
-        let (py, special, trim) = (text.py(), self.special(special), named_trim(trim)?);
-        let places =
-            watched(py, short.len(), |pulse| self.encoder.places(short, &ids, special, trim, &moved, pulse))?;
-        pairs(py, &self.integers, places)
+        let (py, ids, text, trim) = (text.py(), ids_in_list(ids)?, text.to_str()?, named_trim(trim)?);
+        let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special, trim, pulse);
+        pairs(py, &self.integers, watched(py, text.len(), work)?)
     }
 
-    #[pyo3(signature = (text, ids, special=Special::Parse))]
+    #[pyo3(signature = (text, ids, special=Special::Parse, cut=true))]
     fn words<'py>(
         &self,
         text: OneText<'_, 'py>,
         ids: &Bound<'_, PyList>,
-        special: Special<'static>,
+        special: Special,
+        cut: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, special, ids, text) = (text.py(), self.special(special), ids_in_list(ids)?, text.to_str()?);
-        let words = watched(py, text.len(), |pulse| self.encoder.words(text, &ids, special, pulse))?;
-        list(py, &words)
+        let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
+        let work = |pulse: &mut Pulse| self.encoder.words(text, &ids, special, cut, pulse);
+        list(py, &watched(py, text.len(), work)?)
+    }
+
+    #[pyo3(signature = (text, ids, special=Special::Parse))]
+    fn added_in(
+        &self,
+        text: OneText<'_, '_>,
+        ids: &Bound<'_, PyList>,
+        special: Special,
+    ) -> PyResult<Vec<(usize, String)>> {
+        let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
+        watched(py, text.len(), |pulse| self.encoder.added_in(text, &ids, special, pulse))
+    }
+
+    fn pretokens<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
+        let (py, text) = (text.py(), text.to_str()?);
+        let pretokens = watched(py, text.len(), |pulse| self.encoder.pretokens(text, pulse))?;
+        PyList::new(py, pretokens.iter().map(|pretoken| PyBytes::new(py, pretoken)))
     }
 
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
     fn count(
         &self,
         text: OneText<'_, '_>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
             let threads = wanted_threads(num_threads)?;
-            let (special, watch) = (self.special(special), &mut PyWatch::default());
+            let watch = &mut PyWatch::default();
             let count = || self.encoder.count_all(&[short][..], special, threads, watch);
             return Ok(text.py().detach(count)?.into_iter().sum());
         }
-        let special = self.special(special);
         with_workspace(|workspace, _| {
             let mut count = Count::default();
             self.encoder.encode(short, special, &mut count, workspace, &mut Pulse::of(&mut Unwatched))?;
@@ -277,10 +285,9 @@ impl PyEncoder {
     fn count_batch(
         &self,
         texts: &Bound<'_, PyAny>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<u64>> {
-        let special = self.special(special);
         let threads = wanted_threads(num_threads)?;
         let watch = &mut PyWatch::default();
         let counts = if let Some(strings) = strings_in(texts)? {
@@ -296,26 +303,24 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (special=Special::Parse))]
-    fn encode_stream(&self, special: Special<'static>) -> PyEncodeStream {
-        let encoder = Arc::clone(&self.encoder);
-        PyEncodeStream { stream: encode::EncodeStream::new(encoder, self.special_of_text(special)) }
+    fn encode_stream(&self, special: Special) -> PyEncodeStream {
+        PyEncodeStream { stream: encode::EncodeStream::new(Arc::clone(&self.encoder), special) }
     }
 
     #[pyo3(signature = (special=Special::Parse))]
-    fn growing(&self, special: Special<'static>) -> GrowingEncoding {
+    fn growing(&self, special: Special) -> GrowingEncoding {
         let encoder = Arc::clone(&self.encoder);
-        let special = self.special_of_text(special);
         let growing = encode::Growing::new(Arc::clone(&encoder), special);
         GrowingEncoding { growing, encoder, special }
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        text_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, errors)
+        text_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, errors, self.drops)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?)
+        bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)
     }
 
     #[pyo3(signature = (batch, errors="strict"))]
@@ -330,7 +335,7 @@ impl PyEncoder {
 
     #[pyo3(signature = (errors="strict"))]
     fn decode_stream(&self, py: Python<'_>, errors: &str) -> PyResult<DecodeStream> {
-        DecodeStream::new(py, Arc::clone(&self.encoder), errors)
+        DecodeStream::new(py, Arc::clone(&self.encoder), errors, self.drops)
     }
 
     fn token_bytes<'py>(&self, id: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
@@ -341,34 +346,17 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
-    fn special(&self, named: Special<'static>) -> Special<'_> {
-        match (&self.special_tokens, named) {
-            (Some(tokens), Special::Parse) if !tokens.is_empty() => Special::ParseThese(tokens),
-            _ => self.special_of_text(named),
-        }
-    }
-
-    /// The same for a text that arrives in pieces or grows: with no special tokens or the vocabulary's.
-    fn special_of_text(&self, named: Special<'static>) -> Special<'static> {
-        if self.special_tokens.as_ref().is_some_and(SpecialTokens::is_empty) {
-            Special::Ordinary
-        } else {
-            named
-        }
-    }
-
     fn encode_one<T: Id>(
         &self,
         text: &Bound<'_, PyString>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Pooled<T>> {
-        let special = self.special(special);
         let threads = wanted_threads(num_threads)?;
         let py = text.py();
         let text = text.to_str()?;
         if text.len() < SHORT {
-            self.encoder.check_fits::<T>()?;
+            self.encoder.model.check_fits::<T>()?;
             return with_workspace(|workspace, _| {
                 let mut ids = Pooled::default();
                 self.encoder.encode(text, special, &mut *ids, workspace, &mut Pulse::of(&mut Unwatched))?;
@@ -383,7 +371,7 @@ impl PyEncoder {
     fn encode_to_array<'py, T: Id + numpy::Element>(
         &self,
         text: &Bound<'py, PyString>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
@@ -391,8 +379,7 @@ impl PyEncoder {
         if short.len() >= SHORT || num_threads.is_some() {
             return array(py, self.encode_one::<T>(text, special, num_threads)?);
         }
-        let special = self.special(special);
-        self.encoder.check_fits::<T>()?;
+        self.encoder.model.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
             self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             Ok(copied_array::<T>(py, ids))
@@ -402,10 +389,9 @@ impl PyEncoder {
     fn encode_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Encoded<T>> {
-        let special = self.special(special);
         let threads = wanted_threads(num_threads)?;
         let watch = &mut PyWatch::default();
         if let Some(strings) = strings_in(texts)? {
@@ -420,7 +406,7 @@ impl PyEncoder {
     fn encode_to_arrays<'py, T: Id + numpy::Element>(
         &self,
         texts: &Bound<'py, PyAny>,
-        special: Special<'static>,
+        special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
@@ -438,14 +424,18 @@ impl PyEncoder {
         &self,
         texts: &Bound<'py, PyAny>,
         row: Option<&Bound<'py, PyAny>>,
-        special: Special<'static>,
+        special: Special,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<&Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
+        if !self.encoder.stages.keeps_length() {
+            // Nobody knows how many ids there may be.
+            let one = PyInt::new(texts.py(), 1);
+            return self.encode_to_arrays::<T>(texts, special, Some(one.as_any()), append);
+        }
         let py = texts.py();
-        let special = self.special(special);
         let append = append.map(|id| self.known_id(id)).transpose()?;
-        self.encoder.check_fits::<T>()?;
+        self.encoder.model.check_fits::<T>()?;
         let held = HeldTexts::new(texts)?;
         let row = row_with_room::<T>(py, row, self.encoder.most_ids(&&held, append))?;
         let mut written = row.try_readwrite()?;
@@ -490,11 +480,11 @@ impl PyEncodeStream {
         self.encode(py, encode::EncodeStream::finish)
     }
 
-    fn __copy__(&self) -> PyResult<Self> {
-        Ok(Self { stream: self.stream.copy()? })
+    fn __copy__(&self) -> Self {
+        Self { stream: self.stream.copy() }
     }
 
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
         self.__copy__()
     }
 
@@ -539,17 +529,23 @@ pub fn not_picklable(what: &str) -> PyErr {
 pub struct GrowingEncoding {
     growing: encode::Growing,
     encoder: Arc<encode::Encoder>,
-    special: Special<'static>,
+    special: Special,
 }
 
 #[pymethods]
 impl GrowingEncoding {
     fn append(&mut self, text: OneText<'_, '_>) -> PyResult<usize> {
-        self.append_before(text.py(), text.to_str()?, "")
-    }
-
-    fn _append_before(&mut self, text: OneText<'_, '_>, tail: OneText<'_, '_>) -> PyResult<usize> {
-        self.append_before(text.py(), text.to_str()?, tail.to_str()?)
+        let (py, piece) = (text.py(), text.to_str()?);
+        let before = self.growing.text().len();
+        let work = piece.len() + self.growing.open();
+        let appended =
+            self.change(py, work, |growing, workspace, pulse| growing.append(piece, workspace, pulse));
+        if appended.is_err() && matches!(self.special, Special::Error) {
+            // The error must name the place in the whole text.
+            let whole = [&self.growing.text()[..before], piece].concat();
+            self.encoder.stages.check(&whole, &mut Pulse::of(&mut Unwatched))?;
+        }
+        appended
     }
 
     #[pyo3(signature = (length=None, *, ids=None))]
@@ -559,14 +555,18 @@ impl GrowingEncoding {
                 let length = natural("length", length)?;
                 self.growing.text().char_indices().map(|(place, _)| place).nth(length)
             }
-            (None, Some(ids)) => Some(self.growing.end_of(natural("ids", ids)?)?),
+            (None, Some(ids)) => {
+                let ids = natural("ids", ids)?;
+                let work = self.growing.text().len();
+                Some(watched(py, work, |pulse| self.growing.end_of(ids, pulse))?)
+            }
             _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
         };
         match place {
             Some(place) if place < self.growing.text().len() => {
                 self.change(py, place, |growing, workspace, pulse| growing.truncate(place, workspace, pulse))
             }
-            _ => Ok(self.growing.ids().len()),
+            _ => Ok(self.growing.number()),
         }
     }
 
@@ -589,11 +589,11 @@ impl GrowingEncoding {
 
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        list(py, self.growing.ids())
+        list(py, &self.growing.ids_from(0).collect::<Vec<_>>())
     }
 
     fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
-        list(py, self.growing.ids().get(natural("start", start)?..).unwrap_or_default())
+        list(py, &self.growing.ids_from(natural("start", start)?).collect::<Vec<_>>())
     }
 
     #[getter]
@@ -608,29 +608,16 @@ impl GrowingEncoding {
     }
 
     fn __len__(&self) -> usize {
-        self.growing.ids().len()
+        self.growing.number()
     }
 
     fn __repr__(&self) -> String {
-        let (ids, settled) = (self.growing.ids().len(), self.growing.settled_ids());
+        let (ids, settled) = (self.growing.number(), self.growing.settled_ids());
         format!("GrowingEncoding({ids} ids, {settled} of them settled)")
     }
 }
 
 impl GrowingEncoding {
-    fn append_before(&mut self, py: Python<'_>, piece: &str, tail: &str) -> PyResult<usize> {
-        let before = self.growing.text().len();
-        let work = piece.len() + tail.len() + self.growing.open();
-        let appended =
-            self.change(py, work, |growing, workspace, pulse| growing.append(piece, tail, workspace, pulse));
-        if appended.is_err() && matches!(self.special, Special::Error) {
-            // The error must name the place in the whole text.
-            let whole = [&self.growing.text()[..before], piece].concat();
-            self.encoder.check_special_tokens(&whole)?;
-        }
-        appended
-    }
-
     /// Change the text; if that is much work, without the GIL.
     fn change(
         &mut self,
@@ -711,6 +698,26 @@ pub fn named_trim(name: &str) -> PyResult<Trim> {
     }
 }
 
+/// Added tokens with their flags, and whether they are found in normalized text.
+fn flagged(tokens: &[Flagged]) -> PyResult<Vec<(AddedToken, bool)>> {
+    let of_token = |(text, id, flags): &Flagged| {
+        let mut token = AddedToken::new(text.to_string(), *id);
+        let mut is_normalized = false;
+        for flag in flags {
+            *match &flag[..] {
+                "special" => &mut token.is_special,
+                "single_word" => &mut token.single_word,
+                "lstrip" => &mut token.lstrip,
+                "rstrip" => &mut token.rstrip,
+                "normalized" => &mut is_normalized,
+                _ => return Err(PyValueError::new_err(format!("added_tokens: {flag:?} is no flag"))),
+            } = true;
+        }
+        Ok((token, is_normalized))
+    };
+    tokens.iter().map(of_token).collect()
+}
+
 /// A word for an argument that takes one of the `known`.
 fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyResult<&'a str> {
     match given.cast::<PyString>() {
@@ -721,7 +728,7 @@ fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyRe
 
 // The usual names are known by their place, without reading them: Python has one object for each.
 
-impl<'py> FromPyObject<'_, 'py> for Special<'static> {
+impl<'py> FromPyObject<'_, 'py> for Special {
     type Error = PyErr;
 
     fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {

@@ -3,7 +3,6 @@
 //! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding holds the ids as
 //! numbers, and finds offsets when they are asked for. For everything else it is made into an object of Python.
 
-use std::borrow::Cow;
 use std::iter;
 
 use pyo3::exceptions::{PyAttributeError, PyValueError};
@@ -18,34 +17,25 @@ use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::{ids_in_list, pairs};
 use super::texts::{HeldTexts, OneText};
 use super::{PyWatch, wanted_threads};
-use crate::encode::{
-    CharacterSpan, Encoded, Moved, Put, SpacedPart, Spaces, Special, SpecialTokens, Strips, Trim,
-};
-use crate::error::Result;
+use crate::encode::{CharacterSpan, Special, Trim};
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Unwatched};
 
 /// The memory of an encoding besides its ids.
 const BYTES_PER_ENCODING: usize = 128;
 
-/// Which texts the engine can take, and how.
-enum Taking {
-    /// As they are, if they are left unchanged by `leaves`, or if there is no such function.
-    Plain { leaves: Option<Py<PyAny>>, leaves_ascii: bool, trim: Trim },
-    /// With spaces, if no part of a text has a token that is searched later.
-    Spaced(Box<Spaces>),
-}
-
 /// Encodes texts, each with the same special tokens around it.
 #[pyclass(module = "bpetite._engine", frozen)]
 pub struct FramedEncoder {
     encoder: Py<PyEncoder>,
-    way: Taking,
+    special: Special,
+    trim: Trim,
     /// The id and type of each token before and after a text, and the type of its own.
     before: Vec<(u32, u32)>,
     after: Vec<(u32, u32)>,
     type_id: u32,
-    /// The id of unknown bytes: a text that gets it is not taken, as it does not tell where tokens stand.
+    /// The id of unknown bytes: a text that gets it is refused, as it does not tell where tokens stand.
     unknown: Option<u32>,
     /// Whether only ids are wanted, and no places of tokens.
     bare: bool,
@@ -55,15 +45,12 @@ pub struct FramedEncoder {
     kind: Py<PyAny>,
 }
 
-/// The names of a special token and what is said of it: its id, and on which sides it takes white space.
-type NamedToken = (String, u32, bool, bool);
-
 #[pymethods]
 impl FramedEncoder {
     #[new]
     #[pyo3(signature = (
-        encoder, make, kind, *, before, after, type_id=0, trim="no", leaves=None, leaves_ascii=false, spaces=None,
-        unknown=None, bare=false
+        encoder, make, kind, *, before, after, type_id=0, special=Special::Parse, trim="no", unknown=None,
+        bare=false
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords, one for each part of what stands around a text.
     fn new(
@@ -73,46 +60,43 @@ impl FramedEncoder {
         before: Vec<(u32, u32)>,
         after: Vec<(u32, u32)>,
         type_id: u32,
+        special: Special,
         trim: &str,
-        leaves: Option<Py<PyAny>>,
-        leaves_ascii: bool,
-        spaces: Option<(String, Vec<NamedToken>, Vec<String>)>,
         unknown: Option<u32>,
         bare: bool,
     ) -> PyResult<Self> {
-        let way = match spaces {
-            None => Taking::Plain { leaves, leaves_ascii, trim: named_trim(trim)? },
-            Some((put, tokens, later)) => Taking::Spaced(Box::new(spaces_of(&put, tokens, later)?)),
-        };
-        Ok(Self { encoder, way, before, after, type_id, unknown, bare, make, kind })
+        Ok(Self {
+            encoder,
+            special,
+            trim: named_trim(trim)?,
+            before,
+            after,
+            type_id,
+            unknown,
+            bare,
+            make,
+            kind,
+        })
     }
 
-    fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<Option<FramedEncoding>> {
+    fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
         let (framed, text) = (slf.get(), &*text);
         let short = text.to_str()?;
-        if !framed.takes(text, short)? {
-            return Ok(None);
-        }
         let ids = if short.len() < SHORT {
             with_workspace(|workspace, ids| {
-                let (encoder, watch) = (&framed.encoder.get().encoder, &mut Unwatched);
-                let pulse = &mut Pulse::of(watch);
+                let mut unwatched = Unwatched;
+                let pulse = &mut Pulse::of(&mut unwatched);
                 ids.extend(framed.before.iter().map(|&(id, _)| id));
-                let is_whole = match &framed.way {
-                    Taking::Plain { .. } => {
-                        encoder.encode(short, framed.special(), ids, workspace, pulse).map(|()| true)
-                    }
-                    Taking::Spaced(spaces) => encoder.encode_spaced(short, spaces, ids, workspace, pulse),
-                }?;
-                let is_known = framed.are_known(&ids[framed.before.len()..]);
+                framed.encoder.get().encoder.encode(short, framed.special, ids, workspace, pulse)?;
+                framed.check_known(&ids[framed.before.len()..])?;
                 ids.extend(framed.after.iter().map(|&(id, _)| id));
-                Ok((is_whole && is_known).then(|| ids.as_slice().into()))
+                Ok(ids.as_slice().into())
             })?
         } else {
             let held = HeldTexts::new(PyList::new(slf.py(), [text])?.as_any())?;
-            slf.py().detach(|| framed.encode_all(&held.checked()?, None))?.pop().flatten()
+            slf.py().detach(|| framed.encode_all(&held.checked()?, None))?.remove(0)
         };
-        Ok(ids.map(|ids| FramedEncoding::new(slf, text, ids)))
+        Ok(FramedEncoding::new(slf, text, ids))
     }
 
     #[pyo3(signature = (texts, num_threads=None))]
@@ -120,7 +104,7 @@ impl FramedEncoder {
         slf: &Bound<'py, Self>,
         texts: &Bound<'py, PyAny>,
         num_threads: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyList>, Vec<usize>)> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let (py, framed) = (slf.py(), slf.get());
         let threads = wanted_threads(num_threads)?;
         let mut given = Vec::new();
@@ -128,23 +112,14 @@ impl FramedEncoder {
             memory::push(&mut given, text?.cast_into::<PyString>()?)?;
         }
         memory::ensure(given.len() * BYTES_PER_ENCODING)?;
-        let mut taken = Vec::new();
-        for text in &given {
-            taken.push(framed.takes(text, text.to_str()?)?);
-        }
-        let chosen = given.iter().zip(&taken).filter(|&(_, &is_taken)| is_taken).map(|(text, _)| text);
-        let held = HeldTexts::new(PyList::new(py, chosen.collect::<Vec<_>>())?.as_any())?;
+        let held = HeldTexts::new(PyList::new(py, &given)?.as_any())?;
         let rows = py.detach(|| framed.encode_all(&held.checked()?, threads))?;
-        let (encodings, mut left) = (PyList::empty(py), Vec::new());
-        let mut rows = rows.into_iter();
-        for (number, (text, is_taken)) in given.iter().zip(taken).enumerate() {
-            let ids = if is_taken { rows.next().flatten() } else { None };
-            if ids.is_none() {
-                left.push(number);
-            }
-            encodings.append(ids.map(|ids| FramedEncoding::new(slf, text, ids)))?;
+        let encodings = given.iter().zip(rows).map(|(text, ids)| FramedEncoding::new(slf, text, ids));
+        let list = PyList::empty(py);
+        for encoding in encodings {
+            list.append(encoding)?;
         }
-        Ok((encodings, left))
+        Ok(list)
     }
 
     fn places<'py>(
@@ -157,92 +132,43 @@ impl FramedEncoder {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        if let Taking::Plain { leaves: Some(leaves), .. } = &self.way {
-            visit.call(leaves)?;
-        }
         visit.call(&self.make)
     }
 }
 
 impl FramedEncoder {
-    /// Whether the engine can take a text, so far as that can be told before its tokens are searched.
-    fn takes(&self, object: &Bound<'_, PyString>, text: &str) -> PyResult<bool> {
-        match &self.way {
-            Taking::Plain { leaves: Some(leaves), leaves_ascii, .. } => {
-                if *leaves_ascii && text.is_ascii() {
-                    return Ok(true);
-                }
-                leaves.call1(object.py(), (object,))?.extract(object.py())
-            }
-            Taking::Plain { leaves: None, .. } | Taking::Spaced(_) => Ok(true),
-        }
-    }
-
-    fn special(&self) -> Special<'_> {
-        self.encoder.get().special_tokens.as_ref().map_or(Special::Parse, Special::ParseThese)
-    }
-
-    /// The ids of each text with those around it; `None` for a text that the engine cannot take.
-    fn encode_all(&self, texts: &[&str], threads: Option<usize>) -> Result<Vec<Option<Box<[u32]>>>> {
+    /// The ids of each text with those around it.
+    fn encode_all(&self, texts: &[&str], threads: Option<usize>) -> Result<Vec<Box<[u32]>>> {
         let encoder = &self.encoder.get().encoder;
-        let watch = &mut PyWatch::default();
-        let Taking::Spaced(spaces) = &self.way else {
-            let encoded = encoder.encode_all(texts, self.special(), threads, watch)?;
-            return (0..texts.len()).map(|text| self.framed(iter::once(row(&encoded, text)))).collect();
-        };
-        // The ordinary parts of all texts are encoded together.
-        let mut parts = Vec::new();
-        let mut plans = Vec::new();
-        for text in texts {
-            memory::push(&mut plans, spaces.parts(text).collect::<Option<Vec<_>>>())?;
-        }
-        for part in plans.iter().flatten().flatten() {
-            if let SpacedPart::Ordinary(written) = part {
-                memory::push(&mut parts, &**written)?;
-            }
-        }
-        let encoded = encoder.encode_all(&parts[..], Special::Text, threads, watch)?;
-        let mut next = 0;
-        let mut ids_of = |part: &SpacedPart| match part {
-            SpacedPart::Special(id) => Cow::Owned(vec![*id]),
-            SpacedPart::Ordinary(_) => {
-                next += 1;
-                Cow::Borrowed(row(&encoded, next - 1))
-            }
-        };
-        let of_plan = |plan: Option<Vec<SpacedPart>>| {
-            let Some(parts) = plan else { return Ok(None) };
-            let rows: Vec<_> = parts.iter().map(&mut ids_of).collect();
-            self.framed(rows.iter().map(|row| &**row))
-        };
-        plans.into_iter().map(of_plan).collect()
+        let encoded = encoder.encode_all(texts, self.special, threads, &mut PyWatch::default())?;
+        let own = encoded.offsets.windows(2).map(|ends| &encoded.ids[ends[0] as usize..ends[1] as usize]);
+        own.map(|ids| self.framed(ids)).collect()
     }
 
-    fn are_known(&self, ids: &[u32]) -> bool {
-        self.unknown.is_none_or(|unknown| !ids.contains(&unknown))
+    fn check_known(&self, ids: &[u32]) -> Result<()> {
+        match self.unknown {
+            Some(unknown) if ids.contains(&unknown) => {
+                Err(Error::Value("a token stands for unknown bytes".into()))
+            }
+            _ => Ok(()),
+        }
     }
 
-    /// The ids of a text, with those around it; `None` if something in it is unknown.
-    fn framed<'i>(&self, rows: impl Iterator<Item = &'i [u32]> + Clone) -> Result<Option<Box<[u32]>>> {
-        if !rows.clone().all(|row| self.are_known(row)) {
-            return Ok(None);
-        }
+    /// The ids of a text, with those around it.
+    fn framed(&self, own: &[u32]) -> Result<Box<[u32]>> {
+        self.check_known(own)?;
         let mut ids = Vec::new();
-        let own: usize = rows.clone().map(<[u32]>::len).sum();
-        memory::reserve(&mut ids, self.before.len() + own + self.after.len())?;
+        memory::reserve(&mut ids, self.before.len() + own.len() + self.after.len())?;
         ids.extend(self.before.iter().map(|&(id, _)| id));
-        rows.for_each(|row| ids.extend_from_slice(row));
+        ids.extend_from_slice(own);
         ids.extend(self.after.iter().map(|&(id, _)| id));
-        Ok(Some(ids.into_boxed_slice()))
+        Ok(ids.into_boxed_slice())
     }
 
     /// Where the tokens of a text stand.
     fn own_places(&self, py: Python<'_>, text: &str, ids: &[u32]) -> PyResult<Vec<CharacterSpan>> {
         let encoder = &self.encoder.get().encoder;
-        watched(py, text.len(), |pulse| match &self.way {
-            Taking::Plain { trim, .. } => encoder.places(text, ids, self.special(), *trim, &Moved::No, pulse),
-            Taking::Spaced(spaces) => encoder.spaced_places(text, ids, spaces, pulse),
-        })
+        watched(py, text.len(), |pulse| encoder.places(text, ids, self.special, self.trim, pulse))
     }
 
     /// A number for each token: that of each token around a text, and one for its own.
@@ -260,27 +186,6 @@ impl FramedEncoder {
         }
         numbers(&self.before)?.as_sequence().concat(&own)?.concat(numbers(&self.after)?.as_sequence())
     }
-}
-
-fn spaces_of(put: &str, tokens: Vec<NamedToken>, later: Vec<String>) -> PyResult<Spaces> {
-    let put = match put {
-        "each" => Put::Each,
-        "first" => Put::First,
-        "first if none" => Put::FirstIfNone,
-        _ => return Err(PyValueError::new_err(format!("spaces: {put:?} is not known"))),
-    };
-    let strips = tokens.iter().map(|&(_, _, left, right)| Strips { left, right }).collect();
-    let named: Vec<_> = tokens.into_iter().map(|(text, id, ..)| (text, id)).collect();
-    let later: Vec<_> = later.into_iter().map(|text| (text, 0)).collect();
-    Ok(Spaces {
-        put,
-        tokens: SpecialTokens::new(&named)?.stripping(strips),
-        later: SpecialTokens::new(&later)?,
-    })
-}
-
-fn row(encoded: &Encoded<u32>, number: usize) -> &[u32] {
-    &encoded.ids[encoded.offsets[number] as usize..encoded.offsets[number + 1] as usize]
 }
 
 /// The encoding of one text, in the interface of `tokenizers.Encoding`.

@@ -17,12 +17,12 @@ const BYTES_PER_PAIR: usize = 64;
 const BYTES_PER_MERGE: usize = 64;
 const BYTES_PER_PRINTED: usize = 128;
 
-type Model<'py> = ((usize, usize), Bound<'py, PyDict>, (usize, usize), Bound<'py, PyBytes>);
+type ModelDocument<'py> = ((usize, usize), Bound<'py, PyDict>, (usize, usize), Bound<'py, PyBytes>);
 
 /// The places of the first vocabulary and the first list of merges in a JSON text, each with what it holds; see
 /// [`json_model`].
 #[pyfunction]
-pub fn find_model<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Option<Model<'py>>> {
+pub fn find_model<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Option<ModelDocument<'py>>> {
     memory::ensure(2 * json.len())?;
     let Some(model) = py.detach(|| json_model::find_model(json)) else { return Ok(None) };
     let ids = PyDict::new(py);

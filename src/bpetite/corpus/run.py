@@ -137,13 +137,15 @@ class _Run:
         """Encode what is left, and write the manifest."""
         try:
             self._encode_inputs()
+            self._settle(0)
         except Exception:
             if self._is_forked():
                 raise
             with contextlib.suppress(_Stopped):
-                self._settle(0)  # Finish what was read before; an error there is raised first.
+                self._settle(0)  # What was read before is finished; an error there is raised first.
+                self._wait(self._writing, 0)
+                self._wait(self._finishing, 0)
             raise
-        self._settle(0)
         self._report(self._before)
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))

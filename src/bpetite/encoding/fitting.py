@@ -7,8 +7,9 @@ because a longer text may have fewer tokens ("hell" may be two tokens, and "hell
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -23,6 +24,18 @@ _TRIED = 1024
 
 _NEAR = 128
 """That distance in characters: longer than almost all tokens."""
+
+
+def split_at_specials(text: str, special_tokens: Iterable[str]) -> list[tuple[str, bool]]:
+    """Cut a text into segments and special tokens (marked True): the leftmost, and there the longest.
+
+    >>> split_at_specials("a<x>b", ["<x>"])
+    [('a', False), ('<x>', True), ('b', False)]
+    """
+    longest_first = sorted(special_tokens, key=len, reverse=True)
+    pattern = "|".join(map(re.escape, longest_first))
+    segments = re.split(f"({pattern})", text) if pattern else [text]
+    return [(segment, place % 2 == 1) for place, segment in enumerate(segments) if segment]
 
 
 class Chunk(NamedTuple):

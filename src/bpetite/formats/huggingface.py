@@ -12,10 +12,8 @@ from typing import Any, TypeVar, cast
 
 from bpetite._constants import END_OF_TEXT_TOKEN
 from bpetite._internal.json import Json, refuse, type_name
-from bpetite._internal.normalizers import ONLY_FIRST, Normalizer, Step
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
-from bpetite.encoding.preparation import overlap
 from bpetite.formats.huggingface_characters import (
     before_of_characters,
     is_of_characters,
@@ -32,6 +30,7 @@ from bpetite.formats.huggingface_steps import (
 from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported, assumed_pattern
 from bpetite.formats.shared.merges import has_part, packed_merges
+from bpetite.formats.shared.overlap import overlap
 from bpetite.formats.shared.pairs import IN_TEXTS, check_merges_bytes, lacking_bytes, vocabulary_of_pairs
 from bpetite.formats.shared.pieces import (
     BYTE_NAMES,
@@ -40,8 +39,9 @@ from bpetite.formats.shared.pieces import (
     vocabulary_of_pieces,
 )
 from bpetite.formats.shared.printable import from_printable, to_printable
+from bpetite.normalization import Step, normalizing, steps_in
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, MARK, Vocabulary, normalization_steps
+from bpetite.vocabulary import LARGEST_ID, MARK, Vocabulary
 
 T = TypeVar("T")
 
@@ -280,7 +280,7 @@ class _Reader:
         """Return the added tokens that no merge can meet: each is cut out of a text wherever it stands."""
         if any("single_word" in names for names in flags.values()):
             return set()  # One that is left where it stands may hold another.
-        normalizer = Normalizer([step for step in normalization if step[0] not in ONLY_FIRST])
+        normalizer = normalizing(normalization)
         return {
             text
             for text in specials
@@ -359,7 +359,7 @@ class _Reader:
         return {content: names for content, names in flags.items() if names}
 
     def _check_normalized_apart(self, second: Sequence[str], normalization: Sequence[Step]) -> None:
-        normalizer = Normalizer([step for step in normalization if step[0] not in ONLY_FIRST])
+        normalizer = normalizing(normalization)
         first: dict[str, str] = {}
         for content in second:
             normalized = normalizer(content)
@@ -446,7 +446,7 @@ def to_bytes(vocabulary: Vocabulary) -> bytes:
         "truncation": None,
         "padding": None,
         "added_tokens": _written_added_tokens(vocabulary),
-        "normalizer": normalizer_of(normalization_steps(vocabulary.normalization)),
+        "normalizer": normalizer_of(steps_in(vocabulary.normalization)),
         "pre_tokenizer": pre_tokenizer_of(vocabulary.pattern),
         "post_processor": None,
         "decoder": pre_tokenizer_of(PATTERNS["gpt2"]),

@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from bpetite._internal.json import Json
-from bpetite._internal.normalizers import Step
 from bpetite._internal.record import Record
 from bpetite.formats.huggingface_steps import THEN, expressions_of, normalization_of, steps_of, types_of
+from bpetite.normalization import Step
 from bpetite.vocabulary import MARK
 
 _PUTS_SPACES = frozenset(["Replace", "Prepend", "Space first"])

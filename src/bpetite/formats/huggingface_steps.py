@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from bpetite._internal.json import Json, type_name
-from bpetite._internal.normalizers import Step
 from bpetite.formats.shared.oniguruma import covers_all_text, from_oniguruma, to_oniguruma
 from bpetite.formats.shared.sequences import sequence_of, single_pattern
+from bpetite.normalization import Step
 from bpetite.patterns import PATTERNS, pattern_steps
 
 THEN, SPACE, BYTES = "(?then)", "(?space)", "(?bytes)"

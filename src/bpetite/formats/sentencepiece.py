@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from bpetite._internal.json import refuse
-from bpetite._internal.normalizers import Normalizer, Step
 from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
 from bpetite.formats.shared.imported import UNICODE_ASSUMPTION, Imported
 from bpetite.formats.shared.pieces import Pieces, byte_of_name, unknown_characters, vocabulary_of_pieces
+from bpetite.normalization import Step, normalizing
 from bpetite.vocabulary import MARK
 
 _NORMAL, _UNKNOWN, _CONTROL, _USER_DEFINED, _UNUSED, _BYTE = range(1, 7)
@@ -118,7 +118,7 @@ def of_pieces(
     byte_ids: dict[int, int] = {}
     special_tokens: dict[str, int] = {}
     user_defined: list[str] = []
-    one_space = Normalizer([step for step in normalization if step[0] == "Replace"])
+    one_space = normalizing([step for step in normalization if step[0] == "Replace"])
     for token_id in [token_id for token_id, kind in enumerate(pieces.kinds) if kind in _APART]:
         text, kind = pieces.texts[token_id], pieces.kinds[token_id]
         if kind == _USER_DEFINED:

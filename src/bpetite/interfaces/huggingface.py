@@ -101,20 +101,16 @@ class HuggingFaceTokenizer:
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Any:
         """Encode a text, or a pair of texts."""
-        were_left = False
         if pair is None and not is_pretokenized:
             # One attribute: each is looked up slowly, as this class has a `__getattr__`.
             alone = (self._alone or self._find_alone())[1 if add_special_tokens else 0]
             if alone is not None:
                 try:
-                    encoding = alone.encode(sequence)
+                    return alone.encode(sequence)
                 except (TypeError, ValueError):
-                    encoding = None  # The real one raises the error.
-                if encoding is not None:
-                    return encoding
-                were_left = True
+                    pass  # The real one raises the error.
         given = (sequence,) if pair is None else (sequence, pair)
-        encodings = self._encode((given,), is_pretokenized, add_special_tokens, were_left=were_left)
+        encodings = self._encode((given,), is_pretokenized, add_special_tokens)
         if encodings is not None:
             return encodings[0]
         return self._real.encode(sequence, pair, is_pretokenized, add_special_tokens)
@@ -155,18 +151,9 @@ class HuggingFaceTokenizer:
         if alone is None:
             return None
         try:
-            encodings, left = alone.encode_batch(texts, _thread_number())
+            return alone.encode_batch(texts, _thread_number())
         except (TypeError, ValueError):
             return None  # Not all are texts, or the real one raises the error.
-        given = [(texts[place],) for place in left]
-        others: list[Any] | None = []
-        if left:
-            others = self._encode(given, False, add_special_tokens, bare=bare, were_left=True)
-        if others is None:
-            return None
-        for place, encoding in zip(left, others, strict=True):
-            encodings[place] = encoding
-        return encodings
 
     def _encode(
         self,
@@ -175,17 +162,13 @@ class HuggingFaceTokenizer:
         add_special_tokens: bool,
         *,
         bare: bool = False,
-        were_left: bool = False,
     ) -> list[Encoding] | None:
-        """Encode texts or pairs, or return None if only the real tokenizer can.
-
-        `were_left` says that the engine did not take them as they are.
-        """
+        """Encode texts or pairs, or return None if only the real tokenizer can."""
         settings = self._now()
         if not given or settings is None or settings.processing is None:
             return None
         try:
-            made = self._tokens(given, is_pretokenized, settings, were_left)
+            made = self._tokens(given, is_pretokenized, settings)
             if made is None:
                 return None
             if bare:
@@ -205,12 +188,11 @@ class HuggingFaceTokenizer:
         given: Sequence[tuple[Any, ...]],
         is_pretokenized: bool,
         settings: Settings,
-        were_left: bool,
     ) -> Sequence[Sequence[TextTokens]] | None:
         """Return the tokens of each text of each pair, or None if an item is not text."""
         if not is_pretokenized and len(given) == len(given[0]) == 1:
             text = given[0][0]
-            return [settings.tokens_of([text], were_left=were_left)] if isinstance(text, str) else None
+            return [settings.tokens_of([text])] if isinstance(text, str) else None
         sequences = [sequence for pair in given for sequence in pair]
         texts = sequences
         if is_pretokenized:
@@ -221,7 +203,7 @@ class HuggingFaceTokenizer:
             texts = [word for words in sequences for word in words]
         if not all(isinstance(text, str) for text in texts):
             return None
-        made = settings.tokens_of(texts, _thread_number(), were_left=were_left)
+        made = settings.tokens_of(texts, _thread_number())
         if is_pretokenized:
             rest = iter(made)
             made = [WordsTokens([next(rest) for _ in words]) for words in sequences]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, islice
 from typing import Any, cast
 
-from bpetite._engine import Encoder, FramedEncoder, pretokenize
-from bpetite._internal.normalizers import WHITE_SPACE, Runs
-from bpetite.encoding.preparation import Preparation, Run, Segment, overlap
+from bpetite._engine import Encoder, FramedEncoder
+from bpetite._internal.types import Special
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pairs import IN_TEXTS
@@ -19,10 +16,11 @@ from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable, to_printable
 from bpetite.interfaces.huggingface_encoding import BareTokens, Span, TextTokens
 from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
+from bpetite.normalization import for_engine, steps_in
 from bpetite.vocabulary import MARK, Vocabulary
 
-_SPACES = "Ġ" + "".join(
-    character for character in map(chr, range(0x3001)) if re.match(f"[{WHITE_SPACE}]", character)
+_SPACES = (
+    "Ġ\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
 """White space, and how byte-level tokenizers print a space."""
 
@@ -67,7 +65,7 @@ class _Names(dict[int, str]):
 
 Alone = tuple[FramedEncoder | None, ...]
 """What encodes single texts, without and with special tokens, and the same for encodings without places; None
-if the engine cannot do all of it."""
+if the engine cannot do it."""
 
 NOBODY: Alone = (None,) * 4
 
@@ -88,7 +86,7 @@ class ReadModel:
             pattern=vocabulary.pattern,
             tokens=arrays.tokens,
             **arrays.packed._asdict(),
-            special_tokens=[],
+            normalization=for_engine(steps_in(vocabulary.normalization)),
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),
             provisional=list(vocabulary.provisional),
@@ -139,126 +137,35 @@ class ReadModel:
         return cls(imported.vocabulary, real)
 
 
-class _Plain:
-    """Gives details of texts that the engine takes unchanged, including added tokens."""
+class _Details:
+    """Gives details of the tokens of texts."""
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        names: _Names,
-        stripping: set[int],
-        trim: Trim,
-        uncut: _Prepared | None,
-    ) -> None:
-        """`uncut` tells of words if pretokens are none, as they only serve speed."""
-        self._encoder = encoder
-        self._places = encoder.places
-        self._uncut = uncut
-        self._names = names
-        self._stripping = stripping
-        self._trim = trim
-
-    def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._places(text, ids, "parse", self._trim)
-
-    def first_offsets(self, tokens: TextTokens, place: int) -> Span:
-        if self._trim != "keep first":
-            return tokens.offsets[place]
-        whole = self._encoder.places(tokens.text, tokens.ids, "parse", "no")[place]
-        return trimmed(tokens.tokens[place], whole, keeps_first=True)
-
-    def words(self, text: str, ids: list[int]) -> Sequence[int]:
-        if self._uncut is not None:
-            return self._uncut.words(text, ids)
-        return self._encoder.words(text, ids, "parse")
-
-    def tokens(self, text: str, ids: list[int]) -> list[str]:
-        names = list(map(self._names.__getitem__, ids))
-        if not self._stripping.isdisjoint(ids):
-            # The text of an added token includes the white space that it took.
-            for place, (start, end) in enumerate(self._encoder.places(text, ids, "parse", "no")):
-                if ids[place] in self._stripping:
-                    names[place] = text[start:end]
-        return names
-
-
-class _Prepared:
-    """Gives details of texts that are prepared for the engine."""
-
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, stripping: set[int]) -> None:
         self._settings = settings
-        self._encoder = settings.model.encoder
-
-    def _segments(self, text: str, ids: list[int]) -> Iterable[tuple[Segment, list[int]]]:
-        segments = list(self._settings.preparation.segments(text))
-        if len(segments) == 1:
-            yield segments[0], ids
-            return
-        rest = iter(ids)
-        for segment in segments:
-            count = 1 if segment.token_id is not None else self._encoder.count(segment.text, "text")
-            yield segment, [*islice(rest, count)]
+        self._encoder = settings.encoder
+        self._spelled = stripping | settings.normalized
+        """Added tokens whose text may differ from their name."""
 
     def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._places(text, ids, self._settings.trim)
-
-    def _places(self, text: str, ids: list[int], trim: Trim) -> list[Span]:
-        spans: list[Span] = []
-        behind: Trim = "yes" if trim == "keep first" else trim
-        for segment, own in self._segments(text, ids):
-            spans += self._places_in(segment, own, behind if spans else trim)
-        return spans
-
-    def _places_in(self, segment: Segment, ids: list[int], trim: Trim) -> list[Span]:
-        places = segment.places
-        if segment.token_id is not None:
-            span = places[0][0], places[-1][1]
-            if trim == "no":
-                return [span]
-            return [trimmed(self._settings.spelled_in(segment), span, keeps_first=trim == "keep first")]
-        if isinstance(places, Run):
-            spans = self._encoder.places(segment.text, ids, "text", trim, places.put)
-            start = places.start
-            return [(start + first, start + end) for first, end in spans] if start else spans
-        rows = places.rows if isinstance(places, Runs) else [(1, start, end) for start, end in places]
-        return self._encoder.places(segment.text, ids, "text", trim, 0, rows)
+        return self._encoder.places(text, ids, self._settings.special, self._settings.trim)
 
     def first_offsets(self, tokens: TextTokens, place: int) -> Span:
         if self._settings.trim != "keep first":
             return tokens.offsets[place]
-        whole = self._places(tokens.text, tokens.ids, "no")[place]
+        whole = self._encoder.places(tokens.text, tokens.ids, self._settings.special)[place]
         return trimmed(tokens.tokens[place], whole, keeps_first=True)
 
     def words(self, text: str, ids: list[int]) -> Sequence[int]:
-        words: list[int] = []
-        word = 0
-        model = self._settings.model
-        for segment, own in self._segments(text, ids):
-            if segment.token_id is None and model.cuts_words:
-                words += [word + inner for inner in self._encoder.words(segment.text, own, "text")]
-            else:
-                words += [word] * len(own)
-            if model.drops_unknown and segment.token_id is None:
-                word += len(pretokenize(segment.text, model.vocabulary.pattern))  # some have no token
-            else:
-                word = words[-1] + 1 if words else 0
-        return words
+        return self._encoder.words(text, ids, self._settings.special, self._settings.model.cuts_words)
 
     def tokens(self, text: str, ids: list[int]) -> list[str]:
-        tokens: list[str] = []
-        for segment, own in self._segments(text, ids):
-            if segment.token_id is None:
-                tokens += map(self._settings.names.__getitem__, own)
-            else:
-                tokens.append(self._settings.spelled_in(segment))
-        return tokens
-
-
-class _Spaced(_Prepared):
-    """Gives details of texts into which the engine puts spaces."""
-
-    def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._settings.places(text, ids)
+        names = list(map(self._settings.names.__getitem__, ids))
+        if not self._spelled.isdisjoint(ids):
+            # The text of an added token includes the white space that it took.
+            for place, found in self._encoder.added_in(text, ids, self._settings.special):
+                has_marks = self._settings.model.has_marks and ids[place] in self._settings.normalized
+                names[place] = found.replace(" ", MARK) if has_marks else found
+        return names
 
 
 def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
@@ -287,49 +194,21 @@ class Settings:
         self._real = real
         added = real.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
-        looked_for = {
-            token_id: token
-            for token_id, token in added.items()
-            if not (token.special and real.encode_special_tokens)
-        }
-        flags = {token.content: _flags(token) for token in looked_for.values()}
-        ids = {token.content: token_id for token_id, token in looked_for.items()}
-        self._normalized = {ids[content] for content, names in flags.items() if "normalized" in names}
-        self.preparation = Preparation.of(model.vocabulary, ids, flags)
-        if not self.preparation.tells_apart:
-            self.processing = processing = None
+        self.special: Special = "text" if real.encode_special_tokens else "parse"
+        flags = {token.content: _flags(token) for token in added.values()}
+        ids = {token.content: token_id for token_id, token in added.items()}
+        self.normalized = {ids[content] for content, names in flags.items() if "normalized" in names}
+        self.encoder = model.encoder.with_added_tokens([(text, ids[text], flags[text]) for text in ids])
         stripping = {content for content, names in flags.items() if {"lstrip", "rstrip"} & set(names)}
-        self._encoder = model.encoder.with_special_tokens(
-            [
-                (content, ids[content], "lstrip" in names, "rstrip" in names)
-                for content, names in flags.items()
-            ]
-        )
-        merged = model.vocabulary.tokens if stripping else ()
-        is_simple = self.preparation.is_simple and self.preparation.are_of_one_search
-        self._is_simple = is_simple and not any(
-            "single_word" in names or (content in stripping and ids[content] in merged)
-            for content, names in flags.items()
-        )
         self.names = _Names(self._added, real.model)
-        self._prepared = _Prepared(self)
-        stripping_ids = {ids[content] for content in stripping}
-        uncut = None if model.cuts_words else self._prepared
-        self._plain = _Plain(self._encoder, self.names, stripping_ids, self.trim, uncut)
+        self._details = _Details(self, {ids[content] for content in stripping})
         self._provisional = model.vocabulary.provisional - self._added.keys()
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
-        is_plain = self._is_simple and self.preparation.leaves_some
-        self._spaces = self.preparation.spaces if self.trim == "no" and not is_plain else None
-        if self._spaces and model.places_unknown:
-            self._spaces = None
         self._unknown = None if model.places_unknown else model.vocabulary.unknown
-        self._taken = _Spaced(self) if self._spaces else self._plain
-        is_taken = processing is not None and (is_plain or self._spaces is not None)
-        self._texts = self._framed(None) if is_taken else None
         ways = [(add, bare) for bare in (False, True) for add in (False, True)]
-        self._around = tuple(self._framed(*way) if is_taken else None for way in ways)
+        self._around = NOBODY if processing is None else tuple(self._framed(*way) for way in ways)
         self.read_lengths()
 
     @classmethod
@@ -337,15 +216,14 @@ class Settings:
         """Read the settings of a tokenizer. Without `processing`, only the real one can encode."""
         processing = Processing.of(real)
         added = real.get_added_tokens_decoder().values()
-        if real.encode_special_tokens:
+        if real.encode_special_tokens and model.vocabulary.whole_pretoken_first:
             special = [token.content for token in added if token.special]
-            others = [token.content for token in added if not token.special]
-            changes = real.normalizer is not None and any(token.normalized for token in added)
-            is_met = model.vocabulary.whole_pretoken_first and any(map(real.model.token_to_id, special))
-            if changes or is_met or overlap(special, others):
+            if any(map(real.model.token_to_id, special)):
                 processing = None
         if model.is_of_pieces and processing is not None:
-            strip = any(token.normalized and set(_flags(token)) - {"normalized"} for token in added)
+            strip = any(
+                token.normalized and set(_flags(token)) - {"normalized", "special"} for token in added
+            )
             if strip or processing.trim != "no" or not model.tells_words:
                 processing = None
         return cls(real, model, processing)
@@ -359,83 +237,38 @@ class Settings:
         is_free = self.truncation is None and self.padding is None
         self.alone: Alone = self._around if is_free else NOBODY
 
-    def _framed(self, add_special_tokens: bool | None, bare: bool = False) -> FramedEncoder | None:
-        """Return the engine's encoder for texts with what stands around them; None stands for nothing."""
+    def _framed(self, add_special_tokens: bool, bare: bool) -> FramedEncoder | None:
+        """Return the engine's encoder for texts with what stands around them."""
         import tokenizers
 
         processing = cast("Processing", self.processing)
-        frame = ([], [], 0) if add_special_tokens is None else processing.frame(add_special_tokens)
+        frame = processing.frame(add_special_tokens)
         if frame is None:
             return None
-        taken, add = self._taken, bool(add_special_tokens)
         before, after, type_id = frame
+        details = self._details
         tokens_of: Callable[[str, list[int]], TextTokens] = (
-            (lambda _, ids: BareTokens(ids)) if bare else (lambda text, ids: TextTokens(text, ids, taken))
+            (lambda _, ids: BareTokens(ids)) if bare else (lambda text, ids: TextTokens(text, ids, details))
         )
         return FramedEncoder(
-            self.model.encoder if self._spaces else self._encoder,
-            lambda text, ids: processing.encoding_of((tokens_of(text, ids),), None, add, bare),
+            self.encoder,
+            lambda text, ids: processing.encoding_of((tokens_of(text, ids),), None, add_special_tokens, bare),
             tokenizers.Encoding,
             before=before,
             after=after,
             type_id=0 if bare and not processing.tells_sequences else type_id,
+            special=self.special,
             trim=self.trim,
-            leaves=None if self.preparation.leaves_all else self.preparation.leaves,
-            leaves_ascii=self.preparation.leaves_ascii,
-            spaces=self._spaces,
             unknown=self._unknown[0] if self._unknown else None,
             bare=bare,
         )
 
-    def places(self, text: str, ids: list[int]) -> list[Span]:
-        """Return where the tokens of a text stand that the engine has encoded."""
-        return cast("FramedEncoder", self._texts).places(text, ids)
-
-    def _check_known(self, rows: Iterable[list[int]]) -> None:
-        """Refuse ids of unknown bytes, which do not tell where tokens stand."""
+    def tokens_of(self, texts: Sequence[str], num_threads: int | None = None) -> list[TextTokens]:
+        """Encode texts; ids of unknown bytes, which do not tell where tokens stand, are refused."""
+        rows = self.encoder.encode_batch(texts, self.special, num_threads)
         if self._unknown is not None and any(self._unknown[0] in ids for ids in rows):
             raise ValueError("a token stands for unknown bytes")
-
-    def tokens_of(
-        self, texts: Sequence[str], num_threads: int | None = None, *, were_left: bool = False
-    ) -> list[TextTokens]:
-        """Encode texts; `were_left` says that the engine did not take them as they are."""
-        made = self._tokens_of(texts, num_threads, were_left)
-        self._check_known(tokens.ids for tokens in made)
-        return made
-
-    def _tokens_of(self, texts: Sequence[str], num_threads: int | None, were_left: bool) -> list[TextTokens]:
-        made: list[TextTokens | None] = [None] * len(texts)
-        left: Sequence[int] = range(len(texts))
-        if self._texts is not None and not were_left:
-            found, left = self._texts.encode_batch(texts, num_threads)
-            made = [
-                None if one is None else TextTokens(text, one.ids, self._taken)
-                for text, one in zip(texts, found, strict=True)
-            ]
-        prepared = self._prepared_ids([texts[place] for place in left], num_threads)
-        for place, ids in zip(left, prepared, strict=True):
-            made[place] = TextTokens(texts[place], ids, self._prepared)
-        return cast("list[TextTokens]", made)
-
-    def _prepared_ids(self, texts: Sequence[str], num_threads: int | None) -> Iterator[list[int]]:
-        """Yield the ids of each text."""
-        plans = [list(self.preparation.parts(text)) for text in texts]
-        parts = [part for plan in plans for part, token_id in plan if token_id is None]
-        encoder = self.model.encoder
-        if len(parts) == 1:
-            rows = iter([encoder.encode(parts[0], "text")])
-        else:
-            rows = iter(encoder.encode_batch(parts, "text", num_threads))
-        for plan in plans:
-            found = [next(rows) if token_id is None else [token_id] for _, token_id in plan]
-            yield found[0] if len(found) == 1 else [*chain.from_iterable(found)]
-
-    def spelled_in(self, segment: Segment) -> str:
-        """Return the text of an added token in a text."""
-        if self.model.has_marks and segment.token_id in self._normalized:
-            return segment.text.replace(" ", MARK)
-        return segment.text
+        return [TextTokens(text, ids, self._details) for text, ids in zip(texts, rows, strict=True)]
 
     # Decoding ----------------------------------------------------------------------------------------
 
@@ -492,5 +325,5 @@ class Settings:
 
 
 def _flags(token: Any) -> list[str]:
-    names = ("lstrip", "normalized", "rstrip", "single_word")
+    names = ("lstrip", "normalized", "rstrip", "single_word", "special")
     return [name for name in names if getattr(token, name)]

@@ -17,7 +17,8 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.merges import parts_of
 from bpetite.formats.shared.printable import from_printable
-from bpetite.vocabulary import Arrays, Normalization, Vocabulary
+from bpetite.normalization import Normalization
+from bpetite.vocabulary import Arrays, Vocabulary
 
 Repeated = Literal["last", "first", "refused"]
 """The rank of a pair that is listed more than once: that of its first or last place, or an error."""

@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bpetite._internal.normalizers import Normalizer
 from bpetite._internal.types import Path
 from bpetite.formats.shared.difficult import Encodes
 from bpetite.formats.tiktoken import covering_pattern
-from bpetite.vocabulary import Vocabulary, normalization_steps
+from bpetite.normalization import normalizing, steps_in
+from bpetite.vocabulary import Vocabulary
 
 
 def tiktoken_encode(path: Path, vocabulary: Vocabulary) -> Encodes:
@@ -45,7 +45,7 @@ def _encode_by_ranks(path: Path, vocabulary: Vocabulary, ranks: Mapping[bytes, i
         special_tokens=dict(vocabulary.special_tokens),
     )
 
-    normalizer = Normalizer(normalization_steps(vocabulary.normalization))
+    normalizer = normalizing(steps_in(vocabulary.normalization))
 
     def encode(text: str, /) -> Sequence[int]:
         return encoding.encode(normalizer(text), allowed_special="all")

@@ -28,8 +28,9 @@ from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.merges import parts_of
 from bpetite.formats.shared.pairs import IN_TEXTS, ends_of
+from bpetite.normalization import Normalization
 from bpetite.patterns import PATTERNS
-from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Normalization, Vocabulary
+from bpetite.vocabulary import LARGEST_ID, MARK, Arrays, Vocabulary
 
 BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The names of the tokens of single bytes."""

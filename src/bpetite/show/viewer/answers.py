@@ -5,7 +5,7 @@ Bytes travel as hexadecimal strings: two digits for each byte, so that comparing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -13,7 +13,7 @@ from typing import Any
 
 from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
-from bpetite.encoding.preparation import prepared_parts
+from bpetite.normalization import normalizer_of, steps_in
 from bpetite.patterns import PATTERNS, pattern_name
 from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.explain import Explainer, Part
@@ -63,11 +63,23 @@ class Model:
         lengths = self._lengths
         ends = list(accumulate(lengths[token_id] for token_id in ids))
         answer: Answer = {"ids": ids, "ends": ends}
-        vocabulary = self.tokenizer.vocabulary
         if (spelled := self.tokenizer.decode(ids)) != text:
-            parts = prepared_parts(text, vocabulary)
-            answer |= {"text": spelled, "source_ends": _source_ends(parts, ends)}
+            answer |= {"text": spelled, "source_ends": self._source_ends(text, len(ids))}
         return answer
+
+    def _source_ends(self, text: str, count: int) -> list[int | None]:
+        """Return where tokens end in a text that is normalized; None where it cannot be cut."""
+        try:
+            spans = self.tokenizer.encode_with_offsets(text)[1]
+        except ValueError:  # Nobody knows.
+            return [None] * count
+        normalizer = normalizer_of(steps_in(self.tokenizer.vocabulary.normalization))
+        ends = [0, *accumulate(len(character.encode("utf-8")) for character in text)]
+        following = [start for start, _ in spans[1:]] + [len(text)]
+        return [
+            ends[start] if end <= start and (start == len(text) or normalizer.starts(text[start])) else None
+            for (_, end), start in zip(spans, following, strict=True)
+        ]
 
     @cached_property
     def _lengths(self) -> dict[int, int]:
@@ -127,22 +139,6 @@ class Model:
         found = [token_id for token_id, token in self._all_tokens if matches(token_id, token)]
         rows = [self._described(self.explainer.part(token_id)) for token_id in found[first : first + ROWS]]
         return {"total": len(found), "rows": rows}
-
-
-def _source_ends(parts: Iterable[tuple[str, str]], ends: Iterable[int]) -> list[int | None]:
-    """Find ascending offsets of the normalized text in the original text."""
-    found: list[int | None] = []
-    left = iter(parts)
-    source = spelled = b""
-    source_end = spelled_end = 0
-    for end in ends:
-        while spelled_end < end:
-            source, spelled = (text.encode("utf-8") for text in next(left))
-            source_end += len(source)
-            spelled_end += len(spelled)
-        back = spelled_end - end
-        found.append(source_end - back if not back or source == spelled else None)
-    return found
 
 
 def _at(pretokens: Sequence[bytes], offset: int) -> bytes:

@@ -1,0 +1,513 @@
+//! Finds added tokens in a text: one search for all of them, whatever their flags.
+//!
+//! A *candidate* is the text of a token: the leftmost, and of those at one place the longest. The next one is searched
+//! behind it, even if its flags or the caller's choice turn it down. Only then does a token take the white space beside it,
+//! and tokens of white space may lie within what the one before took.
+
+use std::collections::HashSet;
+use std::iter;
+use std::ops::Range;
+
+use super::candidates::Candidates;
+use super::character_start;
+use super::pair_filter::PairBlock;
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::unicode::lookup::{self, Property};
+
+/// A text that becomes an id of its own, without merging.
+#[derive(Clone, Debug)]
+pub struct AddedToken {
+    pub text: String,
+    pub id: u32,
+    /// Whether it is one of those that a text from users must not contain.
+    pub is_special: bool,
+    /// Whether it is only found where no character of a word touches it.
+    pub single_word: bool,
+    /// Whether it takes the white space before it, unless the token before it did.
+    pub lstrip: bool,
+    /// Whether it takes the white space after it.
+    pub rstrip: bool,
+}
+
+impl AddedToken {
+    /// A token without flags.
+    pub fn new(text: String, id: u32) -> Self {
+        Self { text, id, is_special: false, single_word: false, lstrip: false, rstrip: false }
+    }
+}
+
+/// What to do with the text of a special token. Tokens that are not special are always found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// It becomes the token's id.
+    Parse,
+    /// It is text like any other.
+    Text,
+    /// It is an error.
+    Error,
+}
+
+/// Where a token lies in a text, with the white space that it takes, and its id; or text between tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    pub range: Range<usize>,
+    pub id: Option<u32>,
+}
+
+/// What is found in a text that arrives in pieces: a token, or text between tokens, which may arrive in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassedOn<'t> {
+    Text(&'t str),
+    /// What was found, and its id.
+    Token(&'t str, u32),
+}
+
+/// Tokens that are found all at once.
+pub struct AddedTokens {
+    tokens: Vec<AddedToken>,
+    candidates: Candidates,
+    /// The characters of words, if a token must not touch them.
+    words: Vec<lookup::Range>,
+    /// Whether any token takes white space before it, and on any side.
+    lstrip: bool,
+    strips: bool,
+    /// Whether any token is not special.
+    any_plain: bool,
+}
+
+impl AddedTokens {
+    /// From tokens with distinct texts, none of them empty.
+    pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
+        let mut seen = HashSet::with_capacity(tokens.len());
+        for token in &tokens {
+            if token.text.is_empty() {
+                return Err(Error::Value("a special token is empty".to_owned()));
+            }
+            if !seen.insert(&token.text) {
+                return Err(Error::Value(format!("special token {:?} is given twice", token.text)));
+            }
+        }
+        let words = tokens.iter().any(|token| token.single_word).then(|| Property::named("Word")).flatten();
+        Ok(Self {
+            candidates: Candidates::new(tokens.iter().map(|token| token.text.as_bytes())),
+            words: words.map(Property::ranges).unwrap_or_default(),
+            lstrip: tokens.iter().any(|token| token.lstrip),
+            strips: tokens.iter().any(|token| token.lstrip || token.rstrip),
+            any_plain: tokens.iter().any(|token| !token.is_special),
+            tokens,
+        })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// The length in bytes of the longest token; 0 where there is none.
+    pub fn longest(&self) -> usize {
+        self.candidates.longest()
+    }
+
+    /// Whether any token is found with this choice.
+    pub fn any_found(&self, special: Special) -> bool {
+        if special == Special::Text { self.any_plain } else { !self.is_empty() }
+    }
+
+    /// The tokens in a text and the text between them, in order; an error ends them.
+    pub fn stretches<'t>(
+        &self,
+        text: &'t str,
+        special: Special,
+    ) -> impl Iterator<Item = Result<Stretch>> + use<'t, '_> {
+        let mut walk = Walk::new(self, text, special, false, WalkState::default());
+        let mut next: Option<Result<Stretch>> = None;
+        let mut is_over = !self.any_found(special);
+        iter::from_fn(move || {
+            if next.is_none() && !is_over {
+                next = walk.next().transpose();
+                is_over = !matches!(next, Some(Ok(_)));
+            }
+            let start = match &next {
+                Some(Ok(token)) => token.range.start,
+                Some(Err(_)) => 0,
+                None => text.len(),
+            };
+            if walk.state.told < start {
+                let range = walk.state.told..start;
+                walk.state.told = start;
+                return Some(Ok(Stretch { range, id: None }));
+            }
+            // It goes back if a token is found in the white space that the one before it took.
+            walk.state.told = match &next {
+                Some(Ok(token)) => token.range.end,
+                _ => text.len(),
+            };
+            next.take()
+        })
+    }
+
+    /// Whether a text may be cut at a place without changing what is found: no token's text, found or not, lies across it
+    /// or touches it, and white space lies on one side at most, if any token takes white space.
+    pub fn may_cut(&self, text: &str, place: usize) -> bool {
+        let (left, right) = text.split_at(place);
+        let is_white = left.ends_with(char::is_whitespace) && right.starts_with(char::is_whitespace);
+        let may_be_taken = self.strips && is_white;
+        !may_be_taken && !self.candidates.any_touches(text.as_bytes(), place)
+    }
+
+    /// Whether any token takes white space.
+    pub fn takes_white_space(&self) -> bool {
+        self.strips
+    }
+
+    /// Whether a token with this id is special.
+    pub fn is_special(&self, id: u32) -> bool {
+        self.tokens.iter().any(|token| token.id == id && token.is_special)
+    }
+
+    fn is_of_word(&self, character: Option<char>) -> bool {
+        character.is_some_and(|character| {
+            let code_point = character.into();
+            let past = self.words.partition_point(|&(first, _)| first <= code_point);
+            past > 0 && self.words[past - 1].1 >= code_point
+        })
+    }
+}
+
+/// What is known of a text up to a place. Places are counted from where the text begins, or what is left of it.
+#[derive(Clone, Debug, Default)]
+struct WalkState {
+    /// Where what was told ends.
+    told: usize,
+    /// Where the next candidate is looked for: before `told` where the last token took white space.
+    searched: usize,
+    /// White space that was found behind a token: a token within it takes the rest, without another search.
+    behind: Range<usize>,
+    /// White space that is not told, as the next token may take it.
+    kept: Range<usize>,
+    /// The character before the text, and how many there are (only counted where a token may be refused).
+    before: Option<char>,
+    gone: usize,
+    /// The length of all text that was searched: a test counts it.
+    looked: usize,
+}
+
+impl WalkState {
+    /// Forget the text before a place.
+    fn forget(&mut self, text: &str, place: usize, special: Special) {
+        let gone = &text[..place];
+        self.before = gone.chars().next_back().or(self.before);
+        if special == Special::Error {
+            self.gone += gone.chars().count();
+        }
+        for known in [&mut self.behind, &mut self.kept] {
+            *known = known.start.saturating_sub(place)..known.end.saturating_sub(place);
+        }
+        self.told -= place;
+        self.searched -= place;
+    }
+}
+
+/// A walk from token to token through a text, or through what has arrived of it.
+struct Walk<'t, 'a> {
+    tokens: &'a AddedTokens,
+    text: &'t str,
+    special: Special,
+    /// Whether more text may follow: then only what it cannot change is found.
+    is_open: bool,
+    state: WalkState,
+    block: PairBlock,
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    fn new(
+        tokens: &'a AddedTokens,
+        text: &'t str,
+        special: Special,
+        is_open: bool,
+        state: WalkState,
+    ) -> Self {
+        Self { tokens, text, special, is_open, state, block: PairBlock::default() }
+    }
+
+    /// The next token, with the white space that it takes.
+    fn next(&mut self) -> Result<Option<Stretch>> {
+        while let Some((candidate, number)) = self.candidate() {
+            let token = &self.tokens.tokens[number];
+            let (mut start, mut end) = (candidate.start, candidate.end);
+            self.state.searched = end;
+            if token.is_special && self.special == Special::Text {
+                continue;
+            }
+            if token.single_word {
+                if end == self.text.len() && self.is_open {
+                    self.state.searched = start;
+                    return Ok(None);
+                }
+                if self.touches_word(&candidate) {
+                    continue;
+                }
+            }
+            if token.rstrip {
+                end = self.white_space_from(end);
+                if end == self.text.len() && self.is_open {
+                    self.state.searched = start;
+                    return Ok(None);
+                }
+            }
+            if token.lstrip {
+                start = self.white_space_before(start);
+            }
+            // Nothing is left of a token of white space that the token before it took.
+            if start >= end {
+                continue;
+            }
+            if token.is_special && self.special == Special::Error {
+                let before = self.text[..start].chars().count();
+                return Err(refusal(&token.text, self.state.gone + before));
+            }
+            return Ok(Some(Stretch { range: start..end, id: Some(token.id) }));
+        }
+        Ok(None)
+    }
+
+    /// The next candidate and the number of its token; none that a longer one may replace as more text follows.
+    fn candidate(&mut self) -> Option<(Range<usize>, usize)> {
+        let length = self.text.len();
+        let sure = if self.is_open { (length + 1).saturating_sub(self.tokens.longest()) } else { length };
+        let from = self.state.searched;
+        let found = self.tokens.candidates.find(self.text.as_bytes(), from..sure.max(from), &mut self.block);
+        self.state.searched = found.as_ref().map_or(sure.max(from), |(candidate, _)| candidate.start);
+        self.state.looked += found.as_ref().map_or(length, |(candidate, _)| candidate.end) - from;
+        found
+    }
+
+    fn touches_word(&self, candidate: &Range<usize>) -> bool {
+        let (before, behind) = (&self.text[..candidate.start], &self.text[candidate.end..]);
+        self.tokens.is_of_word(before.chars().next_back().or(self.state.before))
+            || self.tokens.is_of_word(behind.chars().next())
+    }
+
+    /// The end of the white space that begins at a place.
+    fn white_space_from(&mut self, start: usize) -> usize {
+        let known = &mut self.state.behind;
+        if !known.contains(&start) {
+            *known = start..start;
+        }
+        let more = &self.text[known.end..];
+        let length = more.len() - more.trim_start().len();
+        known.end += length;
+        self.state.looked += length;
+        known.end
+    }
+
+    /// The start of the white space that ends at a place, but no further back than the token before it.
+    fn white_space_before(&mut self, end: usize) -> usize {
+        let Some(between) = self.text.get(self.state.told..end) else { return self.state.told };
+        let length = between.trim_end().len();
+        self.state.looked += between.len() - length;
+        self.state.told + length
+    }
+
+    /// Where the text ends that no later one can make part of a token.
+    fn sure_text(&mut self) -> usize {
+        let end = character_start(self.text, self.state.searched);
+        if !self.is_open {
+            return self.text.len();
+        }
+        if !self.tokens.lstrip || end <= self.state.told {
+            return end;
+        }
+        // What was white space before need not be looked at again.
+        let WalkState { told, kept, looked, .. } = &mut self.state;
+        let from = kept.end.max(*told);
+        let new = &self.text[from..end];
+        let length = new.trim_end().len();
+        *looked += new.len() - length;
+        *kept = if length > 0 { from + length } else { kept.start.max(*told).min(from) }..end;
+        kept.start
+    }
+}
+
+/// The search in a text that arrives in pieces. Copies go on by themselves.
+#[derive(Clone, Debug, Default)]
+pub struct TokenSearch {
+    /// The text that is not told, or may be part of a token.
+    pending: String,
+    state: WalkState,
+}
+
+impl TokenSearch {
+    /// Add a piece of the text, and pass on all that no later text can change. After an error the text is dropped.
+    pub fn feed(
+        &mut self,
+        tokens: &AddedTokens,
+        special: Special,
+        piece: &str,
+        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.pending.is_empty() && !tokens.any_found(special) {
+            return if piece.is_empty() { Ok(()) } else { put(PassedOn::Text(piece)) };
+        }
+        let done = memory::append(&mut self.pending, piece)
+            .and_then(|()| self.pass_on(tokens, special, true, put))
+            .inspect_err(|_| *self = Self::default())?;
+        self.state.forget(&self.pending, done, special);
+        self.pending.drain(..done);
+        Ok(())
+    }
+
+    /// End the text: pass on the rest. A new text may then begin.
+    pub fn finish(
+        &mut self,
+        tokens: &AddedTokens,
+        special: Special,
+        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let passed_on = self.pass_on(tokens, special, false, put);
+        *self = Self::default();
+        passed_on.map(drop)
+    }
+
+    /// The text that is not passed on, with white space that a token took and another may be found in.
+    pub fn pending(&self) -> &str {
+        &self.pending
+    }
+
+    /// Pass on what is sure, and return up to where the text is no longer needed.
+    fn pass_on(
+        &mut self,
+        tokens: &AddedTokens,
+        special: Special,
+        is_open: bool,
+        put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
+    ) -> Result<usize> {
+        let text = &*self.pending;
+        let mut walk = Walk::new(tokens, text, special, is_open, std::mem::take(&mut self.state));
+        while let Some(Stretch { range, id }) = walk.next()? {
+            let told = std::mem::replace(&mut walk.state.told, range.end);
+            if told < range.start {
+                put(PassedOn::Text(&text[told..range.start]))?;
+            }
+            id.map_or(Ok(()), |id| put(PassedOn::Token(&text[range], id)))?;
+        }
+        let end = walk.sure_text();
+        if walk.state.told < end {
+            put(PassedOn::Text(&text[walk.state.told..end]))?;
+            walk.state.told = end;
+        }
+        self.state = walk.state;
+        Ok(self.state.told.min(character_start(text, self.state.searched)))
+    }
+}
+
+/// The error of a text that contains a special token.
+pub fn refusal(token: &str, character: usize) -> Error {
+    Error::Value(format!(
+        "the text contains the special token {token:?} at character {character}; special=\"parse\" gives its id, \
+         special=\"text\" encodes it as ordinary text"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flags are letters: s for special, w for a single word, l and r for the white space that it takes.
+    fn tokens(tokens: &[(&str, &str)]) -> AddedTokens {
+        let numbered = tokens.iter().zip(1000..).map(|(&(text, flags), id)| AddedToken {
+            text: text.to_owned(),
+            id,
+            is_special: flags.contains('s'),
+            single_word: flags.contains('w'),
+            lstrip: flags.contains('l'),
+            rstrip: flags.contains('r'),
+        });
+        AddedTokens::new(numbered.collect()).unwrap()
+    }
+
+    fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
+        let stretches = tokens.stretches(text, special).map(Result::unwrap);
+        stretches.map(|stretch| (&text[stretch.range], stretch.id)).collect()
+    }
+
+    #[test]
+    fn the_longest_at_the_leftmost_place_is_taken() {
+        let tokens = tokens(&[("<a>", "s"), ("<a><b>", "s"), ("b>x", "s")]);
+        let expected = [("..", None), ("<a><b>", Some(1001)), ("x", None), ("<a>", Some(1000))];
+        assert_eq!(cut(&tokens, "..<a><b>x<a>", Special::Parse), expected);
+    }
+
+    #[test]
+    fn white_space_is_taken_as_far_as_no_token_before_took_it() {
+        let tokens = tokens(&[("<l>", "l"), ("<r>", "r")]);
+        let expected = [
+            (" ", None),
+            ("<r>\u{a0} ", Some(1001)),
+            ("<l>", Some(1000)),
+            (" x", None),
+            (" \n<l>", Some(1000)),
+            ("y", None),
+        ];
+        assert_eq!(cut(&tokens, " <r>\u{a0} <l> x \n<l>y", Special::Parse), expected);
+    }
+
+    /// What a search looks at, whatever the length of the pieces, and the number of tokens that it finds.
+    fn looked(tokens: &AddedTokens, text: &str, length: usize) -> (usize, usize) {
+        let (mut search, mut looked, mut found) = (TokenSearch::default(), 0, 0);
+        let mut put = |part: PassedOn<'_>| {
+            found += usize::from(matches!(part, PassedOn::Token(..)));
+            Ok(())
+        };
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(character_start(rest, length));
+            search.feed(tokens, Special::Parse, piece, &mut put).unwrap();
+            looked += std::mem::take(&mut search.state.looked);
+            rest = behind;
+        }
+        search.pass_on(tokens, Special::Parse, false, &mut put).unwrap();
+        (looked + search.state.looked, found)
+    }
+
+    #[test]
+    fn text_is_looked_at_once_though_each_of_it_is_white_space_and_a_token() {
+        let white = "\u{a0} ".repeat(3000);
+        let text = [&white, "x", &white, "a", &white].concat();
+        for flags in ["", "l", "r", "lr", "wl", "wr"] {
+            for token in [" ", "\u{a0} \u{a0}", "x", "a", "aa"] {
+                let tokens = tokens(&[(token, flags), ("y", "lr")]);
+                for length in [2, 7, 1000, text.len()] {
+                    let (looked, _) = looked(&tokens, &text, length);
+                    let pieces = text.len().div_ceil(length - 1);
+                    let most = 4 * text.len() + 2 * pieces * tokens.longest();
+                    assert!(looked <= most, "{token:?}, {flags}, {length}: {looked} of {most}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_what_later_text_may_change() {
+        let tokens = tokens(&[("<mask>", "lr")]);
+        let mut search = TokenSearch::default();
+        search.feed(&tokens, Special::Parse, "some text   <mask>  ", &mut |_| Ok(())).unwrap();
+        assert_eq!(search.pending(), "   <mask>  ");
+        let mut copy = search.clone();
+        copy.finish(&tokens, Special::Parse, &mut |found| {
+            assert!(matches!(found, PassedOn::Token(_, 1000)));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!((copy.pending(), search.pending()), ("", "   <mask>  "));
+    }
+
+    #[test]
+    fn special_tokens_may_be_text_and_a_refusal_names_the_place() {
+        let tokens = tokens(&[("<a>", "s"), ("\u{e9}", "")]);
+        let expected = [("\u{e9}", Some(1001)), ("<a>", None)];
+        assert_eq!(cut(&tokens, "\u{e9}<a>", Special::Text), expected);
+        let refused = tokens.stretches("\u{e9}<a>", Special::Error).find_map(Result::err).unwrap();
+        assert!(refused.to_string().contains("\"<a>\" at character 1"), "{refused}");
+    }
+}

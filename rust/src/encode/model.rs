@@ -1,0 +1,295 @@
+//! A vocabulary without its added tokens: what makes ids of ordinary text.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cache::Cache;
+use super::merges::Merges;
+use super::whole::WholeTokens;
+use super::{Id, NO_ID};
+use crate::error::{Error, Result};
+use crate::memory::{boxed_array, ensure, gathered};
+use crate::pretokenize::Pattern;
+use crate::recover::Keyed;
+use crate::tokens::TokenBytes;
+
+/// Everything that decides the ids of a text.
+pub struct Definition<'a> {
+    /// The regular expression whose matches are pretokens.
+    pub pattern: &'a str,
+    /// The id and bytes of every token except the special ones.
+    pub tokens: &'a [(u32, &'a [u8])],
+    /// What stands for bytes that have no token. Without it, text with such a byte is refused.
+    pub unknown: Option<Unknown>,
+    /// Tokens that encoding never gives; only for decoding.
+    pub decode_only: &'a [(u32, Vec<u8>)],
+    /// The left id, right id and resulting id of every merge, in the order of rank.
+    pub merges: &'a [[u32; 3]],
+    /// Where merges begin and end that have the same rank: the leftmost of their pairs comes first.
+    pub equal_ranks: &'a [(u32, u32)],
+    /// The texts and ids of added tokens, which ids are decoded to. (`Stages` says where they are found.)
+    pub added_tokens: &'a [(&'a str, u32)],
+    /// Whether a pretoken that is itself a token becomes that token before any merge is tried.
+    pub whole_pretoken_first: bool,
+    /// The ids, after all others, of tokens that exist only to be merged further: one that is left is replaced by the
+    /// ids of its bytes. With `unknown` they are parts of characters, and what is left of a character is unknown.
+    pub provisional: &'a [u32],
+}
+
+#[cfg(test)]
+impl<'a> Definition<'a> {
+    /// A definition without any token.
+    pub fn of(pattern: &'a str) -> Self {
+        Self {
+            pattern,
+            tokens: &[],
+            unknown: None,
+            decode_only: &[],
+            merges: &[],
+            equal_ranks: &[],
+            added_tokens: &[],
+            whole_pretoken_first: false,
+            provisional: &[],
+        }
+    }
+}
+
+/// What stands for bytes without a token.
+#[derive(Clone, Copy)]
+pub enum Unknown {
+    /// An id for each.
+    Each(u32),
+    /// An id for successive ones of a pretoken.
+    Joined(u32),
+    /// Nothing: a pretoken is merged without them.
+    Dropped,
+}
+
+impl Unknown {
+    fn id(self) -> Option<u32> {
+        match self {
+            Self::Each(id) | Self::Joined(id) => Some(id),
+            Self::Dropped => None,
+        }
+    }
+
+    pub(super) fn put(self, ids: &mut Vec<u32>) {
+        if matches!(self, Self::Joined(_)) {
+            ids.dedup_by(|next, before| *next == NO_ID && *before == NO_ID);
+        }
+        let Some(unknown) = self.id() else { return };
+        for id in ids.iter_mut().filter(|id| **id == NO_ID) {
+            *id = unknown;
+        }
+    }
+}
+
+/// Encodes ordinary text. It never changes, and any number of threads may use it at once.
+pub struct Model {
+    pub(super) pattern: Arc<Pattern>,
+    pub(super) merges: Merges,
+    pub(super) tokens: TokenBytes,
+    /// Tokens that replace a whole pretoken though merging would not make them of it.
+    pub(super) replacing: Replacing,
+    pub(super) longest_replacing: usize,
+    pub(super) cache: Cache,
+    pub(super) largest_id: u32,
+    /// A number that is unique among the encoders of this process.
+    pub(super) number: u64,
+    /// Whether some bytes have no token.
+    pub(super) lacks_bytes: bool,
+    pub(super) unknown: Option<Unknown>,
+    /// For each provisional token, the ids of its bytes.
+    pub(super) provisional: HashMap<u32, Box<[u32]>>,
+}
+
+/// Tokens by their bytes.
+type Replacing = HashMap<Box<[u8]>, u32, Keyed>;
+
+/// The number of the next encoder.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// The maximum memory of a token and of a merge in the tables, besides the bytes of long tokens.
+const BYTES_PER_TOKEN: usize = 256;
+const BYTES_PER_MERGE: usize = 64;
+
+impl Model {
+    /// Check the definition and build the tables.
+    pub fn new(definition: &Definition) -> Result<Self> {
+        ensure(definition.tokens.len() * BYTES_PER_TOKEN + definition.merges.len() * BYTES_PER_MERGE)?;
+        let decode_only: HashSet<u32> = definition.decode_only.iter().map(|&(id, _)| id).collect();
+        let specials = definition.added_tokens.iter().filter(|(_, id)| !decode_only.contains(id));
+        let specials = specials.map(|(text, id)| (*id, text.as_bytes()));
+        let others = definition.decode_only.iter().map(|(id, token)| (*id, &token[..])).chain(specials);
+        let all = definition.tokens.iter().copied().chain(others.clone());
+        if let Some((id, token)) = all.clone().find(|&(id, _)| id == NO_ID) {
+            return Err(Error::Value(format!(
+                "token {:?} has the id {id}: the largest possible id is {}",
+                String::from_utf8_lossy(token),
+                NO_ID - 1
+            )));
+        }
+        let tokens = TokenBytes::new(all)?;
+        let base = base_ids(definition.tokens)?;
+        let lacks_bytes = base.contains(&NO_ID);
+        let provisional = match definition.unknown {
+            Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
+            None => ids_of_bytes(definition.provisional, &tokens, &base)?,
+        };
+        let ranks = ranks(definition.merges.len(), definition.equal_ranks)?;
+        let merges = Merges::new(base, definition.merges, &ranks, &tokens)?;
+        let ids = definition.tokens.iter().map(|&(id, _)| id).chain(others.map(|(id, _)| id));
+        let ids = ids.chain(definition.unknown.and_then(Unknown::id));
+        let largest_id = ids.filter(|id| !provisional.contains_key(id)).max().unwrap_or(0);
+        if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
+            return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
+        }
+        let whole = WholeTokens::new(&merges, definition.merges, &ranks)?;
+        let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
+        let replacing = replacing_tokens(definition, is_merged);
+        let is_result = |(id, token): &(u32, &[u8])| is_merged(id) && !replacing.contains_key(*token);
+        let results: Vec<_> = definition.tokens.iter().copied().filter(is_result).collect();
+        Ok(Self {
+            pattern: Pattern::new(definition.pattern)?,
+            largest_id,
+            lacks_bytes,
+            unknown: definition.unknown,
+            provisional,
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
+            replacing,
+            cache: Cache::new(&results)?,
+            merges,
+            tokens,
+        })
+    }
+
+    /// The bytes of every token.
+    pub fn tokens(&self) -> &TokenBytes {
+        &self.tokens
+    }
+
+    /// The largest id of a token.
+    pub fn largest_id(&self) -> u32 {
+        self.largest_id
+    }
+
+    /// Fail unless every id fits the integer type.
+    pub fn check_fits<T: Id>(&self) -> Result<()> {
+        if self.largest_id <= T::LARGEST {
+            return Ok(());
+        }
+        let bits = 8 * size_of::<T>();
+        Err(Error::Value(format!(
+            "the vocabulary has ids up to {}, which do not fit uint{bits}",
+            self.largest_id
+        )))
+    }
+
+    /// The part of a pretoken that is merged.
+    pub(super) fn merged_part<'p>(&self, pretoken: &'p [u8]) -> Cow<'p, [u8]> {
+        match self.unknown {
+            Some(Unknown::Dropped) => {
+                pretoken.iter().copied().filter(|&byte| self.merges.base(byte) != NO_ID).collect()
+            }
+            _ => Cow::Borrowed(pretoken),
+        }
+    }
+
+    /// Whether the pattern leaves a text as it is.
+    pub fn keeps_length(&self) -> bool {
+        self.pattern.max_bytes(1) == 1
+    }
+
+    /// Fail if the tokens of a text may have other bytes than the text with the spaces that the pattern inserts.
+    pub fn check_tiles_text(&self) -> Result<()> {
+        let reason = if matches!(self.unknown, Some(Unknown::Dropped)) {
+            "bytes without a token are left out"
+        } else if self.unknown.is_some() {
+            "a token stands for any unknown bytes"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Value(format!("{reason}, so tokens have no offsets in the text")))
+    }
+}
+
+/// The rank of each of these merges: its place, or the first place of those with the same rank.
+pub fn ranks(count: usize, equal: &[(u32, u32)]) -> Result<Vec<u32>> {
+    let mut ranks: Vec<u32> = gathered(0..count as u32)?;
+    for &(start, end) in equal {
+        let same = ranks.get_mut(start as usize..end as usize);
+        same.ok_or_else(|| Error::Value(format!("equal_ranks: there are no merges {start} to {end}")))?
+            .fill(start);
+    }
+    Ok(ranks)
+}
+
+/// The id of every byte; `NO_ID` if it has none.
+fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
+    let mut ids: Box<[u32; 256]> = boxed_array(|| NO_ID)?;
+    for &(id, token) in tokens {
+        if token.is_empty() {
+            return Err(Error::Value(format!("token {id} is empty")));
+        }
+        if let &[byte] = token {
+            let other = std::mem::replace(&mut ids[usize::from(byte)], id);
+            if other != NO_ID {
+                return Err(Error::Value(format!("byte {byte} has two ids, {other} and {id}")));
+            }
+        }
+    }
+    Ok(ids)
+}
+
+/// The ids of the bytes of provisional tokens.
+fn ids_of_bytes(
+    provisional: &[u32],
+    tokens: &TokenBytes,
+    base: &[u32; 256],
+) -> Result<HashMap<u32, Box<[u32]>>> {
+    let of_token = |&id: &u32| {
+        let token = tokens.get(id).filter(|token| token.len() > 1);
+        let token =
+            token.ok_or_else(|| Error::Value(format!("provisional token {id} is not made by any merge")))?;
+        Ok((id, token.iter().map(|&byte| base[usize::from(byte)]).collect()))
+    };
+    provisional.iter().map(of_token).collect()
+}
+
+/// What a token with a part of a character becomes: the beginning of a character is unknown, and the rest is nothing.
+fn unknown_start(id: u32, tokens: &TokenBytes) -> Box<[u32]> {
+    let begins = tokens.get(id).and_then(<[u8]>::first).is_some_and(|byte| byte & 0xC0 != 0x80);
+    if begins { [NO_ID].into() } else { [].into() }
+}
+
+/// Refuse text with a byte that has no token.
+pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
+    if !ids.contains(&NO_ID) {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(80)]);
+    Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
+}
+
+/// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.
+fn replacing_tokens(definition: &Definition, is_merged: impl Fn(&u32) -> bool) -> Replacing {
+    let mut replacing = HashMap::with_hasher(Keyed::random());
+    if !definition.whole_pretoken_first {
+        return replacing;
+    }
+    for (id, token) in definition.tokens.iter().filter(|(id, _)| !is_merged(id)) {
+        let smallest = replacing.entry(Box::from(*token)).or_insert(*id);
+        *smallest = (*smallest).min(*id);
+    }
+    if !replacing.is_empty() {
+        for (id, token) in definition.tokens.iter().filter(|(id, _)| is_merged(id)) {
+            if let Some(smallest) = replacing.get_mut(*token) {
+                *smallest = (*smallest).min(*id);
+            }
+        }
+    }
+    replacing
+}

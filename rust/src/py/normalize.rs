@@ -1,0 +1,86 @@
+//! The Python class `Normalizer`.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use super::PyWatch;
+use super::texts::OneText;
+use crate::error::Result;
+use crate::normalize::{Beginning, Normalizer};
+use crate::watch::Pulse;
+
+/// Normalizes texts.
+#[pyclass(name = "Normalizer", module = "bpetite._engine", frozen)]
+pub struct PyNormalizer(Normalizer);
+
+#[pymethods]
+impl PyNormalizer {
+    #[new]
+    fn new(steps: Vec<Vec<String>>) -> PyResult<Self> {
+        Ok(Self(Normalizer::new(&steps)?))
+    }
+
+    /// Normalize a text; the same object is returned if nothing changes.
+    #[pyo3(signature = (text, at = "text"))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        text: OneText<'_, 'py>,
+        at: &str,
+    ) -> PyResult<Bound<'py, PyString>> {
+        let (given, at, watch) = (text.to_str()?, beginning(at)?, &mut PyWatch::default());
+        Ok(match py.detach(|| self.0.normalize(given, at, &mut Pulse::of(watch)))? {
+            Cow::Borrowed(_) => (*text).clone(),
+            Cow::Owned(normalized) => PyString::new(py, &normalized),
+        })
+    }
+
+    /// Normalize a text, and return also the place of each character in it.
+    #[pyo3(signature = (text, at = "text"))]
+    fn aligned(
+        &self,
+        py: Python<'_>,
+        text: OneText<'_, '_>,
+        at: &str,
+    ) -> PyResult<(String, Vec<(usize, usize)>)> {
+        let (given, at, watch) = (text.to_str()?, beginning(at)?, &mut PyWatch::default());
+        let aligned = py.detach(|| -> Result<_> {
+            let (normalized, alignment) = self.0.aligned(given, at, &mut Pulse::of(watch))?;
+            let places = (0..normalized.chars().count()).map(|place| alignment.place(place, place + 1));
+            Ok((normalized.into_owned(), crate::memory::gathered(places)?))
+        })?;
+        Ok(aligned)
+    }
+
+    /// Whether a text may be cut before a character.
+    fn starts(&self, character: char) -> bool {
+        self.0.starts(character)
+    }
+
+    /// Whether a character starts, and becomes itself when what follows starts.
+    fn keeps(&self, character: char) -> bool {
+        self.0.keeps(character)
+    }
+
+    /// The number of characters before the last place where a text may be cut, 0 if there is none.
+    fn last_cut(&self, text: OneText<'_, '_>) -> PyResult<usize> {
+        let text = text.to_str()?;
+        Ok(text[..self.0.last_cut(text)].chars().count())
+    }
+
+    /// A bound of the bytes of what a text of some bytes becomes.
+    fn max_bytes(&self, bytes: usize) -> usize {
+        self.0.max_bytes(bytes)
+    }
+}
+
+fn beginning(name: &str) -> Result<Beginning> {
+    match name {
+        "text" => Ok(Beginning::Text),
+        "segment" => Ok(Beginning::Segment),
+        "within" => Ok(Beginning::Within),
+        _ => Err(crate::error::Error::Value(format!("at: must be text, segment or within, not {name:?}"))),
+    }
+}

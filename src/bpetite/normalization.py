@@ -1,0 +1,95 @@
+"""A vocabulary's normalization: a name, or steps with arguments → what the engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from bpetite._engine import Normalizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Step = tuple[str, ...]
+"""The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""
+
+Normalization = str | tuple[Step, ...]
+"""The name of one normalizer, or several with their arguments."""
+
+SPACE_FIRST = ("Space first",)
+"""The step that puts a space at the beginning of a text that has none, once added tokens are found."""
+
+
+def steps_in(normalization: Normalization | None) -> tuple[Step, ...]:
+    """Return the steps of a normalization.
+
+    >>> steps_in("NFC"), steps_in(None)
+    ((('NFC',),), ())
+    """
+    if normalization is None:
+        return ()
+    return ((normalization,),) if isinstance(normalization, str) else normalization
+
+
+def checked(normalization: object) -> Normalization | None:
+    """Return a normalization in canonical form; an unknown one is refused.
+
+    >>> checked([["NFC"]]), checked([["NFD"], ["Replace", "a", "b"]])
+    ('NFC', (('NFD',), ('Replace', 'a', 'b')))
+    """
+    if normalization is None:
+        return None
+    listed = [[normalization]] if isinstance(normalization, str) else normalization
+    if not isinstance(listed, Sequence):
+        raise ValueError(f"normalization must be a name or a list of steps, not {normalization!r:.80}")
+    steps: list[Step] = []
+    for step in listed:
+        if not isinstance(step, list | tuple) or not step or not all(isinstance(word, str) for word in step):
+            raise ValueError(f"normalization: {step!r:.80} is not a list of a name and its arguments")
+        for word in step:
+            word.encode("utf-8")
+        steps.append(tuple(step))
+    if not steps:
+        return None
+    normalizer_of(steps)  # refuses what is unknown
+    return steps[0][0] if len(steps) == len(steps[0]) == 1 else tuple(steps)
+
+
+def for_engine(steps: Sequence[Step]) -> list[list[str]]:
+    """Return the steps as the engine takes them: a map is its pairs.
+
+    >>> for_engine([("Map", '{"a": "b"}'), ("NFC",)])
+    [['Map', 'a', 'b'], ['NFC']]
+    """
+    return [["Map", *chain.from_iterable(_pairs(*step))] if step[0] == "Map" else [*step] for step in steps]
+
+
+def normalizing(steps: Sequence[Step]) -> Callable[[str], str]:
+    """Return a function that normalizes a text behind the beginning of a longer one.
+
+    >>> normalizing([("Lowercase",), ("Prepend first", "_")])("ABC")
+    'abc'
+    """
+    normalizer = normalizer_of(steps)
+    return lambda text: normalizer(text, "segment")
+
+
+def normalizer_of(steps: Sequence[Step]) -> Normalizer:
+    """Return the engine's normalizer, which does all but to put a space first."""
+    return Normalizer(for_engine([step for step in steps if step != SPACE_FIRST]))
+
+
+def _pairs(_name: str, *arguments: str) -> list[tuple[str, str]]:
+    """Read a map, which is written as a JSON object."""
+    import json
+
+    try:
+        replaced: Any = json.loads(*arguments)
+    except (TypeError, ValueError, RecursionError):
+        replaced = None
+    if not isinstance(replaced, dict) or not all(isinstance(new, str) for new in replaced.values()):
+        raise ValueError(f"normalization: {arguments!r:.80} is not a JSON object of texts")
+    for text in chain(replaced, replaced.values()):
+        text.encode("utf-8")
+    return [*replaced.items()]
