@@ -5,7 +5,7 @@
 //! replaced by a larger one; the largest is replaced by an empty one. So memory is limited (see [`LARGEST`]), and the cache
 //! adapts to new kinds of text.
 //!
-//! A new cache holds the tokens of the vocabulary, as many pretokens are one. Until a text has such a token, its
+//! A new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text has such a token, its
 //! entry is *unused*: it is as free as an empty one, and is looked for only if a pretoken is not found. So tokens that
 //! never occur take no place from pretokens that do.
 //!
@@ -32,10 +32,10 @@ pub const INLINE: usize = 4;
 
 /// How many entries tables have, one after the other: 32 bytes each, and as much again for what they do not hold
 /// themselves. The largest takes 128 MiB, and three quarters of a million pretokens or more.
-const SIZES: [usize; 4] = [SMALLEST, 1 << 17, 1 << 19, LARGEST];
-/// The most entries that a new cache has. Up to that, it has four for each token.
-const LARGEST_NEW: usize = 1 << 18;
+const SIZES: [usize; 4] = [SMALLEST, MEDIUM, LARGEST_NEW, LARGEST];
 const SMALLEST: usize = 1 << 13;
+const MEDIUM: usize = 1 << 17;
+const LARGEST_NEW: usize = 1 << 19;
 const LARGEST: usize = 1 << 21;
 /// Words of the arena for each entry.
 const WORDS: usize = 8;
@@ -46,7 +46,6 @@ const ENTRIES_OF_ARENA: usize = if cfg!(windows) { 1 << 18 } else { LARGEST };
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 16;
-const CACHE_LINE: u32 = 64;
 /// For how many batches of pretokens a full table is used when there was no memory for another one.
 const PAUSE: usize = 1 << 14;
 
@@ -130,12 +129,6 @@ impl<'a> CacheEntries<'a> {
         let place = (place & self.places) as usize;
         // SAFETY: `places` has the bits of the number of an entry (there is a power of two of them), shifted by its size.
         unsafe { &*self.entries.as_ptr().byte_add(place) }
-    }
-
-    /// Bring the entries where keys with a place are mostly found into the processor's cache.
-    pub fn prefetch_probes(self, place: u32) {
-        self.prefetch(place);
-        self.prefetch(place.wrapping_add(CACHE_LINE));
     }
 
     /// What the table holds for a key that is not the one of the entry at its place.
@@ -515,7 +508,7 @@ impl Entry {
     }
 
     #[inline(always)]
-    pub fn holds(&self, key: Key) -> bool {
+    fn holds(&self, key: Key) -> bool {
         // SAFETY: any machine has these instructions.
         unsafe { self.is_for::<PortableKeys>(&key) }
     }
@@ -556,11 +549,12 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache of a vocabulary's tokens, which grows with its content.
-    pub fn new(tokens: &[(u32, &[u8])]) -> Result<Self> {
-        let entries = (4 * tokens.len()).next_power_of_two();
-        let table = Table::new(entries.clamp(SMALLEST, LARGEST_NEW))?;
-        table.add_unused(tokens);
+    /// A cache of the first tokens of a vocabulary with so many, which grows with its content.
+    pub fn new(first: &[(u32, &[u8])], tokens: usize) -> Result<Self> {
+        // Four entries for each token: growing would cost a first pass more than it costs to begin so large.
+        let size = SIZES.into_iter().find(|&size| size >= 4 * tokens);
+        let table = Table::new(size.unwrap_or(LARGEST).min(LARGEST_NEW))?;
+        table.add_unused(first);
         Ok(Self { table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
     }
 
@@ -648,7 +642,7 @@ mod tests {
 
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
-        for size in [SMALLEST, SIZES[1], SIZES[2]] {
+        for size in [SMALLEST, MEDIUM, LARGEST_NEW] {
             let table = Table::new(size).unwrap();
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
@@ -768,7 +762,7 @@ mod tests {
     #[test]
     fn what_cannot_grow_is_followed_by_an_empty_table() {
         let largest = Table::new(LARGEST).unwrap();
-        let full = Table::new(SIZES[1]).unwrap();
+        let full = Table::new(MEDIUM).unwrap();
         full.arena.used.0.store(full.arena.words.len() + 1, Ordering::Relaxed);
         assert!(full.is_full());
         for table in [largest, full] {

@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
 use crate::memory;
+use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
 
@@ -45,11 +46,21 @@ impl Merge {
     }
 }
 
+/// A pair whose slot is being fetched.
+#[derive(Clone, Copy)]
+pub struct AskedPair {
+    pair: u64,
+    hash: u64,
+}
+
 #[derive(Clone, Copy)]
 struct MergeSlot {
     pair: u64,
     merge: Merge,
 }
+
+// SAFETY: any bytes are two numbers.
+unsafe impl Plain for MergeSlot {}
 
 const EMPTY: MergeSlot = MergeSlot { pair: 0, merge: Merge::NONE };
 
@@ -66,6 +77,9 @@ pub struct BytePair {
     /// The lowest rank of merges that join the first byte to a token that begins with the second one; `LATE` for none.
     takes_first: u32,
 }
+
+// SAFETY: any bytes are four numbers.
+unsafe impl Plain for BytePair {}
 
 /// More than any rank.
 const LATE: u32 = 1 << 31;
@@ -92,7 +106,7 @@ impl BytePair {
 pub struct Merges {
     base: Box<[u32; 256]>,
     /// All pairs of bytes, by whose merges every pretoken begins.
-    of_bytes: Box<[BytePair]>,
+    of_bytes: Cells<BytePair>,
     pairs: MergeTable,
     /// A bit for each pair of bytes that some merge joins.
     joined: Box<[u64; 1024]>,
@@ -108,10 +122,11 @@ impl Merges {
         }
         let mut merges = Self {
             base,
-            of_bytes: memory::filled(BytePair::NONE, 1 << 16)?.into_boxed_slice(),
+            of_bytes: Cells::new(1 << 16, Content::LateZeros)?,
             pairs: MergeTable::new(rows, ranks)?,
             joined: memory::boxed_array(|| 0)?,
         };
+        merges.of_bytes.fill(BytePair::NONE);
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
             check_spelling(place, row, tokens)?;
             merges.join(rank, row, tokens);
@@ -161,10 +176,16 @@ impl Merges {
         self.pairs.get(pair(left, right))
     }
 
-    /// Bring what is known of two neighbouring tokens into the processor's cache.
+    /// Begin to look up a pair of neighbouring tokens.
     #[inline]
-    pub fn prefetch(&self, left: u32, right: u32) {
-        self.pairs.prefetch(pair(left, right));
+    pub fn ask(&self, left: u32, right: u32) -> AskedPair {
+        self.pairs.ask(pair(left, right))
+    }
+
+    /// The merge of a pair that was asked for, or none.
+    #[inline]
+    pub fn answer(&self, asked: AskedPair) -> Merge {
+        self.pairs.answer(asked)
     }
 
     /// Two neighbouring bytes.
@@ -199,8 +220,8 @@ struct MergeTable {
     shift: u32,
     /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs without one, and this much
     /// smaller table, which stays in the near caches, answers nearly all of them.
-    filter: Vec<u64>,
-    slots: Vec<MergeSlot>,
+    filter: Cells<u64>,
+    slots: Cells<MergeSlot>,
 }
 
 impl MergeTable {
@@ -209,9 +230,10 @@ impl MergeTable {
         let mut table = Self {
             seed: HashSeed::of_process(),
             shift: u64::BITS - bits,
-            filter: memory::filled(0, 1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()))?,
-            slots: memory::filled(EMPTY, 1 << bits)?,
+            filter: Cells::new(1 << (bits + FILTER_BITS - u64::BITS.trailing_zeros()), Content::LateZeros)?,
+            slots: Cells::new(1 << bits, Content::LateZeros)?,
         };
+        table.slots.fill(EMPTY);
         while !table.fill(rows, ranks)? {
             table.seed = HashSeed::random();
             table.filter.fill(0);
@@ -254,15 +276,20 @@ impl MergeTable {
     }
 
     #[inline]
-    fn prefetch(&self, pair: u64) {
+    fn get(&self, pair: u64) -> Merge {
+        self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
+    }
+
+    /// Begin to look up a pair: its slot is fetched while the filter, and other pairs, are looked at.
+    #[inline]
+    fn ask(&self, pair: u64) -> AskedPair {
         let hash = self.seed.hash_number(pair);
         prefetch(&self.slots, (hash >> self.shift) as usize);
-        prefetch(&self.filter, self.filter_bit(hash) / 64);
+        AskedPair { pair, hash }
     }
 
     #[inline]
-    fn get(&self, pair: u64) -> Merge {
-        let hash = self.seed.hash_number(pair);
+    fn answer(&self, AskedPair { pair, hash }: AskedPair) -> Merge {
         let bit = self.filter_bit(hash);
         if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
             return Merge::NONE;

@@ -1,4 +1,4 @@
-//! Merges a pretoken, or several in turn: the merge with the lowest rank first, the leftmost among equals.
+//! Merges one pretoken: the merge with the lowest rank first, the leftmost among equals.
 //!
 //! Up to 64 bytes, every step takes the minimum of an array of ranks. Longer pretokens are merged window by window, which
 //! is exact for every merge list, and linear:
@@ -40,14 +40,9 @@ const WINDOWS: [(usize, usize); 2] = [(SHORT, 24), (4096, 1024)];
 const LARGE: usize = 1 << 16;
 const BYTES_PER_BYTE: usize = size_of::<LinkedToken>() + size_of::<u32>() + 2 * size_of::<u64>();
 
-/// How many pretokens are merged at a time.
-const TOGETHER: usize = 8;
-
 /// Memory that is reused from one pretoken to the next.
 pub struct Scratch {
-    short: Box<[ShortPretoken; TOGETHER]>,
-    /// The ids of each of them, as far as it is merged.
-    merged: [Vec<u32>; TOGETHER],
+    short: Box<[ShortPretoken; 1]>,
     heap: BinaryHeap<Reverse<u64>>,
     nodes: Vec<LinkedToken>,
     window: Vec<u32>,
@@ -57,29 +52,14 @@ pub struct Scratch {
 impl Scratch {
     pub fn new() -> Result<Self> {
         let none = [Merge::NONE; SHORT];
-        let empty = || ShortPretoken {
-            ids: [0; SHORT],
-            merges: none,
-            starts: 0,
-            length: 0,
-            of_bytes: none,
-            unknown: 0,
-        };
+        let empty = || ShortPretoken { ids: [0; SHORT], merges: none, starts: 0, length: 0, of_bytes: none };
         Ok(Self {
             short: memory::boxed_array(empty)?,
-            merged: Default::default(),
             heap: BinaryHeap::new(),
             nodes: Vec::new(),
             window: Vec::new(),
             next_window: Vec::new(),
         })
-    }
-
-    /// Load the first part of a pretoken of up to `SHORT` bytes, and leave the rest.
-    #[inline]
-    fn begin(&mut self, merges: &Merges, place: usize, rest: &mut &[u8]) {
-        let length = self.short[place].load(merges, rest);
-        *rest = &rest[length.unwrap_or(0)..];
     }
 
     /// The size of the memory for long pretokens in bytes.
@@ -127,47 +107,6 @@ pub fn merge(
         }
     }
     Ok(())
-}
-
-/// Merge pretokens of up to `SHORT` bytes, each with a number; `done` gets the number and the ids of one after the other, in any
-/// order. While one waits for what the tables have for its next pairs, others go on.
-pub fn merge_together<'a>(
-    merges: &Merges,
-    mut pretokens: impl Iterator<Item = (usize, &'a [u8])>,
-    scratch: &mut Scratch,
-    mut done: impl FnMut(usize, &mut Vec<u32>),
-) {
-    let mut parts = [(0, &[][..]); TOGETHER];
-    let mut active = 0_u32;
-    for (place, part) in parts.iter_mut().enumerate() {
-        let Some(pretoken) = pretokens.next() else { break };
-        *part = pretoken;
-        scratch.begin(merges, place, &mut part.1);
-        active |= 1 << place;
-    }
-    while active != 0 {
-        let mut round = active;
-        while round != 0 {
-            let place = round.trailing_zeros() as usize;
-            round &= round - 1;
-            if scratch.short[place].step(merges) {
-                continue;
-            }
-            let (number, rest) = &mut parts[place];
-            let ids = &mut scratch.merged[place];
-            scratch.short[place].append_to(ids);
-            if rest.is_empty() {
-                done(*number, ids);
-                ids.clear();
-                let Some(next) = pretokens.next() else {
-                    active &= !(1 << place);
-                    continue;
-                };
-                (*number, *rest) = next;
-            }
-            scratch.begin(merges, place, rest);
-        }
-    }
 }
 
 /// The number of bytes that a token stands for; a byte may have no token.
@@ -233,8 +172,6 @@ struct ShortPretoken {
     length: usize,
     /// The merges of neighbouring bytes.
     of_bytes: [Merge; SHORT],
-    /// A bit for every place whose pair has still to be looked up; it is being fetched.
-    unknown: u64,
 }
 
 impl ShortPretoken {
@@ -300,36 +237,22 @@ impl ShortPretoken {
                 break;
             }
             let next = rest.trailing_zeros() as usize;
-            if (certain >> place | certain >> next) & 1 == 0 {
-                self.merges[count] = self.of_bytes[place].at(count);
+            let merge = if (certain >> place | certain >> next) & 1 == 0 {
+                self.of_bytes[place]
             } else {
-                self.ask(merges, count, self.ids[place], self.ids[next]);
-            }
+                merges.get(self.ids[place], self.ids[next])
+            };
+            self.merges[count] = merge.at(count);
             (place, count) = (next, count + 1);
         }
         self.length = count + 1;
         self.starts = u64::MAX >> (SHORT - self.length);
     }
 
-    /// Begin to look up the pair at a place.
-    #[inline]
-    fn ask(&mut self, merges: &Merges, place: usize, left: u32, right: u32) {
-        merges.prefetch(left, right);
-        self.merges[place] = Merge::NONE;
-        self.unknown |= 1 << place;
-    }
-
     /// Apply the merge of the lowest rank; false if there is none.
     #[inline]
     fn step(&mut self, merges: &Merges) -> bool {
-        let mut best = self.smallest();
-        while self.unknown != 0 {
-            let place = self.unknown.trailing_zeros() as usize;
-            let merge = merges.get(self.ids[place], self.ids[self.after(place) % SHORT]).at(place);
-            self.merges[place] = merge;
-            best = best.min(merge);
-            self.unknown &= self.unknown - 1;
-        }
+        let best = self.smallest();
         if best == Merge::NONE {
             return false;
         }
@@ -339,14 +262,17 @@ impl ShortPretoken {
         self.starts &= !(1 << absorbed);
         self.merges[absorbed] = Merge::NONE;
         self.merges[place] = Merge::NONE;
+        // Both pairs are asked for before either answer is waited for.
         let following = self.after(place);
-        if following < SHORT {
-            self.ask(merges, place, best.id(), self.ids[following]);
-        }
+        let with_next = (following < SHORT).then(|| merges.ask(best.id(), self.ids[following]));
         let earlier = self.starts & ((1 << place) - 1);
         if earlier != 0 {
             let before = SHORT - 1 - earlier.leading_zeros() as usize;
-            self.ask(merges, before, self.ids[before], best.id());
+            let with_previous = merges.ask(self.ids[before], best.id());
+            self.merges[before] = merges.answer(with_previous).at(before);
+        }
+        if let Some(with_next) = with_next {
+            self.merges[place] = merges.answer(with_next).at(place);
         }
         true
     }
@@ -354,12 +280,14 @@ impl ShortPretoken {
     /// The next merge to apply.
     #[inline]
     fn smallest(&self) -> Merge {
-        let (fours, _) = self.merges.as_chunks::<4>();
-        let mut smallest = Merge::NONE;
-        for &[a, b, c, d] in &fours[..self.length.div_ceil(4)] {
-            smallest = smallest.min(a.min(b).min(c.min(d)));
+        let mut smallest = [Merge::NONE; 4];
+        for four in self.merges.chunks_exact(4).take(self.length.div_ceil(4)) {
+            for (smallest, &merge) in smallest.iter_mut().zip(four) {
+                *smallest = merge.min(*smallest);
+            }
         }
-        smallest
+        let [a, b, c, d] = smallest;
+        a.min(b).min(c.min(d))
     }
 
     /// The place of the token after the one at `place`; `SHORT` or more if there is none.
@@ -669,37 +597,6 @@ pub mod tests {
                         assert_eq!(ids, expected);
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn merging_together_gives_what_merging_alone_gives() {
-        let mut numbers = RandomNumbers(13);
-        let mut scratch = Scratch::new().unwrap();
-        for round in 0..400 {
-            let letters = 1 + numbers.below(4);
-            let count = numbers.below(if letters == 1 { 8 } else { 60 });
-            let RandomVocabulary { merges, tokens, .. } = RandomVocabulary::new(&mut numbers, letters, count);
-            // With one more letter, that no merge has.
-            let pretokens: Vec<_> = (0..round % (3 * TOGETHER))
-                .map(|_| {
-                    let longest = [SHORT, 8][numbers.below(2)];
-                    let length = 1 + numbers.below(longest);
-                    text(&mut numbers, letters + 1, length)
-                })
-                .collect();
-            let mut together = vec![None; pretokens.len()];
-            let numbered = pretokens.iter().enumerate().map(|(number, pretoken)| (number, &pretoken[..]));
-            merge_together(&merges, numbered, &mut scratch, |number, ids| {
-                assert_eq!(together[number].replace(ids.clone()), None);
-            });
-            for (pretoken, ids) in pretokens.iter().zip(together) {
-                let mut alone = Vec::new();
-                let (mut unwatched, scratch) = (Unwatched, &mut scratch);
-                merge(&merges, &tokens, pretoken, &mut alone, scratch, &mut Pulse::of(&mut unwatched))
-                    .unwrap();
-                assert_eq!(ids, Some(alone));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cache::Cache;
 use super::merges::Merges;
-use super::whole::WholeTokens;
+use super::whole::{WholeTokens, is_first};
 use super::{Id, NO_ID};
 use crate::error::{Error, Result};
 use crate::memory::{boxed_array, ensure, gathered};
@@ -146,11 +146,12 @@ impl Model {
         if let Some(id) = provisional.keys().find(|&&id| id <= largest_id) {
             return Err(Error::Value(format!("provisional token {id} must have an id after all others")));
         }
-        let whole = WholeTokens::new(&merges, definition.merges, &ranks)?;
+        let whole = WholeTokens::new(&merges, definition.merges, &ranks, definition.whole_pretoken_first)?;
         let is_merged = |id: &u32| whole.holds(*id) && !provisional.contains_key(id);
         let replacing = replacing_tokens(definition, is_merged);
-        let is_result = |(id, token): &(u32, &[u8])| is_merged(id) && !replacing.contains_key(*token);
-        let results: Vec<_> = definition.tokens.iter().copied().filter(is_result).collect();
+        let first =
+            |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
+        let first: Vec<_> = definition.tokens.iter().copied().filter(first).collect();
         Ok(Self {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
@@ -160,7 +161,7 @@ impl Model {
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
             replacing,
-            cache: Cache::new(&results)?,
+            cache: Cache::new(&first, definition.tokens.len())?,
             merges,
             tokens,
         })

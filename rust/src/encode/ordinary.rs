@@ -7,9 +7,9 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
-use super::merging::{self, SHORT, Scratch};
+use super::merging::{self, Scratch};
 use super::model::{Model, check_known};
-use super::{NO_ID, Sink, Unknown};
+use super::{NO_ID, Sink};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
 #[cfg(target_arch = "x86_64")]
@@ -251,10 +251,6 @@ impl Model {
         let length = block.ends.len();
         lookups.prepare(&block, &table.hasher, table.entries());
         let mut next = staged.copy(lookups, &block, 0..length, table);
-        if next < length {
-            self.learn(&block, next, lookups, table, misses);
-            next = staged.copy(lookups, &block, next..length, table);
-        }
         while next < length {
             let ids = self.find_or_merge(&block, next, lookups, table, misses, pulse)?;
             staged.put(ids, sink);
@@ -262,45 +258,6 @@ impl Model {
         }
         staged.flush(sink);
         Ok(())
-    }
-
-    /// Put the new pretokens from an index on into the table, which are merged several at a time. Those that need more than
-    /// merging, or are refused, are left.
-    #[inline(never)]
-    fn learn(&self, block: &Block, from: usize, lookups: &Lookups, table: &Table, misses: &mut Misses) {
-        let Misses { scratch, learned, .. } = misses;
-        let entries = table.entries();
-        let (mut others, mut count) = ([0_u16; BLOCK], 0);
-        for index in from..block.ends.len() {
-            others[count] = index as u16;
-            count += usize::from(!entries.at(lookups.places[index]).holds(lookups.keys[index]));
-        }
-        let others = others[..count].iter().map(|&index| usize::from(index));
-        others.clone().for_each(|index| entries.prefetch_probes(lookups.places[index]));
-        let (mut used, mut inserted) = (0, 0);
-        let new = others.filter_map(|index| {
-            let (pretoken, key, place) = (block.pretoken(index), lookups.keys[index], lookups.places[index]);
-            if table.find(key, place, pretoken).is_some() {
-                return None;
-            }
-            if table.find_unused(key, place).is_some() {
-                used += 1;
-                return None;
-            }
-            (pretoken.len() <= SHORT && self.is_merged(pretoken)).then_some((index, pretoken))
-        });
-        merging::merge_together(&self.merges, new, scratch, |index, ids| {
-            let (pretoken, key, place) = (block.pretoken(index), lookups.keys[index], lookups.places[index]);
-            if self.make_ids(pretoken, ids).is_ok() {
-                inserted += usize::from(table.insert(key, place, pretoken, ids));
-            }
-        });
-        *learned += used + inserted;
-    }
-
-    /// Whether the ids of a pretoken are those that merging its bytes gives.
-    fn is_merged(&self, pretoken: &[u8]) -> bool {
-        !matches!(self.unknown, Some(Unknown::Dropped)) && self.replacing(pretoken).is_none()
     }
 
     /// The ids of a pretoken that may not be found where it falls.

@@ -10,7 +10,10 @@ use super::merges::Merges;
 use crate::error::Result;
 use crate::memory;
 
-/// The tokens that are looked at have ids below this many times the number of merges, and some.
+/// The tokens that a new cache holds are those with ids below this number.
+const FIRST: usize = 1 << 15;
+
+/// Where all tokens are looked at, it is those with ids below this many times the number of merges, and some.
 const SPREAD: usize = 2;
 const SOME: usize = 1 << 12;
 
@@ -30,10 +33,17 @@ pub struct WholeTokens {
     made: Vec<Made>,
 }
 
+/// Whether a new cache may hold the token with this id.
+pub fn is_first(id: u32) -> bool {
+    (id as usize) < FIRST
+}
+
 impl WholeTokens {
-    /// Those that rows of left id, right id and resulting id make, each with its rank.
-    pub fn new(merges: &Merges, rows: &[[u32; 3]], ranks: &[u32]) -> Result<Self> {
-        let mut tokens = Self { made: memory::filled(NEVER, SPREAD * rows.len() + SOME)? };
+    /// Look among the first tokens, or among all, for those that rows of left id, right id and resulting id make, each with
+    /// its rank.
+    pub fn new(merges: &Merges, rows: &[[u32; 3]], ranks: &[u32], among_all: bool) -> Result<Self> {
+        let most = if among_all { usize::MAX } else { FIRST };
+        let mut tokens = Self { made: memory::filled(NEVER, most.min(SPREAD * rows.len() + SOME))? };
         for byte in 0..=u8::MAX {
             if let Some(made) = tokens.made.get_mut(merges.base(byte) as usize) {
                 made.time = 0;
@@ -96,7 +106,7 @@ mod tests {
             let count = numbers.below(if letters == 1 { 8 } else { 60 });
             let RandomVocabulary { merges, tokens, rows, ranks } =
                 RandomVocabulary::new(&mut numbers, letters, count);
-            let known = WholeTokens::new(&merges, &rows, &ranks).unwrap();
+            let known = WholeTokens::new(&merges, &rows, &ranks, numbers.below(2) == 0).unwrap();
             for id in rows.iter().map(|&[_, _, id]| id) {
                 let is_whole = defined(&merges, tokens.get(id).unwrap()) == [id];
                 assert!(is_whole || !known.holds(id), "{rows:?}: {id}");
@@ -117,7 +127,7 @@ mod tests {
             let rows = &vocabulary.rows;
             let in_order =
                 (256..).zip(rows).all(|(next, &[left, right, id])| left < next && right < next && id == next);
-            let known = WholeTokens::new(&vocabulary.merges, rows, &vocabulary.ranks).unwrap();
+            let known = WholeTokens::new(&vocabulary.merges, rows, &vocabulary.ranks, false).unwrap();
             for id in rows.iter().map(|&[_, _, id]| id).filter(|_| in_order) {
                 let is_whole = defined(&vocabulary.merges, vocabulary.tokens.get(id).unwrap()) == [id];
                 assert_eq!(known.holds(id), is_whole, "{rows:?}: {id}");
