@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bpetite import accelerate
+from bpetite._engine import FramedEncoding
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
 from known_characters import known_text
 from test_huggingface_interface import PROCESSORS, a_real_one, difference, outcome
@@ -145,7 +146,7 @@ def test_texts_without_places_are_encoded_by_the_engine_like_those_with_places(a
     real, ours = plain()
     with_places = ours.encode_batch(["the cat", "<new>"], add_special_tokens=add)
     without = ours.encode_batch_fast(["the cat", "<new>"], add_special_tokens=add)
-    assert list(map(type, without)) == list(map(type, with_places))
+    assert {type(one) for one in (*with_places, *without)} == {FramedEncoding}
     for one, other in zip(without, real.encode_batch_fast(["the cat", "<new>"], False, add), strict=True):
         assert difference(one, other) == []
 
