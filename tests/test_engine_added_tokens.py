@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import accumulate, chain, combinations, groupby, product
 from typing import Literal, get_args
 
+import numpy as np
 import pytest
 import regex
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite._added_tokens import AddedToken, cut
-from bpetite._engine import AddedTokens
+from bpetite._engine import Encoder
 
 Choice = Literal["parse", "text", "error"]
 Found = tuple[int, int, int | None]
@@ -28,10 +29,52 @@ def token(
     return AddedToken(text, token_id, special, single_word=single_word, lstrip=lstrip, rstrip=rstrip)
 
 
-def engine(tokens: Sequence[AddedToken]) -> AddedTokens:
-    return AddedTokens(
-        [(one.text, one.token_id, one.special, one.single_word, one.lstrip, one.rstrip) for one in tokens]
-    )
+BYTES = Encoder(
+    pattern="(?s:.)",
+    tokens=bytes(range(256)),
+    ends=np.arange(1, 257, dtype=np.uint64),
+    ids=np.arange(256, dtype=np.uint32),
+    merges=np.empty((0, 3), np.uint32),
+)
+"""Text between tokens is its bytes."""
+
+FIRST = 1000
+"""The id of token 0."""
+
+
+class Search:
+    """What the engine finds."""
+
+    def __init__(self, tokens: Sequence[AddedToken]) -> None:
+        names = ("special", "single_word", "lstrip", "rstrip")
+        flags = [[name for name in names if getattr(one, name)] for one in tokens]
+        self.encoder = BYTES.with_added_tokens(
+            [(one.text, FIRST + one.token_id, own) for one, own in zip(tokens, flags, strict=True)]
+        )
+
+    def cut(self, text: str, special: Choice) -> list[Found]:
+        """The tokens in a text, and the text between them."""
+        ids = self.encoder.encode(text, special)
+        ends = [0, *accumulate(len(character.encode()) for character in text)]
+        found: list[Found] = []
+        for token_id, (start, end) in zip(ids, self.encoder.places(text, ids, special), strict=True):
+            if token_id >= FIRST:
+                found.append((ends[start], ends[end], token_id - FIRST))
+            elif found and found[-1][2] is None:
+                found[-1] = (found[-1][0], found[-1][1] + 1, None)
+            else:
+                found.append((ends[start], ends[start] + 1, None))
+        return found
+
+    def told_in_pieces(self, pieces: Sequence[str], special: Choice) -> list[str | int]:
+        """The same as text and ids, of a text that arrives in pieces."""
+        stream = self.encoder.encode_stream(special)
+        ids = [*chain.from_iterable(map(stream.feed, pieces)), *stream.finish()]
+        told: list[str | int] = []
+        for is_text, group in groupby(ids, lambda token_id: token_id < FIRST):
+            own = [*group]
+            told += [bytes(own).decode()] if is_text else [token_id - FIRST for token_id in own]
+        return told
 
 
 def texts_of(alphabet: Sequence[str], longest: int) -> list[str]:
@@ -49,7 +92,7 @@ def specified(text: str, tokens: Sequence[AddedToken], special: Choice) -> list[
     ]
 
 
-def found_by(search: AddedTokens, text: str, special: Choice) -> list[Found] | None:
+def found_by(search: Search, text: str, special: Choice) -> list[Found] | None:
     try:
         return search.cut(text, special)
     except ValueError:
@@ -64,23 +107,11 @@ def told(text: str, found: list[Found] | None) -> list[str | int] | None:
     return [given[start:end].decode() if token_id is None else token_id for start, end, token_id in found]
 
 
-def joined(parts: Sequence[str | int]) -> list[str | int]:
-    """The parts, with text that follows text joined to it."""
-    whole: list[str | int] = []
-    for part in parts:
-        if isinstance(part, str) and whole and isinstance(whole[-1], str):
-            whole[-1] += part
-        else:
-            whole.append(part)
-    return whole
-
-
-def told_in_pieces(search: AddedTokens, pieces: Sequence[str], special: Choice) -> list[str | int] | None:
+def told_in_pieces(search: Search, pieces: Sequence[str], special: Choice) -> list[str | int] | None:
     try:
-        by_piece = search.cut_pieces(pieces, special)
+        return search.told_in_pieces(pieces, special)
     except ValueError:
         return None
-    return joined([part for parts in by_piece for part in parts])
 
 
 def tokens_on_tiny_alphabets() -> Iterator[list[AddedToken]]:
@@ -99,7 +130,7 @@ def tokens_on_tiny_alphabets() -> Iterator[list[AddedToken]]:
 
 def test_the_engine_finds_what_the_specification_finds_in_each_short_text() -> None:
     for number, tokens in enumerate(tokens_on_tiny_alphabets()):
-        search = engine(tokens)
+        search = Search(tokens)
         letters = sorted({*"".join(one.text for one in tokens), " ", "a"})[: 3 + number % 2]
         for text in texts_of(letters, 4):
             for special in CHOICES:
@@ -150,7 +181,7 @@ TOKENS = st.lists(
 def test_the_engine_finds_what_the_specification_finds(
     tokens: list[AddedToken], text: str, data: st.DataObject
 ) -> None:
-    search = engine(tokens)
+    search = Search(tokens)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=5)))
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     for special in CHOICES:
@@ -164,7 +195,7 @@ def test_the_engine_finds_what_the_specification_finds(
 def test_a_token_is_found_wherever_it_stands(length: int) -> None:
     texts = ["<m>", "<", "\n", "\u00e9\u00e9", "  ", "   ", "x" * 20]
     tokens = [AddedToken(text, number) for number, text in enumerate(texts)]
-    search = engine(tokens)
+    search = Search(tokens)
     for text, place in product(texts, range(length + 1)):
         whole = "." * place + text + "." * (length - place)
         assert found_by(search, whole, "parse") == specified(whole, tokens, "parse")
@@ -174,49 +205,9 @@ def test_a_token_is_found_wherever_it_stands(length: int) -> None:
 def test_any_number_of_tokens_is_found(number: int) -> None:
     texts = [chr(33 + one % 90) * (1 + one // 90 % 3) + str(one) * (one % 2) for one in range(number)]
     tokens = [AddedToken(text, one) for one, text in enumerate(dict.fromkeys(texts))]
-    search = engine(tokens)
+    search = Search(tokens)
     for whole in ("".join(texts), " ".join(texts), "-".join(reversed(texts)), "plain text " * 20):
         assert found_by(search, whole, "parse") == specified(whole, tokens, "parse")
-
-
-def touches(text: bytes, tokens: Sequence[AddedToken], place: int) -> bool:
-    """Whether a token's text lies across a place or touches it."""
-    return any(
-        text.startswith(one.text.encode(), start)
-        for one in tokens
-        for start in range(max(place - len(one.text.encode()), 0), place + 1)
-    )
-
-
-def check_cuts(tokens: Sequence[AddedToken], text: str) -> None:
-    """A text is cut where no token touches, and white space, if any is taken, is on one side at most."""
-    search, takes = engine(tokens), any(one.lstrip or one.rstrip for one in tokens)
-    for place in range(len(text) + 1):
-        left, right = text[:place], text[place:]
-        is_within = takes and left[-1:].isspace() and right[:1].isspace()
-        middle = len(left.encode())
-        expected = not is_within and not touches(text.encode(), tokens, middle)
-        assert search.may_cut(text, middle) == expected, (tokens, left, right)
-        if not expected:
-            continue
-        for special in ("parse", "text"):
-            whole = told(text, search.cut(text, special))
-            halves = [told(half, search.cut(half, special)) or [] for half in (left, right)]
-            assert joined([*halves[0], *halves[1]]) == whole, (tokens, left, right)
-
-
-def test_a_cut_that_is_allowed_changes_nothing_in_short_texts() -> None:
-    for number, tokens in enumerate(tokens_on_tiny_alphabets()):
-        letters = sorted({*"".join(one.text for one in tokens), " ", "a"})
-        for text in texts_of(letters[number % 2 :][:3], 3):
-            check_cuts(tokens, text)
-
-
-@settings(max_examples=500, deadline=None)
-@given(TOKENS, TEXTS)
-@example([AddedToken("<a>", 0, rstrip=True)], "<a>  b  c")
-def test_a_cut_that_is_allowed_changes_nothing(tokens: list[AddedToken], text: str) -> None:
-    check_cuts(tokens, text)
 
 
 def test_each_character_beside_a_token_is_of_a_word_or_not_and_white_space_or_not() -> None:
@@ -224,7 +215,7 @@ def test_each_character_beside_a_token_is_of_a_word_or_not_and_white_space_or_no
     taking = [AddedToken("<m>", 0, lstrip=True, rstrip=True)]
     of_word = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")
     of_space = regex.compile(r"\p{White_Space}")
-    search_word, search_taking = engine(word), engine(taking)
+    search_word, search_taking = Search(word), Search(taking)
     for code_point in range(sys.maxunicode + 1):
         if 0xD800 <= code_point < 0xE000:
             continue
@@ -237,25 +228,11 @@ def test_each_character_beside_a_token_is_of_a_word_or_not_and_white_space_or_no
             assert takes == bool(of_space.match(one)), hex(code_point)
 
 
-def test_text_is_passed_on_as_soon_as_no_later_text_can_change_it() -> None:
-    search = AddedTokens([("<mask>", 7, True, False, True, True), ("<b>", 8, True, True, False, False)])
-    # Up to five bytes may begin a token; white space waits for one that may take it, as a token does.
-    assert search.cut_pieces(["some text    ", " and <mask>", "  ", " x", "yyyyyyy", "<b>"], "parse") == [
-        ["some tex"],
-        ["t     and"],
-        [],
-        [7],
-        ["xyy"],
-        ["yyy"],
-        ["yy<b>"],
-    ]
-
-
 def test_a_refusal_names_the_place_in_the_text() -> None:
-    search = AddedTokens([("<m>", 7, True, False, False, False)])
+    search = Search([AddedToken("<m>", 7)])
     for pieces in (["\u00e9" * 50 + "<m>"], [*("\u00e9" * 50), "<m>"]):
         with pytest.raises(ValueError, match='special token "<m>" at character 50;'):
-            search.cut_pieces(pieces, "error")
+            search.told_in_pieces(pieces, "error")
     with pytest.raises(ValueError, match='special token "<m>" at character 50;'):
         search.cut("\u00e9" * 50 + "<m>", "error")
 
@@ -263,4 +240,4 @@ def test_a_refusal_names_the_place_in_the_text() -> None:
 @pytest.mark.parametrize(("texts", "refusal"), [(["a", "a"], "given twice"), ([""], "is empty")])
 def test_empty_and_repeated_tokens_are_refused(texts: list[str], refusal: str) -> None:
     with pytest.raises(ValueError, match=refusal):
-        engine([AddedToken(text, number) for number, text in enumerate(texts)])
+        Search([AddedToken(text, number) for number, text in enumerate(texts)])

@@ -11,7 +11,6 @@ from bpetite._internal.types import DType, Ids, Progress, Special, Write
 
 __all__ = [
     "UNICODE_VERSION",
-    "AddedTokens",
     "Buffers",
     "CountTable",
     "DecodeStream",
@@ -603,22 +602,6 @@ def check_tokens(
     """
 
 # Encoding and decoding: text ↔ ids --------------------------------------------------------------------
-
-@final
-class AddedTokens:
-    """Tokens that are found all at once, for the tests of this search."""
-
-    def __new__(cls, tokens: Sequence[tuple[str, int, bool, bool, bool, bool]]) -> AddedTokens:
-        """Take a text, an id, and the flags `special`, `single_word`, `lstrip` and `rstrip` of each."""
-
-    def cut(self, text: str, special: Special) -> list[tuple[int, int, int | None]]:
-        """Return the start and end in UTF-8 of each token, with its id, and of the text between them."""
-
-    def cut_pieces(self, pieces: Sequence[str], special: Special) -> list[list[str | int]]:
-        """Return the text and ids that are sure once each piece is there, and at last those at the end."""
-
-    def may_cut(self, text: str, place: int) -> bool:
-        """Return whether a text may be cut at a place in UTF-8 without changing what is found."""
 
 @final
 class Encoder:

@@ -30,7 +30,7 @@ mod stages;
 mod stream;
 mod whole;
 
-pub use added::{AddedToken, AddedTokens, PassedOn, Special, TokenSearch};
+pub use added::{AddedToken, Special};
 pub use growing::Growing;
 pub use model::{Definition, Model, Unknown, ranks};
 pub use offsets::{CharacterSpan, Trim, Unit};

@@ -380,7 +380,7 @@ mod tests {
         &[&["Space first"]],
     ];
 
-    fn encoder(pattern: &str, steps: &[&[&str]]) -> Encoder {
+    fn encoder(pattern: &str, steps: &[&[&str]], flagged: bool) -> Encoder {
         let steps: Vec<Vec<String>> =
             steps.iter().map(|step| step.iter().map(|word| (*word).to_owned()).collect()).collect();
         let is_normalized = !steps.is_empty();
@@ -399,7 +399,13 @@ mod tests {
         let definition = Definition { tokens: &tokens, merges: &merges, ..Definition::of(pattern) };
         let special = AddedToken { is_special: true, ..AddedToken::new("<s>".to_owned(), 261) };
         let added = AddedToken::new("ab<s>".to_owned(), 262);
-        Encoder::new(&definition, stages(vec![(special, false), (added, is_normalized)])).unwrap()
+        let taking = AddedToken { lstrip: true, rstrip: true, ..AddedToken::new("!".to_owned(), 263) };
+        let word = AddedToken { single_word: true, ..AddedToken::new("l".to_owned(), 264) };
+        let mut tokens = vec![(special, false), (added, is_normalized)];
+        if flagged {
+            tokens.extend([(taking, is_normalized), (word, false)]);
+        }
+        Encoder::new(&definition, stages(tokens)).unwrap()
     }
 
     /// The same numbers every time.
@@ -415,10 +421,9 @@ mod tests {
             "ab<s>", "\u{3000}",
         ];
         let mut state = 1;
-        for (pattern, steps) in
-            PATTERNS.iter().flat_map(|pattern| NORMALIZATIONS.map(|steps| (pattern, steps)))
-        {
-            let encoder = encoder(pattern, steps);
+        for number in 0..2 * PATTERNS.len() * NORMALIZATIONS.len() {
+            let (pattern, steps) = (PATTERNS[number % 3], NORMALIZATIONS[number % 5]);
+            let encoder = encoder(pattern, steps, number % 2 == 1);
             for _ in 0..300 {
                 let texts: Vec<String> = (0..random(&mut state) % 4)
                     .map(|_| {
@@ -484,7 +489,7 @@ mod tests {
 
     #[test]
     fn texts_that_come_unchecked_have_the_ids_of_checked_ones() {
-        let encoder = encoder(PATTERNS[0], &[]);
+        let encoder = encoder(PATTERNS[0], &[], false);
         let mut state = 1;
         for number in 0..200 {
             let texts: Vec<String> = (0..number)
@@ -510,7 +515,7 @@ mod tests {
 
     #[test]
     fn the_error_is_that_of_the_first_bad_text() {
-        let encoder = encoder(PATTERNS[0], &[]);
+        let encoder = encoder(PATTERNS[0], &[], false);
         let mut state = 1;
         for _ in 0..300 {
             let number = random(&mut state) % 40;
@@ -569,7 +574,7 @@ mod tests {
     /// The others would wait for the place of its ids.
     #[test]
     fn a_panic_of_the_calling_thread_in_a_job_ends_the_call() {
-        let encoder = encoder(PATTERNS[0], &[]);
+        let encoder = encoder(PATTERNS[0], &[], false);
         let texts = Panics(&["ab"; 1000]);
         for threads in THREADS {
             let call = || encoder.encode_all::<u32>(&texts, Special::Text, Some(threads), &mut Unwatched);

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::portable;
 use crate::watch::{Stage, Watch};
 
-mod added;
 mod calls;
 mod count;
 mod decode;
@@ -51,7 +50,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     numbers::add_to(module)?;
     pretokenize::add_to(module)?;
     module.add_class::<count::PyCountTable>()?;
-    module.add_class::<added::PyAddedTokens>()?;
     module.add_class::<encode::PyEncoder>()?;
     module.add_class::<encode::PyEncodeStream>()?;
     module.add_class::<encode::GrowingEncoding>()?;
