@@ -467,10 +467,12 @@ SECONDS_PER_MEGABYTE, SECONDS_AT_LEAST = 2.0, 5.0
 """The processor time: seconds for each megabyte of the file, and a fixed amount."""
 
 MEASURED = """
-import json, os, resource, sys, time
+import json, os, resource, sys, time, warnings
 import pyarrow.compute, pyarrow.parquet  # which the loader of counts imports when it is first called
 sys.path.insert(0, sys.argv[1])
 import test_attacks
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
 
 def peak():
     with open("/proc/self/status") as status:

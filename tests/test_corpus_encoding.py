@@ -666,9 +666,10 @@ def test_a_full_disk_is_an_error_and_with_more_room_goes_on(
     arguments, whole = large
     disk = tmp_path / "disk"
     run = ["encode-corpus", *arguments, "--output", str(disk / "out"), "--resume"]
-    size = sum(path.stat().st_size for path in whole.iterdir())
+    sizes = [path.stat().st_size for path in whole.iterdir()]
+    size = sum(sizes)
     with small_disk(disk, size // 2) as mounted:
-        limited = command(*run) if mounted else [sys.executable, "-c", LIMITED, str(size // 20), *run]
+        limited = command(*run) if mounted else [sys.executable, "-c", LIMITED, str(max(sizes) // 2), *run]
         done = subprocess.run(limited, capture_output=True, check=False, text=True)
         assert done.returncode == 1
         assert ("No space left on device" if mounted else "File too large") in done.stderr

@@ -19,7 +19,7 @@ LIMITS = (0, 16, 32, 36, 40, 48, 60, 75, 90, 105, 120, 150, 190, 250, 2000)
 """Megabytes of address space that the process may add."""
 
 READY = """
-import ctypes, gc, json, os, resource, sys, traceback
+import ctypes, gc, json, os, resource, sys, traceback, warnings
 from random import Random
 import numpy, pyarrow.parquet, regex
 import bpetite._internal.counts_file, bpetite.formats.loading
@@ -43,6 +43,7 @@ with open("text", "w") as file:
 Tokenizer.train(text, 20_000).save("large.json")
 small.to_tiktoken("small.tiktoken")
 of_large_ids = Tokenizer.from_tiktoken("small.tiktoken", pattern="gpt2", special_tokens={"<x>": 2**21})
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
 gc.freeze()  # or collections in the forked processes would copy every object
 """
 """The data of each attempt: 1.4 MB of text with 100,000 different words, its ids, half a million numbers."""
@@ -61,6 +62,7 @@ def take_what_is_free():
 
 def attempt(work, megabytes):
     sys.stdout.flush()
+    compiled = compile(work, "work", "exec")  # Without memory, Python 3.12 fails at it without an exception.
     child = os.fork()
     if not child:
         code = 1
@@ -69,7 +71,7 @@ def attempt(work, megabytes):
             resource.setrlimit(resource.RLIMIT_AS, (used(), most))
             take_what_is_free()
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-            exec(work)
+            exec(compiled)
             code = 0
         except MemoryError:
             code = 3

@@ -247,7 +247,7 @@ class Counts:
         else:
 
             def add(joined: bytes, ends: NDArray[np.uint64], counts: NDArray[np.uint64]) -> None:
-                if len(counts) and int(counts.max()) * factor >= 2**64:
+                if len(counts) and int(np.max(counts)) * factor >= 2**64:
                     raise OverflowError(f"a count times {factor} does not fit 64 bits")
                 self._table.add_counts(joined, ends, counts * np.uint64(factor))
 

@@ -253,7 +253,7 @@ def _index_head(count: int, dtype: np.dtype[Any]) -> bytes:
 
 
 def _index_lengths(lengths: NDArray[np.uint64]) -> NDArray[np.int32]:
-    if len(lengths) and int(lengths.max()) > np.iinfo(np.int32).max:
+    if len(lengths) and int(np.max(lengths)) > np.iinfo(np.int32).max:
         raise ValueError("megatron: a document has more tokens than its index can record (2,147,483,647)")
     return lengths.astype(_LENGTHS)
 
