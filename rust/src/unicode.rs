@@ -4,6 +4,5 @@ mod cases;
 mod categories;
 pub mod lookup;
 mod properties;
-pub mod utf8;
 
 pub use categories::UNICODE_VERSION;

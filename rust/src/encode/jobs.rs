@@ -1,17 +1,15 @@
 //! Jobs: successive parts of texts, which threads encode while the calling thread still makes more of them.
 //!
-//! The calling thread can feed only so many others, so it leaves to them whatever they can do. They check `bytes`. If there
-//! are many of them, they also make the UTF-8 of Python's strings, of which it only copies the characters: that takes a
-//! seventh of the time. No other thread needs Python's lock, and the calling thread releases it while enough jobs wait and
-//! it works on one itself.
+//! The calling thread can feed only so many others, so it leaves to them whatever they can do: they check `bytes`. No other
+//! thread needs Python's lock, and the calling thread releases it once all texts are got and it works on jobs itself.
 
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::parts::{RawText, TextPart, TextSource, ThreadMemory, explained};
-use super::{Encoder, Special};
+use super::parts::{RawText, TextPart, TextSource, explained};
+use super::{Encoder, Special, Workspace};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
@@ -28,13 +26,6 @@ const JOBS_EACH: usize = 16;
 
 /// How many bytes a text may have for each that is known of.
 const MOST_BYTES: usize = 4;
-
-/// So many threads have enough to do while the calling thread makes the UTF-8 of strings, which Python then keeps for
-/// their next use. For more, characters are copied.
-const FEW_THREADS: usize = 4;
-
-/// The number of jobs with copied characters that wait, for each thread; they take 4 bytes of memory for each character.
-const AHEAD: usize = 2;
 
 /// How the work of a call is divided.
 #[derive(Clone, Copy)]
@@ -53,11 +44,6 @@ impl Division {
         let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
         Self { threads, job, jobs: MOST_BYTES * bytes / job + 1 }
     }
-
-    /// Whether characters are copied instead of making UTF-8 of them.
-    fn copies(self) -> bool {
-        self.threads > FEW_THREADS
-    }
 }
 
 /// Successive parts of texts, which one thread encodes.
@@ -65,8 +51,6 @@ impl Division {
 pub struct Job<'t> {
     pub number: usize,
     pub parts: Vec<TextPart<'t>>,
-    /// The characters of the parts that are not given as bytes.
-    characters: Vec<u32>,
 }
 
 /// The processing of jobs.
@@ -79,7 +63,7 @@ pub trait JobHandler<'t>: Sync {
         &self,
         own: &mut Self::Own,
         job: Job<'t>,
-        memory: &mut ThreadMemory,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
         check: Check,
     ) -> Result<()>;
@@ -93,7 +77,7 @@ pub type Check<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 /// What a thread keeps from job to job.
 #[derive(Default)]
 struct Thread<Own> {
-    memory: Option<ThreadMemory>,
+    workspace: Option<Workspace>,
     own: Own,
 }
 
@@ -108,8 +92,6 @@ pub struct Jobs<'t> {
     /// Whether all threads must stop at once.
     stop: AtomicBool,
     errors: Mutex<Vec<(usize, Error)>>,
-    /// Memory for characters that is free again.
-    spare: Mutex<Vec<Vec<u32>>>,
 }
 
 struct JobQueue<'t> {
@@ -132,7 +114,6 @@ impl<'t> Jobs<'t> {
             failed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             errors: Mutex::default(),
-            spare: Mutex::default(),
         })
     }
 
@@ -158,19 +139,10 @@ impl<'t> Jobs<'t> {
                 }
             }
             let check = || workers.check();
-            let thread = &mut Thread::default();
-            let added = JobMaker {
-                jobs: self,
-                texts,
-                cutting,
-                handler,
-                thread,
-                check: &check,
-                job: Job::default(),
-                bytes: 0,
-            }
-            .add_all(&mut Pulse::of(watch));
+            let added = JobMaker { jobs: self, texts, cutting, check: &check, job: Job::default(), bytes: 0 }
+                .add_all(&mut Pulse::of(watch));
             let lead = || {
+                let thread = &mut Thread::default();
                 let pulse = &mut Pulse::of(watch);
                 self.work_on(handler, thread, pulse, &check)?;
                 workers.wait(pulse)
@@ -193,12 +165,6 @@ impl<'t> Jobs<'t> {
             drop(queue);
             self.queue_changed.notify_one();
         }
-    }
-
-    /// The next job, if more than so many wait.
-    fn next_of_more_than(&self, waiting: usize) -> Option<Job<'t>> {
-        let mut queue = lock(&self.queue);
-        if queue.jobs.len() > waiting { queue.jobs.pop_front() } else { None }
     }
 
     /// The next job, as soon as there is one.
@@ -244,20 +210,17 @@ impl<'t> Jobs<'t> {
     /// Process a job. Its own error is recorded; other errors are returned.
     fn process<W: JobHandler<'t>>(
         &self,
-        mut job: Job<'t>,
+        job: Job<'t>,
         handler: &W,
         thread: &mut Thread<W::Own>,
         pulse: &mut Pulse,
         check: Check,
     ) -> Result<()> {
         let number = job.number;
-        let Thread { memory, own } = thread;
-        let processed = ThreadMemory::ready(memory).and_then(|memory| {
-            memory.characters = mem::take(&mut job.characters);
-            handler.job(own, job, memory, pulse, check)
-        });
+        let Thread { workspace, own } = thread;
+        let processed =
+            Workspace::ready(workspace).and_then(|workspace| handler.job(own, job, workspace, pulse, check));
         check()?;
-        self.keep_characters(memory);
         match processed {
             // A signal, or the callback for progress, ends the call whatever else is wrong.
             Err(error @ Error::Caller { .. }) => return Err(error),
@@ -265,16 +228,6 @@ impl<'t> Jobs<'t> {
             Ok(()) => (),
         }
         Ok(())
-    }
-
-    /// Keep the memory of a job's characters for another job.
-    fn keep_characters(&self, memory: &mut Option<ThreadMemory>) {
-        let Some(memory) = memory else { return };
-        if memory.characters.capacity() > 0 {
-            memory.characters.clear();
-            // Without room for it in the list, it is freed.
-            let _ = memory::push(&mut lock(&self.spare), mem::take(&mut memory.characters));
-        }
     }
 
     fn fail(&self, job: usize, error: Error) {
@@ -297,20 +250,17 @@ pub struct Cutting<'a> {
 }
 
 /// The calling thread while it gets texts and makes jobs of them.
-struct JobMaker<'f, 't, S, W: JobHandler<'t>> {
+struct JobMaker<'f, 't, S> {
     jobs: &'f Jobs<'t>,
     texts: &'f S,
     cutting: Cutting<'f>,
-    handler: &'f W,
-    /// For jobs that it processes itself meanwhile.
-    thread: &'f mut Thread<W::Own>,
     check: Check<'f>,
     /// The job that is being made, and the bytes of its parts.
     job: Job<'t>,
     bytes: usize,
 }
 
-impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
+impl<'t, S: TextSource<'t>> JobMaker<'_, 't, S> {
     /// Get all texts, up to the first bad one, and make jobs of them.
     fn add_all(mut self, pulse: &mut Pulse) -> Result<()> {
         let _closed = CloseOnDrop { jobs: self.jobs, check: self.check };
@@ -336,12 +286,11 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
     }
 
     /// Get a text; one that must be cut is checked for that.
-    fn get(&mut self, text: usize) -> Result<RawText<'t>> {
-        let Division { job, .. } = self.cutting.division;
-        if self.texts.length(text) > 2 * job {
+    fn get(&self, text: usize) -> Result<RawText<'t>> {
+        if self.texts.length(text) > 2 * self.cutting.division.job {
             return self.texts.text(text).map(RawText::Text);
         }
-        self.texts.get(text, self.cutting.division.copies().then_some(&mut self.job.characters))
+        self.texts.get(text)
     }
 
     fn add_part(&mut self, part: TextPart<'t>, pulse: &mut Pulse) -> Result<()> {
@@ -352,27 +301,16 @@ impl<'t, S: TextSource<'t>, W: JobHandler<'t>> JobMaker<'_, 't, S, W> {
         }
         self.add_job()?;
         pulse.beat(mem::take(&mut self.bytes))?;
-        (self.check)()?;
-        self.stay_near(pulse)
+        (self.check)()
     }
 
     /// Add the job, and begin the next one, which will have about as many parts.
     fn add_job(&mut self) -> Result<()> {
-        let characters = lock(&self.jobs.spare).pop().unwrap_or_default();
         let mut parts = Vec::new();
         memory::reserve(&mut parts, self.job.parts.len())?;
-        let next = Job { number: self.job.number + 1, parts, characters };
+        let next = Job { number: self.job.number + 1, parts };
         self.jobs.add(mem::replace(&mut self.job, next));
         Ok(())
-    }
-
-    /// Process a job if many wait, so that the memory of copied characters stays bounded.
-    fn stay_near(&mut self, pulse: &mut Pulse) -> Result<()> {
-        let division = self.cutting.division;
-        let most = if division.copies() { AHEAD * division.threads } else { usize::MAX };
-        let Some(job) = self.jobs.next_of_more_than(most) else { return Ok(()) };
-        let Self { jobs, handler, thread, check, .. } = self;
-        self.texts.aside(|| jobs.process(job, *handler, thread, pulse, *check))
     }
 
     /// The next text is bad: once the job before it is processed, the call fails.
@@ -407,17 +345,17 @@ mod tests {
     use super::*;
     use crate::watch::Stage;
 
-    /// Its jobs last until the call is stopped; if there is a leader, its own job only until another thread has begun one.
+    /// Its jobs last until the call is stopped; the leader's own only until another thread has begun one.
     struct Endless {
-        leader: Option<ThreadId>,
+        leader: ThreadId,
         begun: AtomicBool,
     }
 
     impl<'t> JobHandler<'t> for Endless {
         type Own = ();
 
-        fn job(&self, (): &mut (), _: Job, _: &mut ThreadMemory, pulse: &mut Pulse, _: Check) -> Result<()> {
-            if self.leader == Some(thread::current().id()) {
+        fn job(&self, (): &mut (), _: Job, _: &mut Workspace, pulse: &mut Pulse, _: Check) -> Result<()> {
+            if self.leader == thread::current().id() {
                 while !self.begun.load(Ordering::Relaxed) {
                     thread::yield_now();
                 }
@@ -445,25 +383,17 @@ mod tests {
         }
     }
 
-    fn is_ended_by_an_interrupt(texts: &[&str], threads: usize, leader: Option<ThreadId>) -> bool {
+    #[test]
+    fn an_interrupt_ends_the_last_job_of_another_thread() {
+        let (texts, threads) = (&["a"; 2][..], 2);
         let definition = Definition { tokens: &[(0, b"a")], ..Definition::of(".") };
         let encoder = Encoder::new(&definition, Stages::none()).unwrap();
         let division = Division::of(texts.len(), Some(threads));
         assert_eq!(division.threads, threads);
         let cutting = Cutting { encoder: &encoder, special: Special::Text, division };
         let jobs = Jobs::new(division.jobs).unwrap();
-        let endless = Endless { leader, begun: AtomicBool::new(false) };
+        let endless = Endless { leader: thread::current().id(), begun: AtomicBool::new(false) };
         let ended = jobs.run(&texts, cutting, &endless, &mut Interrupted);
-        matches!(ended, Err(Error::Caller { interrupts: true, .. }))
-    }
-
-    #[test]
-    fn an_interrupt_ends_a_job_that_the_calling_thread_does_while_it_makes_others() {
-        assert!(is_ended_by_an_interrupt(&["a"; 100], FEW_THREADS + 1, None));
-    }
-
-    #[test]
-    fn an_interrupt_ends_the_last_job_of_another_thread() {
-        assert!(is_ended_by_an_interrupt(&["a"; 2], 2, Some(thread::current().id())));
+        assert!(matches!(ended, Err(Error::Caller { interrupts: true, .. })));
     }
 }

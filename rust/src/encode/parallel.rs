@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
-use super::parts::{TextPart, TextSource, ThreadMemory, explained};
-use super::{Count, Encoder, Id, Sink, Special};
+use super::parts::{TextPart, TextSource, explained};
+use super::{Count, Encoder, Id, Sink, Special, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::memory::pool::{Pooled, vec_for_text};
@@ -53,8 +53,8 @@ impl Encoder {
             std::iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
         let mut ids = if division.threads == 1 {
             let mut done = Done::<T>::default();
-            let parts = on_this_thread(&texts, |parts, memory| {
-                self.encode_parts(parts, special, &mut done, memory, &mut Pulse::of(watch))
+            let parts = on_this_thread(&texts, |parts, workspace| {
+                self.encode_parts(parts, special, &mut done, workspace, &mut Pulse::of(watch))
             })?;
             tell_ends(&parts, &done.ends, 0, &offsets);
             done.ids
@@ -89,7 +89,9 @@ impl Encoder {
             std::iter::repeat_with(AtomicU64::default).take(texts.number()).collect();
         let counting = Counting { encoder: self, special, counts: &counts };
         if division.threads == 1 {
-            on_this_thread(&texts, |parts, memory| counting.count(parts, memory, &mut Pulse::of(watch)))?;
+            on_this_thread(&texts, |parts, workspace| {
+                counting.count(parts, workspace, &mut Pulse::of(watch))
+            })?;
         } else {
             let cutting = Cutting { encoder: self, special, division };
             Jobs::new(division.jobs)?.run(&texts, cutting, &counting, watch)?;
@@ -102,14 +104,14 @@ impl Encoder {
         parts: &[TextPart],
         special: Special,
         done: &mut Done<T>,
-        memory: &mut ThreadMemory,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Done { ids, ends } = done;
         ids.expect(parts.iter().map(TextPart::length).sum());
         memory::reserve(ends, parts.len())?;
         for part in parts {
-            self.encode_part(part, special, ids, memory, pulse)?;
+            self.encode_part(part, special, ids, workspace, pulse)?;
             ends.push(ids.len());
         }
         Ok(())
@@ -128,15 +130,15 @@ fn tell_ends(parts: &[TextPart], ends: &[usize], start: usize, offsets: &[Atomic
 /// Do work with all texts of a source on this thread, each as one part; returns the parts.
 fn on_this_thread<'t>(
     texts: &impl TextSource<'t>,
-    work: impl FnOnce(&[TextPart<'t>], &mut ThreadMemory) -> Result<()> + Send,
+    work: impl FnOnce(&[TextPart<'t>], &mut Workspace) -> Result<()> + Send,
 ) -> Result<Vec<TextPart<'t>>> {
     let mut parts = Vec::with_capacity(texts.number());
     // The texts before a bad one may be bad in another way.
     let got = (0..texts.number()).try_for_each(|text| {
-        parts.push(TextPart::whole(text, texts.get(text, None)?));
+        parts.push(TextPart::whole(text, texts.get(text)?));
         Ok(())
     });
-    let worked = texts.aside(|| work(&parts, &mut ThreadMemory::new()?));
+    let worked = texts.aside(|| work(&parts, &mut Workspace::new()?));
     worked.map_err(|error| explained(error, texts)).and(got).map(|()| parts)
 }
 
@@ -196,12 +198,12 @@ impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
         &self,
         own: &mut Pending<'t, T>,
         job: Job<'t>,
-        memory: &mut ThreadMemory,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
         check: Check,
     ) -> Result<()> {
         let mut done = own.free.pop().unwrap_or_default();
-        self.encoder.encode_parts(&job.parts, self.special, &mut done, memory, pulse)?;
+        self.encoder.encode_parts(&job.parts, self.special, &mut done, workspace, pulse)?;
         check()?;
         let (number, length) = (job.number, done.ids.len());
         own.jobs.push_back((job, done));
@@ -328,10 +330,10 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    fn count(&self, parts: &[TextPart], memory: &mut ThreadMemory, pulse: &mut Pulse) -> Result<()> {
+    fn count(&self, parts: &[TextPart], workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
         for part in parts {
             let mut count = Count::default();
-            self.encoder.encode_part(part, self.special, &mut count, memory, pulse)?;
+            self.encoder.encode_part(part, self.special, &mut count, workspace, pulse)?;
             self.counts[part.text].fetch_add(count.taken() as u64, Ordering::Relaxed);
         }
         Ok(())
@@ -345,11 +347,11 @@ impl<'t> JobHandler<'t> for Counting<'_> {
         &self,
         (): &mut (),
         job: Job<'t>,
-        memory: &mut ThreadMemory,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
         _: Check,
     ) -> Result<()> {
-        self.count(&job.parts, memory, pulse)
+        self.count(&job.parts, workspace, pulse)
     }
 
     fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
@@ -449,7 +451,7 @@ mod tests {
         }
     }
 
-    /// Texts that are given as UTF-8, as bytes and as characters in turn; some are none, and nobody knows it before.
+    /// Texts that are given as UTF-8 or as bytes; some are none, and nobody knows it before.
     struct Unchecked<'t> {
         texts: &'t [String],
         bad: &'t [bool],
@@ -469,23 +471,16 @@ mod tests {
             if self.bad[text] { Err(Error::Value(format!("bad: {text}"))) } else { Ok(&self.texts[text]) }
         }
 
-        fn get(&self, text: usize, characters: Option<&mut Vec<u32>>) -> Result<RawText<'t>> {
-            match characters {
-                Some(characters) if text % 3 == 1 => {
-                    let start = characters.len();
-                    characters.extend(self.texts[text].chars().map(u32::from));
-                    characters.extend(self.bad[text].then_some(0xD800));
-                    Ok(RawText::Characters(start..characters.len()))
-                }
-                _ if text % 3 == 2 && self.bad[text] => Ok(RawText::Bytes(b"ab\xff")),
-                _ if text % 3 == 2 => Ok(RawText::Bytes(self.texts[text].as_bytes())),
+        fn get(&self, text: usize) -> Result<RawText<'t>> {
+            match text % 3 {
+                2 if self.bad[text] => Ok(RawText::Bytes(b"ab\xff")),
+                2 => Ok(RawText::Bytes(self.texts[text].as_bytes())),
                 _ => self.text(text).map(RawText::Text),
             }
         }
     }
 
-    /// From 5 threads on, characters are copied.
-    const THREADS: [usize; 4] = [1, 2, 5, 9];
+    const THREADS: [usize; 3] = [1, 2, 5];
 
     #[test]
     fn texts_that_come_unchecked_have_the_ids_of_checked_ones() {

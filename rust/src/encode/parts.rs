@@ -1,13 +1,10 @@
 //! Texts as their source has them, and the parts of them that threads encode.
 
-use std::ops::Range;
-
 use super::added::{Special, Stretch};
 use super::stages::Section;
 use super::{Encoder, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::normalize::Beginning;
-use crate::unicode::utf8;
 use crate::watch::Pulse;
 
 /// Texts that the calling thread gets one after the other; meanwhile other threads encode those it has got.
@@ -31,9 +28,8 @@ pub trait TextSource<'t> {
     /// A text, checked. If it is none, the error says why, whenever it is asked for.
     fn text(&self, text: usize) -> Result<&'t str>;
 
-    /// A text as it is got fastest; the thread that encodes it does the rest. Where it does not have bytes, its characters
-    /// may be appended to `characters`, if that is given.
-    fn get(&self, text: usize, _characters: Option<&mut Vec<u32>>) -> Result<RawText<'t>> {
+    /// A text as it is got fastest; the thread that encodes it does the rest.
+    fn get(&self, text: usize) -> Result<RawText<'t>> {
         self.text(text).map(RawText::Text)
     }
 
@@ -48,17 +44,14 @@ pub enum RawText<'t> {
     Text(&'t str),
     /// Perhaps it is not UTF-8.
     Bytes(&'t [u8]),
-    /// The place of its characters among those of a job. Perhaps some are lone surrogates.
-    Characters(Range<usize>),
 }
 
 impl RawText<'_> {
-    /// The length in bytes, or less if it is not known yet.
+    /// The length in bytes.
     fn length(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
             Self::Bytes(bytes) => bytes.len(),
-            Self::Characters(range) => range.len(),
         }
     }
 }
@@ -103,29 +96,6 @@ impl<'t> TextPart<'t> {
             PartContent::Whole(given) => given.length(),
             PartContent::Between(text, ..) | PartContent::Ordinary(text) => text.len(),
             PartContent::Token(_) => 0,
-        }
-    }
-}
-
-/// The memory of a thread that encodes parts.
-pub struct ThreadMemory {
-    workspace: Workspace,
-    /// The characters of the job's texts that were not given as bytes.
-    pub characters: Vec<u32>,
-    /// Room for the bytes of one of them.
-    utf8: Vec<u8>,
-}
-
-impl ThreadMemory {
-    pub fn new() -> Result<Self> {
-        Ok(Self { workspace: Workspace::new()?, characters: Vec::new(), utf8: Vec::new() })
-    }
-
-    /// The existing memory, or new one.
-    pub fn ready(kept: &mut Option<Self>) -> Result<&mut Self> {
-        match kept {
-            Some(memory) => Ok(memory),
-            none => Ok(none.insert(Self::new()?)),
         }
     }
 }
@@ -202,16 +172,12 @@ impl Encoder {
         part: &TextPart,
         special: Special,
         sink: &mut impl Sink,
-        memory: &mut ThreadMemory,
+        workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let ThreadMemory { workspace, characters, utf8 } = memory;
         let text = match &part.content {
             PartContent::Whole(RawText::Text(text)) => text,
             PartContent::Whole(RawText::Bytes(bytes)) => checked(bytes, part.text)?,
-            PartContent::Whole(RawText::Characters(range)) => {
-                checked(utf8::write(&characters[range.clone()], utf8)?, part.text)?
-            }
             PartContent::Between(text, at, whole) => {
                 let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
                 let encoded = self.stages.sections_between(text, *at, special, pulse, &mut put);

@@ -1,14 +1,11 @@
 //! Texts from Python: `str`, or `bytes` that must be UTF-8; one object per text, or many texts in one buffer.
 
-use std::cell::Cell;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::PyReadonlyArray1;
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
-use pyo3::ffi;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
@@ -18,7 +15,6 @@ use crate::encode::{RawText, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::read::{GatheredTexts, split};
-use crate::unicode::utf8::are_ascii;
 
 /// An argument that is one text. What is not is refused with the same words by every function.
 #[derive(Clone, Copy)]
@@ -359,7 +355,7 @@ impl<'t> TextSource<'t> for &'t HeldTexts {
         HeldTexts::text(self, text)
     }
 
-    fn get(&self, text: usize, _: Option<&mut Vec<u32>>) -> Result<RawText<'t>> {
+    fn get(&self, text: usize) -> Result<RawText<'t>> {
         match self {
             HeldTexts::Each(texts) if let OwnedText::Str(text) = &texts[text] => Ok(RawText::Text(text)),
             _ => Ok(RawText::Bytes(HeldTexts::bytes(self, text))),
@@ -390,32 +386,17 @@ fn all_strings<'py>(
     Ok(Some(strings))
 }
 
-/// Strings of Python. Making UTF-8 of one that is not ASCII needs the GIL, and takes a third of the time of encoding it;
-/// copying its characters takes a seventh of that.
+/// Strings of Python. Making UTF-8 of one that is not ASCII needs the GIL; Python keeps it for the next use.
 pub struct Strings<'a, 'py> {
     py: Python<'py>,
     strings: &'a [Bound<'py, PyString>],
     characters: usize,
-    /// Whether the last string was ASCII: the next one probably is what that was.
-    was_ascii: Cell<bool>,
 }
-
-/// Asking whether a shorter string is ASCII takes as long as copying its characters.
-const SHORT_STRING: usize = 256;
 
 impl<'a, 'py> Strings<'a, 'py> {
     pub fn of(py: Python<'py>, strings: &'a [Bound<'py, PyString>]) -> PyResult<Self> {
         let lengths = strings.iter().map(|text| text.len());
-        let characters = lengths.sum::<PyResult<usize>>()?;
-        Ok(Self { py, strings, characters, was_ascii: Cell::new(true) })
-    }
-
-    /// Whether a string is ASCII, which is its UTF-8, too; of a short one this is a guess.
-    fn is_ascii(&self, string: &Bound<'py, PyString>, length: usize) -> PyResult<bool> {
-        if length < SHORT_STRING {
-            return Ok(self.was_ascii.get());
-        }
-        string.call_method0(intern!(self.py, "isascii"))?.is_truthy()
+        Ok(Self { py, strings, characters: lengths.sum::<PyResult<usize>>()? })
     }
 }
 
@@ -440,43 +421,9 @@ impl<'a> TextSource<'a> for Strings<'a, '_> {
         self.strings[text].to_str().map_err(raised)
     }
 
-    fn get(&self, text: usize, characters: Option<&mut Vec<u32>>) -> Result<RawText<'a>> {
-        let Some(characters) = characters else { return self.text(text).map(RawText::Text) };
-        let (string, length) = (&self.strings[text], self.length(text));
-        if self.is_ascii(string, length).map_err(raised)? {
-            let utf8 = self.text(text)?;
-            self.was_ascii.set(utf8.len() == length);
-            return Ok(RawText::Text(utf8));
-        }
-        let copied = append_characters(string, length, characters)?;
-        self.was_ascii.set(length < SHORT_STRING && are_ascii(&characters[copied.clone()]));
-        Ok(RawText::Characters(copied))
-    }
-
     fn aside<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.py.detach(work)
     }
-}
-
-/// Append the characters of a string; returns their place.
-fn append_characters(
-    string: &Bound<'_, PyString>,
-    length: usize,
-    characters: &mut Vec<u32>,
-) -> Result<Range<usize>> {
-    let start = characters.len();
-    memory::reserve(characters, length)?;
-    let room = characters.spare_capacity_mut();
-    // SAFETY: this is a string, the GIL is held, and there is room for the number of characters that is told.
-    let copied = unsafe {
-        ffi::PyUnicode_AsUCS4(string.as_ptr(), room.as_mut_ptr().cast(), room.len() as ffi::Py_ssize_t, 0)
-    };
-    if copied.is_null() {
-        return Err(raised(PyErr::fetch(string.py())));
-    }
-    // SAFETY: as many characters were copied behind the others.
-    unsafe { characters.set_len(start + length) };
-    Ok(start..start + length)
 }
 
 fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
