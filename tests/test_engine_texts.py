@@ -11,9 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite._engine import Buffers, CountTable, JoinedTexts, SplitTexts, Xxh3128
-from bpetite._pretokenizer import pretokenize
 from bpetite.patterns import PATTERNS
-from encoders import encoder_of, trained_encoder
+from encoders import trained_encoder
 
 DTYPES: tuple[Literal["uint16", "uint32"], ...] = ("uint16", "uint32")
 
@@ -147,50 +146,7 @@ def test_an_id_is_appended_to_each(texts: list[str]) -> None:
     assert rows == [[*encoder.encode(text), 97] for text in texts]
 
 
-@given(
-    batches=st.lists(st.lists(st.text(alphabet="ab é東<|endoftext|>", max_size=30), max_size=6), max_size=4),
-    room=st.integers(0, 200),
-    append=st.sampled_from([None, 97]),
-)
-def test_a_row_is_used_again_where_it_has_room(
-    batches: list[list[str]], room: int, append: int | None
-) -> None:
-    encoder = trained_encoder()
-    for dtype in DTYPES:
-        row = np.full(room, 99, dtype)
-        for texts in batches:
-            needed = sum(len(text.encode()) for text in texts) + (append is not None) * len(texts)
-            given, has_room = row, len(row) >= needed
-            row, offsets = encoder.encode_into(texts, row, "parse", dtype, append)
-            ids, expected = encoder.encode_batch_to_numpy(texts, "parse", dtype, append=append)
-            assert (row is given) == has_room
-            np.testing.assert_array_equal(offsets, expected)
-            np.testing.assert_array_equal(row[: len(ids)], ids)
-            assert row.dtype == ids.dtype
-
-
-@given(
-    steps=st.lists(st.sampled_from(["(?space)", "(?s:.)", " ", "[a-z]+", r"\S"]), min_size=1, max_size=6),
-    text=st.text(alphabet="ab é", max_size=20),
-)
-@example(steps=["(?s:.)", "(?space)", "(?s:.)", "(?space)", "(?s:.)", "(?space)"], text="ab")
-def test_a_row_has_room_for_all_spaces_that_a_pattern_inserts(steps: list[str], text: str) -> None:
-    pattern = "(?then)".join(steps)
-    encoder = encoder_of({byte: bytes([byte]) for byte in range(256)}, [], {}, pattern)
-    row, offsets = encoder.encode_into([text, text])
-    assert bytes(row[: offsets[1]].astype(np.uint8)) == b"".join(pretokenize(text, pattern))
-
-
-def test_a_row_that_ids_cannot_be_put_in_is_refused() -> None:
-    encoder = trained_encoder()
-    locked = np.zeros(9, np.uint32)
-    locked.flags.writeable = False
-    for row in (locked, np.zeros(9, np.uint16), np.zeros(9, np.uint32)[::2], [0] * 9):
-        with pytest.raises(TypeError):
-            encoder.encode_into(["ab"], row)  # type: ignore[arg-type]  # a wrong type is the point
-
-
-def test_encoding_into_a_row_can_be_stopped() -> None:
+def test_progress_can_stop_a_batch() -> None:
     class Stopped(Exception):
         pass
 
@@ -198,15 +154,13 @@ def test_encoding_into_a_row_can_be_stopped() -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        trained_encoder().encode_into(["a b c é " * 1000] * 10_000, progress=stop)
+        trained_encoder().encode_batch_to_numpy(["a b c é " * 1000] * 10_000, num_threads=1, progress=stop)
 
 
 def test_an_unknown_id_is_not_appended() -> None:
     for unknown in (10**6, -1, 2**40):
         with pytest.raises(KeyError):
             trained_encoder().encode_batch_to_numpy(["a"], append=unknown)
-        with pytest.raises(KeyError):
-            trained_encoder().encode_into(["a"], append=unknown)
 
 
 @given(st.lists(st.binary(max_size=600)))

@@ -108,9 +108,6 @@ class Normalizer:
     def last_cut(self, text: str) -> int:
         """Return the last place where a text may be cut, whatever follows, or 0."""
 
-    def max_bytes(self, bytes: int) -> int:
-        """Return a bound of the bytes of what a text of some bytes becomes."""
-
 # Inputs: bytes → texts --------------------------------------------------------------------------------
 
 def read_small_files(paths: Sequence[str], most: int, hashed: bool) -> list[tuple[bytes, str]] | None:
@@ -667,25 +664,11 @@ class Encoder:
         dtype: DType = ...,
         num_threads: int | None = None,
         append: int | None = None,
+        progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Encode texts into one array; the ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`.
 
         `append` is an id that is put behind the ids of each text.
-        """
-
-    def encode_into(
-        self,
-        texts: Iterable[str | bytes],
-        row: NDArray[Any] | None = None,
-        special: Special = ...,
-        dtype: DType = ...,
-        append: int | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-        """Encode texts on this thread, into the array `row`, or into a new one if that is too small.
-
-        The ids of text `i` are those from `offsets[i]` to `offsets[i + 1]`. `row` is large enough if it has
-        room for an id for each byte, and for the appended ids.
         """
 
     def encode_with_offsets(

@@ -14,7 +14,6 @@ mod cache;
 mod candidates;
 mod growing;
 mod grown;
-mod into_array;
 mod jobs;
 mod merged;
 mod merges;

@@ -199,11 +199,6 @@ impl Model {
         }
     }
 
-    /// Whether the pattern leaves a text as it is.
-    pub fn keeps_length(&self) -> bool {
-        self.pattern.max_bytes(1) == 1
-    }
-
     /// Fail if the tokens of a text may have other bytes than the text with the spaces that the pattern inserts.
     pub fn check_tiles_text(&self) -> Result<()> {
         let reason = if matches!(self.unknown, Some(Unknown::Dropped)) {

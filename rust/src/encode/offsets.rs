@@ -79,7 +79,7 @@ impl Encoder {
     pub fn tiles_text(&self) -> bool {
         self.stages.is_plain()
             && !self.stages.later.takes_white_space()
-            && self.model.keeps_length()
+            && !self.model.pattern.puts_spaces()
             && self.model.check_tiles_text().is_ok()
     }
 

@@ -84,11 +84,6 @@ impl Stages {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
     }
 
-    /// Whether no text becomes longer.
-    pub fn keeps_length(&self) -> bool {
-        self.normalizer.is_identity() && !self.space_first
-    }
-
     /// Go through a text: its added tokens, and the normalized text between them.
     #[inline]
     pub fn sections(

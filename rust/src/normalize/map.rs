@@ -110,11 +110,6 @@ impl Replacements {
         texts.next().filter(|_| texts.next().is_none()).map(|only| &**only)
     }
 
-    /// A bound of the bytes that a byte becomes.
-    pub fn growth(&self) -> usize {
-        self.new.iter().map(|(old, new)| new.len().div_ceil(old.len())).max().unwrap_or(1).max(1)
-    }
-
     pub fn apply<const ALIGNS: bool>(&self, text: &str, out: &mut Output<ALIGNS>) -> Result<()> {
         let (mut kept, mut place) = (0, 0);
         while let Some(character) = text[place..].chars().next() {

@@ -145,12 +145,6 @@ impl Normalizer {
         let found = if self.can_cut() { characters.find(|&(_, last)| self.starts(last)) } else { None };
         found.map_or(0, |(place, _)| place)
     }
-
-    /// An upper bound of the length of what a text of some bytes becomes.
-    pub fn max_bytes(&self, bytes: usize) -> usize {
-        let steps = self.passes.iter().flat_map(|pass| &pass.steps);
-        steps.fold(bytes, |bytes, step| step.max_bytes(bytes))
-    }
 }
 
 /// Whether a step can be taken together with those before it. A text is put only before what is not empty, so what may

@@ -27,10 +27,6 @@ const NAMES: [(&str, usize); 12] = [
     ("Replace", 2),
 ];
 
-/// The most bytes that a byte becomes in a normal form: of U+FDFA, and of U+0390.
-const GROWTH_OF_COMPATIBLE_FORMS: usize = 11;
-const GROWTH_OF_FORMS: usize = 3;
-
 pub enum NormalizerStep {
     Form(Form),
     Lowercase,
@@ -164,19 +160,6 @@ impl NormalizerStep {
             Self::StripAccents => changes.add_all(marks()),
             Self::Replace(replacements) => replacements.add_changes(changes),
             Self::Prepend { .. } | Self::StripLeft | Self::StripRight | Self::ReplaceMatches { .. } => {}
-        }
-    }
-
-    /// A bound of the length of what a text of some bytes becomes.
-    pub fn max_bytes(&self, bytes: usize) -> usize {
-        match self {
-            Self::Form(form) if form.compatible => bytes.saturating_mul(GROWTH_OF_COMPATIBLE_FORMS),
-            Self::Form(_) => bytes.saturating_mul(GROWTH_OF_FORMS),
-            Self::Lowercase => bytes.saturating_add(bytes / 2),
-            Self::Prepend { more, .. } => bytes.saturating_add(more.len()),
-            Self::Replace(replacements) => bytes.saturating_mul(replacements.growth()),
-            Self::ReplaceMatches { content, .. } => bytes.saturating_mul(content.len().max(1)),
-            Self::StripAccents | Self::StripLeft | Self::StripRight => bytes,
         }
     }
 

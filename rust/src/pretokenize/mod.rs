@@ -124,12 +124,9 @@ impl Pattern {
         }
     }
 
-    /// The maximum size of a prepared text.
-    pub fn max_bytes(&self, bytes: usize) -> usize {
-        match &self.cut {
-            Cut::Once(_) => bytes,
-            Cut::InSteps(sequence) => bytes.saturating_mul(1 + sequence.space_steps()),
-        }
+    /// Whether spaces are put into a text.
+    pub fn puts_spaces(&self) -> bool {
+        matches!(&self.cut, Cut::InSteps(sequence) if sequence.puts_spaces())
     }
 
     /// Begin to cut a text.

@@ -87,12 +87,9 @@ impl Sequence {
         Ok(Some(Self { first: steps, scanned, last }))
     }
 
-    /// How many steps insert spaces.
-    ///
-    /// Each of them inserts at most one per byte of the given text: a piece that gets a space begins with another character,
-    /// which is therefore one of the text.
-    pub fn space_steps(&self) -> usize {
-        self.first.iter().filter(|step| matches!(step, Step::Space)).count()
+    /// Whether a step inserts spaces.
+    pub fn puts_spaces(&self) -> bool {
+        !self.first.is_empty()
     }
 
     /// The way of the slowest pattern.

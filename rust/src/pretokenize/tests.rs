@@ -347,30 +347,6 @@ fn every_way_cuts_by_patterns_nobody_has_seen_alike() {
     assert!(compiled > 1300 && by_masks > 800, "{compiled} compiled, {by_masks} by masks");
 }
 
-/// The spaces that steps insert are counted in advance.
-#[test]
-fn no_prepared_text_is_longer_than_the_maximum() {
-    let mut random = Random(5);
-    let mut longest = 0.0_f64;
-    for _ in 0..400 {
-        let steps: Vec<String> = (0..1 + random.below(6))
-            .map(|_| match random.below(3) {
-                0 => "(?space)".to_owned(),
-                1 => random.of(&[r"(?s:.)", " ", r"\S", "[a-z]", r"\w"]).to_owned(),
-                _ => random.pattern(),
-            })
-            .collect();
-        let pattern = Pattern::new(&steps.join("(?then)")).unwrap();
-        for _ in 0..30 {
-            let text = random.text(20);
-            let prepared = pattern.prepare(&text, &mut Pulse::until(&STOPPED)).unwrap().text().len();
-            assert!(prepared <= pattern.max_bytes(text.len()), "{steps:?} {text:?}");
-            longest = longest.max(prepared as f64 / text.len().max(1) as f64);
-        }
-    }
-    assert!(longest > 3.0, "{longest}");
-}
-
 /// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.
 const IN_VAIN: [(&str, &str); 22] = [
     ("a+b", "a"),

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
 use super::ids::{
@@ -149,7 +149,7 @@ impl PyEncoder {
         special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let encoded = self.encode_many::<u32>(texts, special, num_threads)?;
+        let encoded = self.encode_many::<u32>(texts, special, num_threads, &mut PyWatch::default())?;
         // Each list may be too small to be checked by itself.
         memory::ensure(self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         let lists = PyList::empty(texts.py());
@@ -160,7 +160,10 @@ impl PyEncoder {
         Ok(lists)
     }
 
-    #[pyo3(signature = (texts, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None))]
+    #[pyo3(signature = (
+        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None, progress=None
+    ))]
+    #[allow(clippy::too_many_arguments)] // Mostly keywords.
     fn encode_batch_to_numpy<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
@@ -168,28 +171,12 @@ impl PyEncoder {
         dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        match dtype {
-            Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append),
-            Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append),
-        }
-    }
-
-    #[pyo3(signature = (texts, row=None, special=Special::Parse, dtype=Width::Bits32, append=None, progress=None))]
-    #[allow(clippy::too_many_arguments)] // Those of `encode_batch_to_numpy`, and the array to reuse.
-    fn encode_into<'py>(
-        &self,
-        texts: &Bound<'py, PyAny>,
-        row: Option<&Bound<'py, PyAny>>,
-        special: Special,
-        dtype: Width,
-        append: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        let progress = progress.as_ref();
+        let watch = &mut PyWatch::of(progress.as_ref());
         match dtype {
-            Width::Bits16 => self.encode_to_row::<u16>(texts, row, special, append, progress),
-            Width::Bits32 => self.encode_to_row::<u32>(texts, row, special, append, progress),
+            Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append, watch),
+            Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append, watch),
         }
     }
 
@@ -391,9 +378,9 @@ impl PyEncoder {
         texts: &Bound<'_, PyAny>,
         special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
+        watch: &mut PyWatch,
     ) -> PyResult<Encoded<T>> {
         let threads = wanted_threads(num_threads)?;
-        let watch = &mut PyWatch::default();
         if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
             return Ok(self.encoder.encode_all(strings, special, threads, watch)?);
@@ -409,51 +396,16 @@ impl PyEncoder {
         special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
+        watch: &mut PyWatch,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let py = texts.py();
         let append = append.map(|id| self.known_id(id)).transpose()?;
-        let mut encoded = self.encode_many::<T>(texts, special, num_threads)?;
+        let mut encoded = self.encode_many::<T>(texts, special, num_threads, watch)?;
         if let Some(id) = append {
             memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
             py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
         Ok((array(py, encoded.ids)?, encoded.offsets.into_pyarray(py)))
-    }
-
-    fn encode_to_row<'py, T: Id + numpy::Element>(
-        &self,
-        texts: &Bound<'py, PyAny>,
-        row: Option<&Bound<'py, PyAny>>,
-        special: Special,
-        append: Option<&Bound<'_, PyAny>>,
-        progress: Option<&Py<PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        if !self.encoder.stages.keeps_length() {
-            // Nobody knows how many ids there may be.
-            let one = PyInt::new(texts.py(), 1);
-            return self.encode_to_arrays::<T>(texts, special, Some(one.as_any()), append);
-        }
-        let py = texts.py();
-        let append = append.map(|id| self.known_id(id)).transpose()?;
-        self.encoder.model.check_fits::<T>()?;
-        let held = HeldTexts::new(texts)?;
-        let row = row_with_room::<T>(py, row, self.encoder.most_ids(&&held, append))?;
-        let mut written = row.try_readwrite()?;
-        let ids = written.as_slice_mut()?;
-        let offsets = py.detach(|| {
-            with_workspace(|workspace, _| {
-                let watch = &mut PyWatch::of(progress);
-                Ok(self.encoder.encode_into(
-                    &&held,
-                    ids,
-                    special,
-                    append,
-                    workspace,
-                    &mut Pulse::of(watch),
-                )?)
-            })
-        })?;
-        Ok((row.clone().into_any(), offsets.into_pyarray(py)))
     }
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
@@ -672,21 +624,6 @@ pub fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyR
         }
         result
     })
-}
-
-/// `row` if it has room for `ids` ids, otherwise a new array with some spare room: the next texts may be larger.
-fn row_with_room<'py, T: numpy::Element>(
-    py: Python<'py>,
-    row: Option<&Bound<'py, PyAny>>,
-    ids: usize,
-) -> PyResult<Bound<'py, PyArray1<T>>> {
-    let row = row.map(|row| row.cast::<PyArray1<T>>()).transpose()?;
-    if let Some(row) = row.filter(|row| row.len().is_ok_and(|room| room >= ids)) {
-        return Ok(row.clone());
-    }
-    // NumPy raises MemoryError if there is too little memory.
-    let zeros = py.import("numpy")?.call_method1("zeros", (ids + ids / 4, T::get_dtype(py)))?;
-    Ok(zeros.cast_into()?)
 }
 
 pub fn named_trim(name: &str) -> PyResult<Trim> {

@@ -69,11 +69,6 @@ impl PyNormalizer {
         let text = text.to_str()?;
         Ok(text[..self.0.last_cut(text)].chars().count())
     }
-
-    /// A bound of the bytes of what a text of some bytes becomes.
-    fn max_bytes(&self, bytes: usize) -> usize {
-        self.0.max_bytes(bytes)
-    }
 }
 
 fn beginning(name: &str) -> Result<Beginning> {

@@ -177,16 +177,13 @@ class Job:
             unreadable=self.unreadable,
         )
 
-    def ids_of(
-        self, name: str, batch: Batch, row: Ids | None = None, progress: Progress | None = None
-    ) -> Encoded:
-        """Encode a batch on this thread, into the array `row` if the ids fit, or else into a new one."""
+    def ids_of(self, name: str, batch: Batch, progress: Progress | None = None) -> Encoded:
+        """Encode a batch on this thread."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
         with refusing_invalid(name, batch):
-            row, offsets = self.tokenizer._encoder.encode_into(
-                batch.texts, row, self.options.special, width, self.appended, progress
+            ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
+                batch.texts, self.options.special, width, 1, self.appended, progress
             )
-        ids = row[: int(offsets[-1])]
         if not batch.goes_on:
             return ids, offsets[1:]
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]

@@ -115,7 +115,6 @@ class _Run:
         self._encoding: deque[Callable[[], None]] = deque()
         self._writing: deque[Future[Any]] = deque()
         self._finishing: deque[Future[bool | None]] = deque()
-        self._rows: deque[Ids] = deque()
         self._unfinished: list[ShardWriter] = []
         self._failed = False
         # Documents are read and encoded meanwhile; if this fails, no shard is completed.
@@ -213,8 +212,7 @@ class _Run:
     def _begin_batch(self, name: str, batch: Batch, passed: _Passed | _PassedBundle) -> None:
         """Start the encoding of a batch, if it has documents."""
         if batch.texts:
-            row = self._rows.pop() if self._rows else None
-            encoded = self._encoders.submit(self._job.ids_of, name, batch, row, self._stop_if_failed)
+            encoded = self._encoders.submit(self._job.ids_of, name, batch, self._stop_if_failed)
             self._encoding.append(partial(self._take, encoded, batch, passed))
 
     def _report(self, read: int) -> None:
@@ -253,7 +251,7 @@ class _Run:
             self._wait(self._writing, 0)  # One of these has the error that stopped it.
             self._wait(self._finishing, 0)
             raise
-        row, texts = [] if ids.base is None else [ids.base], batch.texts
+        texts = batch.texts
         while True:
             missing = max(0, self._job.options.shard_size - self._tokens)
             last = int(np.searchsorted(ends, np.uint64(missing)))
@@ -266,7 +264,6 @@ class _Run:
             ids, ends, texts = ids[stop:], ends[last + 1 :] - np.uint64(stop), texts[last + 1 :]
         self._write(ids, ends)
         passed.go_past(texts, goes_on=batch.goes_on)
-        self._writing.append(self._writer_thread.submit(self._rows.extend, row))
 
     def _end_input(self, passed: _Passed, read: Ended, affected: int) -> None:
         """Add an input that was read to its end to the inputs that are done."""

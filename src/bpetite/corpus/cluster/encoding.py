@@ -309,7 +309,7 @@ def _encode_group(sent_job: list[Any], group: list[Input]) -> tuple[Ids, NDArray
     """
     job = _job_of(sent_job[0])
     dtype = np.dtype(job.dtype).newbyteorder("<")
-    ids, tokens, row = bytearray(), 0, None
+    ids, tokens = bytearray(), 0
     ends = [np.zeros(0, np.uint64)]
     read: list[ReadInput] = []
     documents = affected = 0
@@ -320,8 +320,7 @@ def _encode_group(sent_job: list[Any], group: list[Input]) -> tuple[Ids, NDArray
                 documents = affected = 0
                 continue
             batch = Batch(made.texts) if isinstance(made, Bundle) else made
-            part, ended = job.ids_of(source.name, batch, row)
-            row = part.base
+            part, ended = job.ids_of(source.name, batch)
             ids += np.ascontiguousarray(part, dtype).data.cast("B")
             ends.append(ended + np.uint64(tokens))
             tokens += len(part)
