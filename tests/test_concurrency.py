@@ -12,27 +12,18 @@ import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing.context import BaseContext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from alone import alone
 from bpetite import Tokenizer
 
 CORPUS = "the cat sat on the mat, the bat sat on the hat; naïve cafés 東京 <|endoftext|> 123 it's\n" * 3
 TEXTS = [CORPUS * number for number in range(1, 40)]
 TOKENIZER = Tokenizer.train(CORPUS, 400)
 EXPECTED = [TOKENIZER.encode(text) for text in TEXTS]
-
-METHODS = [
-    multiprocessing.get_context(method)
-    for method in ("fork", "forkserver", "spawn")
-    if method in multiprocessing.get_all_start_methods()
-]
-
-forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-"""Newer versions of Python warn of every fork of a process with threads; here they are idle."""
 
 
 def encode(text: str) -> list[int]:
@@ -82,16 +73,16 @@ def test_threads_feed_streams_of_their_own() -> None:
         assert all(pool.map(work, range(20)))
 
 
-@forks
-@pytest.mark.parametrize("context", METHODS, ids=lambda context: str(context.get_start_method()))
-def test_a_pool_of_processes_gets_and_gives_tokenizers(context: BaseContext) -> None:
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+@alone
+def test_a_pool_of_processes_gets_and_gives_tokenizers(method: str) -> None:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         assert list(pool.map(encode_with, [TOKENIZER] * 8, TEXTS[:8])) == EXPECTED[:8]
         assert list(pool.map(train_and_encode, TEXTS[:2])) == EXPECTED[:2]
 
 
-@forks
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+@alone
 def test_a_fork_after_every_stage_was_used_leaves_both_processes_whole() -> None:
     assert train_and_encode(TEXTS[5]) == EXPECTED[5]
     context = multiprocessing.get_context("fork")
@@ -111,8 +102,8 @@ def encode_in_turn(turns: int) -> list[list[int]]:
     return [Tokenizer(VOCABULARIES[turn % 2]).encode(NUMBERS) for turn in range(turns)]
 
 
-@forks
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+@alone
 def test_tokenizers_see_nothing_of_what_those_before_them_learned() -> None:
     ids = encode_in_turn(6)
     assert [Tokenizer(vocabulary).decode(ids[turn]) for turn, vocabulary in enumerate(VOCABULARIES)] == [

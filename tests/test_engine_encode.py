@@ -19,6 +19,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alone import alone
 from bpetite import Tokenizer, Vocabulary, _encoder, _engine
 from bpetite._constants import PRETOKENIZER_PATTERN
 from bpetite._pretokenizer import pretokenize
@@ -701,7 +702,7 @@ def _encode_in_child(text: str) -> list[int]:
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@alone
 def test_a_forked_child_encodes_while_the_parents_threads_do() -> None:
     text = CORPUS * 100
     expected = trained_encoder().encode(text)
