@@ -1,7 +1,6 @@
 """A test in a process of its own.
 
-A fork copies what earlier tests left in their process: Ray, for one, then waits for threads that the copy
-lacks.
+Other tests leave things in theirs: Ray, which waits for threads that a fork does not copy, or an event loop.
 """
 
 import functools

@@ -183,6 +183,7 @@ def test_ids_may_be_written_while_they_are_decoded() -> None:
         writer.join()
 
 
+@alone
 def test_an_event_loop_goes_on_while_its_executors_encode() -> None:
     async def main() -> int:
         beats = 0
