@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bpetite import accelerate
-from bpetite._engine import FramedEncoding
+from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite.interfaces.huggingface import HuggingFaceTokenizer
+from bpetite.interfaces.huggingface_encoding import Encoding
 from known_characters import known_text
 from test_huggingface_interface import PROCESSORS, a_real_one, difference, outcome
 from test_huggingface_steps import PIECES, random_file
@@ -178,7 +179,6 @@ def test_encodings_are_cut_filled_up_merged_and_pickled_as_real_ones(
     assert difference(merged, tokenizers.Encoding.merge([other, real_more, other], growing)) == []
     assert difference(pickle.loads(pickle.dumps(one)), other) == []
     assert repr(one) == repr(other)
-    assert isinstance(one, tokenizers.Encoding)
     assert difference(ours.post_process(more), real.post_process(real_more)) == []
 
 
@@ -201,6 +201,42 @@ def test_a_part_that_somebody_has_may_be_changed() -> None:
         for parts in held:
             change(parts)
         assert difference(ours.encode(text), real.encode(text)) == []
+
+
+def test_a_part_that_was_set_may_be_changed_and_read_before_the_next_call() -> None:
+    real, ours = map(copy.deepcopy, plain())
+    steps = [pre_tokenizers.Digits(), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    kept = [(pre_tokenizers.Sequence(steps), processors.ByteLevel(trim_offsets=False)) for _ in range(2)]
+    text = "Ab 12 É"
+    for tok, (cutter, processor) in zip((real, ours), kept, strict=True):
+        tok.pre_tokenizer, tok.post_processor = cutter, processor
+    changes: list[Callable[[Any, Any], object]] = [
+        lambda tok, parts: setattr(parts[1], "trim_offsets", True),
+        lambda tok, parts: parts[0].__setitem__(0, pre_tokenizers.Digits(individual_digits=True)),
+        lambda tok, parts: tok.pre_tokenizer.__setitem__(1, pre_tokenizers.ByteLevel(add_prefix_space=True)),
+        lambda tok, parts: setattr(tok.pre_tokenizer[1], "use_regex", False),
+    ]
+    for change in changes:
+        before = real.encode(text)
+        assert difference(ours.encode(text), before) == []
+        for tok, parts in zip((real, ours), kept, strict=True):
+            change(tok, parts)
+            assert tok.pre_tokenizer[0].individual_digits in (False, True)  # read again before it is used
+        assert difference(real.encode(text), before) != []
+        assert difference(ours.encode(text), real.encode(text)) == []
+
+
+def test_texts_that_are_cut_and_filled_up_are_encoded_by_the_engine() -> None:
+    real, ours = map(copy.deepcopy, plain())
+    for tok in (real, ours):
+        tok.enable_truncation(6, stride=2)
+        tok.enable_padding(direction="left", pad_to_multiple_of=4)
+    given = ["a b é e\u0301!", "", "a <pad> longer text with <bos> in it"]
+    made = [*ours.encode_batch(given), ours.encode(given[2])]
+    assert {type(one) for one in made} == {Encoding}
+    assert len(made[2].overflowing) > 1
+    for one, other in zip(made, [*real.encode_batch(given), real.encode(given[2])], strict=True):
+        assert difference(one, other) == []
 
 
 def test_what_is_no_text_is_refused_as_the_real_one_refuses_it() -> None:
@@ -233,7 +269,6 @@ def test_settings_are_told_as_the_real_one_tells_them() -> None:
     assert repr(ours) == repr(real)
     assert str(ours) == str(real)
     assert ours.num_special_tokens_to_add(True) == real.num_special_tokens_to_add(True)
-    assert isinstance(ours, tokenizers.Tokenizer)
     for tok in (real, ours):
         tok.no_truncation()
         tok.no_padding()
@@ -289,7 +324,7 @@ def test_bytes_without_a_token_are_as_in_the_real_one(
 ) -> None:
     real, ours = lacking_bytes(kind, normalizer, prefix)
     real.post_processor = ours.post_processor = processor
-    assert ours._find_alone()[0] is not None  # the engine encodes, and not the real one
+    assert type(ours._coder(True)) is FramedEncoder  # the engine encodes, and not the real one
     drawn = random.Random(f"{kind} {normalizer} {prefix}")
     parts = [
         "the",

@@ -67,6 +67,7 @@ def three_of(kind: str) -> list[Any]:
 def test_changing_an_accelerated_tokenizer_leaves_the_given_one_as_it_was(kind: str) -> None:
     """Transformers changes the names of special tokens in place."""
     real = wrapped(kind, tokenizers.Tokenizer.from_str(file_of(kind)))
+    real.init_kwargs["nested"] = {"of": ["it"]}
     before = (str(vars(real)), real.special_tokens_map, len(real), real("a<new>")["input_ids"])
     fast = accelerate(real)
     fast.pad_token = "<pad of its own>"
@@ -74,6 +75,7 @@ def test_changing_an_accelerated_tokenizer_leaves_the_given_one_as_it_was(kind: 
     fast.add_tokens(["a<"])
     fast.model_input_names.append("x")
     fast.init_kwargs["x"] = 1
+    fast.init_kwargs["nested"]["of"].append("x")
     fast.chat_template = "y"
     assert (str(vars(real)), real.special_tokens_map, len(real), real("a<new>")["input_ids"]) == before
     assert fast.pad_token == "<pad of its own>"

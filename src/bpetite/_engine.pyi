@@ -758,36 +758,27 @@ class FramedEncoder:
         cls,
         encoder: Encoder,
         make: Callable[[str, list[int]], object],
-        kind: type,
-        *,
-        before: Sequence[tuple[int, int]],
-        after: Sequence[tuple[int, int]],
-        type_id: int = 0,
+        before: Sequence[int],
+        after: Sequence[int],
+        type_id: int | None,
         special: Special = ...,
-        trim: str = "no",
-        unknown: int | None = None,
-        bare: bool = False,
+        trim: str | None = "no",
     ) -> FramedEncoder:
-        """`before` and `after` are ids with their types; `type_id` is the type of a text's own tokens.
+        """`make` makes the object that knows the rest of a text and its own ids.
 
-        A text that gets the id `unknown` is a `ValueError`. Of `bare` encodings only the ids are wanted, so
-        that tokens have no places.
-
-        `make` makes the whole encoding, of the class `kind`, of a text and its own ids.
+        `before` and `after` are ids, `type_id` is the type of all tokens, if it is one. `trim` is that of
+        `Encoder.places`; with None, tokens have no places.
         """
 
     def encode(self, text: str) -> FramedEncoding:
         """Encode a text."""
 
-    def encode_batch(self, texts: Sequence[str], num_threads: int | None = None) -> list[Any]:
+    def encode_batch(self, texts: Sequence[str], num_threads: int | None = None) -> list[FramedEncoding]:
         """Encode texts."""
-
-    def places(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
-        """Return where each token of a text stands, in characters."""
 
 @final
 class FramedEncoding(Sized):
-    """The encoding of one text. For what is not named here, and from then on, there is a whole one."""
+    """The encoding of one text. For what is not named here, and from then on, there is one made in Python."""
 
     @property
     def ids(self) -> list[int]: ...
@@ -797,15 +788,13 @@ class FramedEncoding(Sized):
     def type_ids(self) -> list[int]: ...
     @property
     def attention_mask(self) -> list[int]: ...
-    @property
-    def special_tokens_mask(self) -> list[int]: ...
     @staticmethod
     def merge(encodings: Iterable[object], growing_offsets: bool = True) -> Any:
         """Concatenate encodings; offsets may continue where the previous ones end."""
 
     def __len__(self) -> int: ...
-    def __reduce_ex__(self, protocol: object, /) -> Any: ...
-    def __getstate__(self) -> object: ...
+    def __getattr__(self, name: str, /) -> Any: ...
+    def __reduce__(self) -> Any: ...
 
 @final
 class GrowingEncoding:

@@ -333,7 +333,7 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
-    fn encode_one<T: Id>(
+    pub fn encode_one<T: Id>(
         &self,
         text: &Bound<'_, PyString>,
         special: Special,
@@ -373,7 +373,7 @@ impl PyEncoder {
         })
     }
 
-    fn encode_many<T: Id>(
+    pub fn encode_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
         special: Special,

@@ -1,11 +1,10 @@
 //! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens around each.
 //!
 //! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding holds the ids as
-//! numbers, and finds offsets when they are asked for. For everything else it is made into an object of Python.
+//! numbers, and finds offsets when they are asked for; an object of Python answers everything else. Encodings that are
+//! objects of Python themselves take 1.2 to 1.5 times as long.
 
-use std::iter;
-
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -13,14 +12,12 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
 use super::decode::watched;
-use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
-use super::ids::{ids_in_list, pairs};
-use super::texts::{HeldTexts, OneText};
-use super::{PyWatch, wanted_threads};
-use crate::encode::{CharacterSpan, Special, Trim};
-use crate::error::{Error, Result};
+use super::encode::{PyEncoder, named_trim};
+use super::ids::pairs;
+use super::texts::OneText;
+use crate::encode::{Special, Trim};
+use crate::error::Result;
 use crate::memory;
-use crate::watch::{Pulse, Unwatched};
 
 /// The memory of an encoding besides its ids.
 const BYTES_PER_ENCODING: usize = 128;
@@ -30,105 +27,57 @@ const BYTES_PER_ENCODING: usize = 128;
 pub struct FramedEncoder {
     encoder: Py<PyEncoder>,
     special: Special,
-    trim: Trim,
-    /// The id and type of each token before and after a text, and the type of its own.
-    before: Vec<(u32, u32)>,
-    after: Vec<(u32, u32)>,
-    type_id: u32,
-    /// The id of unknown bytes: a text that gets it is refused, as it does not tell where tokens stand.
-    unknown: Option<u32>,
-    /// Whether only ids are wanted, and no places of tokens.
-    bare: bool,
-    /// Makes the whole encoding of a text and its own ids.
+    /// None if only ids are wanted, and no places of tokens.
+    trim: Option<Trim>,
+    /// The ids of the tokens before and after a text.
+    before: Vec<u32>,
+    after: Vec<u32>,
+    /// The type of all these tokens and those of the text, if it is one.
+    type_id: Option<u32>,
+    /// Makes the object of Python for a text and its own ids.
     make: Py<PyAny>,
-    /// The class that encodings are taken for.
-    kind: Py<PyAny>,
 }
 
 #[pymethods]
 impl FramedEncoder {
     #[new]
-    #[pyo3(signature = (
-        encoder, make, kind, *, before, after, type_id=0, special=Special::Parse, trim="no", unknown=None,
-        bare=false
-    ))]
-    #[allow(clippy::too_many_arguments)] // Mostly keywords, one for each part of what stands around a text.
+    #[pyo3(signature = (encoder, make, before, after, type_id, special=Special::Parse, trim=Some("no")))]
+    #[allow(clippy::too_many_arguments)] // One for each part of what stands around a text.
     fn new(
         encoder: Py<PyEncoder>,
         make: Py<PyAny>,
-        kind: Py<PyAny>,
-        before: Vec<(u32, u32)>,
-        after: Vec<(u32, u32)>,
-        type_id: u32,
+        before: Vec<u32>,
+        after: Vec<u32>,
+        type_id: Option<u32>,
         special: Special,
-        trim: &str,
-        unknown: Option<u32>,
-        bare: bool,
+        trim: Option<&str>,
     ) -> PyResult<Self> {
-        Ok(Self {
-            encoder,
-            special,
-            trim: named_trim(trim)?,
-            before,
-            after,
-            type_id,
-            unknown,
-            bare,
-            make,
-            kind,
-        })
+        Ok(Self { encoder, special, trim: trim.map(named_trim).transpose()?, before, after, type_id, make })
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
-        let (framed, text) = (slf.get(), &*text);
-        let short = text.to_str()?;
-        let ids = if short.len() < SHORT {
-            with_workspace(|workspace, ids| {
-                let mut unwatched = Unwatched;
-                let pulse = &mut Pulse::of(&mut unwatched);
-                ids.extend(framed.before.iter().map(|&(id, _)| id));
-                framed.encoder.get().encoder.encode(short, framed.special, ids, workspace, pulse)?;
-                framed.check_known(&ids[framed.before.len()..])?;
-                ids.extend(framed.after.iter().map(|&(id, _)| id));
-                Ok(ids.as_slice().into())
-            })?
-        } else {
-            let held = HeldTexts::new(PyList::new(slf.py(), [text])?.as_any())?;
-            slf.py().detach(|| framed.encode_all(&held.checked()?, None))?.remove(0)
-        };
-        Ok(FramedEncoding::new(slf, text, ids))
+        let framed = slf.get();
+        let ids = framed.encoder.get().encode_one::<u32>(&text, framed.special, None)?;
+        Ok(FramedEncoding::new(slf, &text, framed.framed(&ids)?))
     }
 
     #[pyo3(signature = (texts, num_threads=None))]
     fn encode_batch<'py>(
         slf: &Bound<'py, Self>,
-        texts: &Bound<'py, PyAny>,
+        texts: &Bound<'py, PySequence>,
         num_threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, framed) = (slf.py(), slf.get());
-        let threads = wanted_threads(num_threads)?;
-        let mut given = Vec::new();
-        for text in texts.try_iter()? {
-            memory::push(&mut given, text?.cast_into::<PyString>()?)?;
-        }
-        memory::ensure(given.len() * BYTES_PER_ENCODING)?;
-        let held = HeldTexts::new(PyList::new(py, &given)?.as_any())?;
-        let rows = py.detach(|| framed.encode_all(&held.checked()?, threads))?;
-        let encodings = given.iter().zip(rows).map(|(text, ids)| FramedEncoding::new(slf, text, ids));
+        // The encodings refer to these texts, which nobody else can change.
+        let texts = texts.to_tuple()?;
+        let encoded = framed.encoder.get().encode_many::<u32>(&texts, framed.special, num_threads)?;
+        memory::ensure(texts.len() * BYTES_PER_ENCODING)?;
         let list = PyList::empty(py);
-        for encoding in encodings {
-            list.append(encoding)?;
+        for (text, bounds) in texts.iter().zip(encoded.offsets.windows(2)) {
+            let ids = framed.framed(&encoded.ids[bounds[0] as usize..bounds[1] as usize])?;
+            list.append(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, ids))?;
         }
         Ok(list)
-    }
-
-    fn places<'py>(
-        &self,
-        text: &Bound<'py, PyString>,
-        ids: &Bound<'_, PyList>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let places = self.own_places(text.py(), text.to_str()?, &ids_in_list(ids)?)?;
-        pairs(text.py(), &self.encoder.get().integers, places)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
@@ -137,54 +86,14 @@ impl FramedEncoder {
 }
 
 impl FramedEncoder {
-    /// The ids of each text with those around it.
-    fn encode_all(&self, texts: &[&str], threads: Option<usize>) -> Result<Vec<Box<[u32]>>> {
-        let encoder = &self.encoder.get().encoder;
-        let encoded = encoder.encode_all(texts, self.special, threads, &mut PyWatch::default())?;
-        let own = encoded.offsets.windows(2).map(|ends| &encoded.ids[ends[0] as usize..ends[1] as usize]);
-        own.map(|ids| self.framed(ids)).collect()
-    }
-
-    fn check_known(&self, ids: &[u32]) -> Result<()> {
-        match self.unknown {
-            Some(unknown) if ids.contains(&unknown) => {
-                Err(Error::Value("a token stands for unknown bytes".into()))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The ids of a text, with those around it.
     fn framed(&self, own: &[u32]) -> Result<Box<[u32]>> {
-        self.check_known(own)?;
         let mut ids = Vec::new();
         memory::reserve(&mut ids, self.before.len() + own.len() + self.after.len())?;
-        ids.extend(self.before.iter().map(|&(id, _)| id));
+        ids.extend_from_slice(&self.before);
         ids.extend_from_slice(own);
-        ids.extend(self.after.iter().map(|&(id, _)| id));
+        ids.extend_from_slice(&self.after);
         Ok(ids.into_boxed_slice())
-    }
-
-    /// Where the tokens of a text stand.
-    fn own_places(&self, py: Python<'_>, text: &str, ids: &[u32]) -> PyResult<Vec<CharacterSpan>> {
-        let encoder = &self.encoder.get().encoder;
-        watched(py, text.len(), |pulse| encoder.places(text, ids, self.special, self.trim, pulse))
-    }
-
-    /// A number for each token: that of each token around a text, and one for its own.
-    fn filled<'py>(
-        &self,
-        py: Python<'py>,
-        around: impl Fn((u32, u32)) -> u32,
-        own: u32,
-        count: usize,
-    ) -> PyResult<Bound<'py, PySequence>> {
-        let numbers = |tokens: &[(u32, u32)]| PyList::new(py, tokens.iter().map(|&token| around(token)));
-        let own = PyList::new(py, [own])?.as_sequence().repeat(count)?;
-        if self.before.is_empty() && self.after.is_empty() {
-            return Ok(own);
-        }
-        numbers(&self.before)?.as_sequence().concat(&own)?.concat(numbers(&self.after)?.as_sequence())
     }
 }
 
@@ -214,55 +123,37 @@ impl FramedEncoding {
         if let Some(whole) = self.whole.get(py) {
             return whole.bind(py).getattr(intern!(py, "offsets"));
         }
-        let of = self.of.get();
-        if of.bare {
-            return self.made(py)?.getattr(intern!(py, "offsets"));
-        }
-        let places = of.own_places(py, self.text.to_str(py)?, self.own_ids())?;
-        let around = |tokens: &[_]| iter::repeat_n((0, 0), tokens.len());
-        let places = around(&of.before).chain(places).chain(around(&of.after));
-        Ok(pairs(py, &of.encoder.get().integers, places)?.into_any())
+        let (of, text) = (self.of.get(), self.text.to_str(py)?);
+        let PyEncoder { encoder, integers, .. } = of.encoder.get();
+        let places = match of.trim {
+            Some(trim) => watched(py, text.len(), |pulse| {
+                encoder.places(text, self.own_ids(), of.special, trim, pulse)
+            })?,
+            None => vec![(0, 0); self.own_ids().len()],
+        };
+        let around = |tokens: &[u32]| std::iter::repeat_n((0, 0), tokens.len());
+        Ok(pairs(py, integers, around(&of.before).chain(places).chain(around(&of.after)))?.into_any())
     }
 
     #[getter]
     fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let type_id = self.of.get().type_id;
-        self.numbers(py, intern!(py, "type_ids"), |(_, around)| around, type_id)
+        self.equal(py, "type_ids", self.of.get().type_id)
     }
 
     #[getter]
     fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, intern!(py, "attention_mask"), |_| 1, 1)
-    }
-
-    #[getter]
-    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.numbers(py, intern!(py, "special_tokens_mask"), |_| 1, 0)
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (encodings, growing_offsets=true))]
-    fn merge<'py>(encodings: &Bound<'py, PyAny>, growing_offsets: bool) -> PyResult<Bound<'py, PyAny>> {
-        let encodings = encodings.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-        let first = encodings.first().ok_or_else(|| PyValueError::new_err("encodings: there are none"))?;
-        let merge = match first.cast::<Self>() {
-            Ok(first) => first.get().made(first.py())?.getattr(intern!(first.py(), "merge"))?,
-            Err(_) => first.getattr(intern!(first.py(), "merge"))?,
-        };
-        merge.call1((encodings, growing_offsets))
-    }
-
-    #[getter(__class__)]
-    fn class<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.of.get().kind.bind(py).clone()
+        self.equal(py, "attention_mask", Some(1))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.whole.get(py).map_or(Ok(self.ids.len()), |whole| whole.bind(py).len())
     }
 
-    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.made(py)?.repr()
+    #[staticmethod]
+    #[pyo3(signature = (encodings, growing_offsets=true))]
+    fn merge<'py>(encodings: &Bound<'py, PyAny>, growing_offsets: bool) -> PyResult<Bound<'py, PyAny>> {
+        let module = encodings.py().import("bpetite.interfaces.huggingface_encoding")?;
+        module.getattr("Encoding")?.call_method1("merge", (encodings, growing_offsets))
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
@@ -272,13 +163,12 @@ impl FramedEncoding {
         self.made(py)?.getattr(name)
     }
 
-    fn __getstate__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.made(py)?.call_method0(intern!(py, "__getstate__"))
+    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.made(py)?.repr()
     }
 
-    fn __reduce_ex__<'py>(&self, protocol: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = protocol.py();
-        self.made(py)?.call_method1(intern!(py, "__reduce_ex__"), (protocol,))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.made(py)?.call_method0(intern!(py, "__reduce__"))
     }
 }
 
@@ -293,6 +183,14 @@ impl FramedEncoding {
         &self.ids[of.before.len()..self.ids.len() - of.after.len()]
     }
 
+    /// An attribute that is the same number for all tokens, if it is.
+    fn equal<'py>(&self, py: Python<'py>, name: &str, number: Option<u32>) -> PyResult<Bound<'py, PyAny>> {
+        match number.filter(|_| self.whole.get(py).is_none()) {
+            Some(number) => Ok(PyList::new(py, [number])?.as_sequence().repeat(self.ids.len())?.into_any()),
+            None => self.made(py)?.getattr(name),
+        }
+    }
+
     /// The object of Python that takes the place of this one.
     fn made<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
         let of = self.of.get();
@@ -301,18 +199,5 @@ impl FramedEncoding {
             of.make.call1(py, (&self.text, ids))
         };
         Ok(self.whole.get_or_try_init(py, make)?.bind(py))
-    }
-
-    fn numbers<'py>(
-        &self,
-        py: Python<'py>,
-        name: &Bound<'py, PyString>,
-        around: impl Fn((u32, u32)) -> u32,
-        own: u32,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match self.whole.get(py) {
-            Some(whole) => whole.bind(py).getattr(name),
-            None => Ok(self.of.get().filled(py, around, own, self.own_ids().len())?.into_any()),
-        }
     }
 }

@@ -19,13 +19,12 @@ def read(tokenizer: Any) -> Imported:
     """Read a `tiktoken.Encoding`, a `tokenizers.Tokenizer` or a tokenizer of transformers."""
     if isinstance(own := getattr(getattr(tokenizer, "_tokenizer", None), "vocabulary", None), Vocabulary):
         return Imported(own)  # what `as_tiktoken` gives
-    # An accelerated tokenizer says that it is of the class of the real one.
-    kinds = (*type(tokenizer).__mro__, *tokenizer.__class__.__mro__)
-    libraries = {kind.__module__.partition(".")[0] for kind in kinds}
+    libraries = {kind.__module__.partition(".")[0] for kind in type(tokenizer).__mro__}
     if "tiktoken" in libraries:
         return _of_tiktoken(tokenizer)
     backend = getattr(tokenizer, "backend_tokenizer", None) if "transformers" in libraries else tokenizer
-    if backend is not None and libraries & {"tokenizers", "transformers"}:
+    is_accelerated = type(backend).__module__ == "bpetite.interfaces.huggingface"
+    if backend is not None and (is_accelerated or libraries & {"tokenizers", "transformers"}):
         tokenizers_library()
         content = backend.to_str().encode("utf-8")
         return huggingface.parse("the tokenizer", content).read_from(

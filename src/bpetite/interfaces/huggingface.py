@@ -1,7 +1,7 @@
 """A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
-It contains the real one, which keeps all settings. Texts, pairs and lists of words are encoded by the engine,
-with templates, truncation and padding, and ids are decoded by it. For everything else the real one is called.
+It contains the real one, which keeps all settings. Single texts are encoded by the engine, with templates,
+truncation and padding, and ids are decoded by it. For everything else the real one is called.
 """
 
 from __future__ import annotations
@@ -9,20 +9,39 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from bpetite._engine import FramedEncoding
+from bpetite._engine import FramedEncoder
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.interfaces.huggingface_encoding import BareTokens, Encoding, TextTokens, WordsTokens
-from bpetite.interfaces.huggingface_settings import NOBODY, Alone, ReadModel, Settings, state_of
+from bpetite.interfaces.huggingface_encoding import Fitted, real_of
+from bpetite.interfaces.huggingface_settings import ReadModel, Settings
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
 """The values of `TOKENIZERS_PARALLELISM` that mean a single thread."""
 
 _PARTS = {"model", "normalizer", "pre_tokenizer", "post_processor", "decoder"}
 """The parts of a tokenizer: objects that can be changed separately."""
+
+_OF_MODEL = (
+    *("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges"),
+    *("continuing_subword_prefix", "end_of_word_suffix"),
+)
+"""The settings of a model that whoever has it may change."""
+
+_LENGTHS = {"enable_truncation", "no_truncation", "enable_padding", "no_padding"}
+_ADDS = {"add_tokens", "add_special_tokens"}
+_TRAINS = {"train", "train_from_iterator"}
+
+Coder = FramedEncoder | Fitted
+
+
+def _in_a_thread(name: str) -> Callable[..., Any]:
+    async def awaited(self: HuggingFaceTokenizer, *args: Any, **kwargs: Any) -> Any:
+        return await asyncio.to_thread(getattr(self, name), *args, **kwargs)
+
+    return awaited
 
 
 class HuggingFaceTokenizer:
@@ -39,44 +58,30 @@ class HuggingFaceTokenizer:
                 "a tokenizer of tokenizers, or one of transformers that holds such a tokenizer, can be "
                 f"accelerated, not {type(real).__name__}"
             )
-        content = real.to_str()
-        copied = library.Tokenizer.from_str(content)
+        copied = library.Tokenizer.from_str(real.to_str())
         copied.encode_special_tokens = real.encode_special_tokens  # the only setting that no file holds
-        self._hold(copied, content)
+        self._hold(copied, ReadModel.of(copied))
 
-    def _hold(self, real: Any, content: str) -> None:
+    def _hold(self, real: Any, model: ReadModel | None) -> HuggingFaceTokenizer:
         self._real = real
-        self._model: ReadModel | None = ReadModel.of(real, content)
+        self._model = model
         self._settings: Settings | None = None
-        self._alone: Alone | None = None
-        self._lent: list[tuple[str, Any, object]] = []
+        self._coders: list[Coder | None] = [None, None]
         self._remembers_more = False
-
-    @property  # type: ignore[misc]  # read-only
-    def __class__(self) -> Any:
-        """The class of `tokenizers`, for `isinstance`."""
-        import tokenizers
-
-        return tokenizers.Tokenizer
+        self._handed_out: dict[str, object] = {}
+        return self
 
     @classmethod
     def from_str(cls, json: str) -> HuggingFaceTokenizer:
         """Make a tokenizer from the text of a `tokenizer.json`."""
-        made = object.__new__(cls)
         real = tokenizers_library().Tokenizer.from_str(json)
-        try:
-            made._hold(real, json)
-        except (KeyError, TypeError, ValueError):
-            made._hold(real, real.to_str())  # as tokenizers understood it
-        return made
+        return object.__new__(cls)._hold(real, ReadModel.of(real))
 
     @classmethod
     def _copied(cls, json: str) -> HuggingFaceTokenizer:
         """Make a copy of a tokenizer; what was added to it may be what only the real one can follow."""
-        made = object.__new__(cls)
-        made._real = tokenizers_library().Tokenizer.from_str(json)
-        made._lent, made._remembers_more = [], False
-        made._read_again()
+        made = object.__new__(cls)._hold(tokenizers_library().Tokenizer.from_str(json), None)
+        made._changed("model")
         return made
 
     @classmethod
@@ -102,150 +107,50 @@ class HuggingFaceTokenizer:
     ) -> Any:
         """Encode a text, or a pair of texts."""
         if pair is None and not is_pretokenized:
-            # One attribute: each is looked up slowly, as this class has a `__getattr__`.
-            alone = (self._alone or self._find_alone())[1 if add_special_tokens else 0]
-            if alone is not None:
-                try:
-                    return alone.encode(sequence)
-                except (TypeError, ValueError):
-                    pass  # The real one raises the error.
-        given = (sequence,) if pair is None else (sequence, pair)
-        encodings = self._encode((given,), is_pretokenized, add_special_tokens)
-        if encodings is not None:
-            return encodings[0]
+            try:
+                # One attribute: each is looked up slowly, as this class has a `__getattr__`.
+                coder = self._coders[1 if add_special_tokens else 0] or self._coder(add_special_tokens)
+                return coder.encode(sequence)
+            except (TypeError, ValueError):
+                pass  # The real one can, or raises the error.
         return self._real.encode(sequence, pair, is_pretokenized, add_special_tokens)
 
-    def encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> list[Any]:
+    def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> Any:
         """Encode texts, or pairs of them."""
-        encodings = self._encode_several(input, is_pretokenized, add_special_tokens)
-        if encodings is not None:
-            return encodings
-        return list(self._real.encode_batch(input, is_pretokenized, add_special_tokens))
+        return self._encode_several("encode_batch", input, is_pretokenized, add_special_tokens)
 
     def encode_batch_fast(
         self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> list[Any]:
+    ) -> Any:
         """Encode texts, or pairs of them, without the places of tokens."""
-        encodings = self._encode_several(input, is_pretokenized, add_special_tokens, bare=True)
-        if encodings is not None:
-            return encodings
-        return list(self._real.encode_batch_fast(input, is_pretokenized, add_special_tokens))
+        return self._encode_several("encode_batch_fast", input, is_pretokenized, add_special_tokens)
 
-    def _encode_several(
-        self, input: Any, is_pretokenized: bool, add_special_tokens: bool, *, bare: bool = False
-    ) -> list[Any] | None:
-        """Encode texts or pairs, or return None if only the real tokenizer can."""
+    def _encode_several(self, name: str, input: Any, is_pretokenized: bool, add: bool) -> Any:
         if not is_pretokenized and isinstance(input, list | tuple):
-            encodings = self._encode_alone(input, add_special_tokens, bare)
-            if encodings is not None:
-                return encodings
-        return self._encode(
-            _sequences(input, is_pretokenized), is_pretokenized, add_special_tokens, bare=bare
-        )
-
-    def _encode_alone(self, texts: Sequence[Any], add_special_tokens: bool, bare: bool) -> list[Any] | None:
-        """Encode texts by the shortest way, or return None if it takes a longer one."""
-        alone = (self._alone or self._find_alone())[2 * bare + bool(add_special_tokens)]
-        if alone is None:
-            return None
-        try:
-            return alone.encode_batch(texts, _thread_number())
-        except (TypeError, ValueError):
-            return None  # Not all are texts, or the real one raises the error.
-
-    def _encode(
-        self,
-        given: Sequence[tuple[Any, ...]] | None,
-        is_pretokenized: bool,
-        add_special_tokens: bool,
-        *,
-        bare: bool = False,
-    ) -> list[Encoding] | None:
-        """Encode texts or pairs, or return None if only the real tokenizer can."""
-        settings = self._now()
-        if not given or settings is None or settings.processing is None:
-            return None
-        try:
-            made = self._tokens(given, is_pretokenized, settings)
-            if made is None:
-                return None
-            if bare:
-                made = [[BareTokens(tokens.ids) for tokens in sequences] for sequences in made]
-            encodings = [
-                settings.processing.encoding_of(sequences, settings.truncation, add_special_tokens, bare)
-                for sequences in made
-            ]
-        except ValueError:
-            return None  # The real one raises the error, or ignores unknown ids.
-        if settings.padding is not None:
-            settings.padding.fill_up(encodings)
-        return encodings
-
-    def _tokens(
-        self,
-        given: Sequence[tuple[Any, ...]],
-        is_pretokenized: bool,
-        settings: Settings,
-    ) -> Sequence[Sequence[TextTokens]] | None:
-        """Return the tokens of each text of each pair, or None if an item is not text."""
-        if not is_pretokenized and len(given) == len(given[0]) == 1:
-            text = given[0][0]
-            return [settings.tokens_of([text])] if isinstance(text, str) else None
-        sequences = [sequence for pair in given for sequence in pair]
-        texts = sequences
-        if is_pretokenized:
-            if settings.trim == "keep first" or not all(
-                isinstance(words, list | tuple) for words in sequences
-            ):
-                return None
-            texts = [word for words in sequences for word in words]
-        if not all(isinstance(text, str) for text in texts):
-            return None
-        made = settings.tokens_of(texts, _thread_number())
-        if is_pretokenized:
-            rest = iter(made)
-            made = [WordsTokens([next(rest) for _ in words]) for words in sequences]
-        if len(made) == len(given):
-            return [(tokens,) for tokens in made]
-        rest = iter(made)
-        return [[next(rest) for _ in pair] for pair in given]
+            is_parallel = os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() not in _SWITCHED_OFF
+            try:
+                coder = self._coder(add, bare=name == "encode_batch_fast")
+                return coder.encode_batch(input, None if is_parallel else 1)
+            except (TypeError, ValueError):
+                pass  # Not all are texts, or the real one raises the error.
+        return getattr(self._real, name)(input, is_pretokenized, add)
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
-        given = [
-            part.__reduce_ex__(2) if issubclass(type(part), Encoding | FramedEncoding) else part
-            for part in (encoding, pair)
-        ]
-        real = [part[0](*part[1]) if isinstance(part, tuple) else part for part in given]
-        return self._real.post_process(*real, add_special_tokens)
+        return self._real.post_process(real_of(encoding), real_of(pair), add_special_tokens)
 
-    async def async_encode(
-        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Any:
-        """Encode a text, or a pair of texts, in another thread."""
-        return await asyncio.to_thread(self.encode, sequence, pair, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> list[Any]:
-        """Encode texts, or pairs of them, in other threads."""
-        return await asyncio.to_thread(self.encode_batch, input, is_pretokenized, add_special_tokens)
-
-    async def async_encode_batch_fast(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> list[Any]:
-        """Encode texts, or pairs of them, without the places of tokens, in other threads."""
-        return await asyncio.to_thread(self.encode_batch_fast, input, is_pretokenized, add_special_tokens)
+    async_encode, async_encode_batch, async_encode_batch_fast = map(
+        _in_a_thread, ("encode", "encode_batch", "encode_batch_fast")
+    )
 
     # Decoding ----------------------------------------------------------------------------------------
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Decode ids."""
-        settings = self._now()
-        text = None if settings is None else settings.decode(ids, skip_special_tokens)
-        return str(self._real.decode(ids, skip_special_tokens)) if text is None else text
+        try:
+            return self._now().decode(ids, skip_special_tokens)
+        except (KeyError, TypeError, ValueError):
+            return str(self._real.decode(ids, skip_special_tokens))
 
     def decode_batch(self, sequences: Iterable[Sequence[int]], skip_special_tokens: bool = True) -> list[str]:
         """Decode several rows of ids."""
@@ -259,145 +164,91 @@ class HuggingFaceTokenizer:
 
     # Settings ----------------------------------------------------------------------------------------
 
-    def _now(self) -> Settings | None:
-        """Return the current settings, or None if only the real tokenizer can follow them."""
-        if self._lent:
-            self._look_after_lent()
-        if self._settings is None and self._model is not None:
-            self._settings = Settings.of(self._real, self._model)
+    def _now(self) -> Settings:
+        """Return the current settings; that only the real tokenizer can follow them is a `ValueError`."""
+        for name, before in list(self._handed_out.items()):
+            if (state := _state_of(getattr(self._real, name))) != before:
+                self._handed_out[name] = state
+                self._changed(name)
+        if self._settings is None:
+            if self._model is None:
+                raise ValueError("the real tokenizer does everything")
+            self._settings = Settings(self._real, self._model)
         return self._settings
 
-    def _find_alone(self) -> Alone:
-        """Return what encodes single texts, and keep it until a setting may have changed."""
-        settings = self._now()
-        alone = NOBODY if settings is None else settings.alone
-        self._alone = None if self._lent else alone
-        return alone
-
-    def _forget_settings(self) -> None:
-        self._settings = self._alone = None
-
-    def _lend(self, name: str) -> Any:
-        """Return a part of the tokenizer, which the caller may change as long as it has a reference."""
-        part = getattr(self._real, name)
-        if part is not None:
-            self._alone = None
-            self._lent.append((name, part, state_of(part)))
-        return part
-
-    def _look_after_lent(self) -> None:
-        """Check whether parts in the hands of callers were changed, and forget those without references."""
-        for name, part, before in self._lent:
-            if state_of(part) != before:
-                self._changed(name)
-        part = None
-        held = [count > _OURS for count in _references(self._lent)]
-        self._lent = [
-            (name, part, state_of(part))
-            for (name, part, _), is_held in zip(self._lent, held, strict=True)
-            if is_held
-        ]
+    def _coder(self, add_special_tokens: bool, bare: bool = False) -> Coder:
+        """Return what encodes texts; if only the real tokenizer can, it is a `ValueError`."""
+        coder = self._now().coder(bool(add_special_tokens), bare)
+        if not self._handed_out and not bare:  # otherwise a part may be changed until the next call
+            self._coders[1 if add_special_tokens else 0] = coder
+        return coder
 
     def _changed(self, name: str) -> None:
-        """Recompute what depends on a part or setting."""
-        self._forget_settings()
-        if name in ("normalizer", "pre_tokenizer", "model", "decoder"):
-            self._read_again()
+        """Read again what depends on a part or setting: all but the post-processor is read with the model."""
+        self._settings, self._coders = None, [None, None]
+        if name in _PARTS - {"post_processor"}:
+            self._model = None
+            # What is unsupported is refused with a ValueError; the real one does everything then.
+            with suppress(Exception):
+                self._model = None if self._remembers_more else ReadModel.of(self._real)
 
-    def _read_again(self) -> None:
-        self._forget_settings()
-        if self._remembers_more:
-            return
-        try:
-            self._model = ReadModel.of(self._real, self._real.to_str())
-        except Exception:  # Both reading and writing refuse unsupported settings with a ValueError.
-            self._model = None  # From here on, the real one does everything.
+    def _changing(self, change: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return a method of the real tokenizer that changes it, after which settings are read again."""
 
-    def add_tokens(self, tokens: Sequence[Any]) -> int:
-        """Add tokens that are searched in texts; return the number of new ones."""
-        return self._add(self._real.add_tokens, tokens)
+        def changed(*args: Any, **kwargs: Any) -> Any:
+            before = self._real.get_added_tokens_decoder() if name in _ADDS else {}
+            result = change(*args, **kwargs)
+            if name in _LENGTHS and self._settings is not None:
+                self._coders = [None, None]
+                self._settings.read_lengths()
+            else:
+                self._changed("model" if name in _TRAINS else name)
+            after = self._real.get_added_tokens_decoder() if before else {}
+            normalizes = self._real.normalizer is not None
+            for token_id, old in before.items():
+                new = after[token_id]
+                # A token that is added again with other flags is still searched as before, and still special.
+                is_other = normalizes and old.normalized != new.normalized
+                if is_other or (old.special and not new.special):
+                    self._model, self._remembers_more = None, True
+            return result
 
-    def add_special_tokens(self, tokens: Sequence[Any]) -> int:
-        """Add special tokens; return the number of new ones."""
-        return self._add(self._real.add_special_tokens, tokens)
-
-    def _add(self, add: Callable[[Sequence[Any]], int], tokens: Sequence[Any]) -> int:
-        self._forget_settings()
-        before = self._real.get_added_tokens_decoder()
-        count = int(add(tokens))
-        after = self._real.get_added_tokens_decoder()
-        normalizes = self._real.normalizer is not None
-        for token_id, old in before.items():
-            new = after[token_id]
-            # A token that is added again with other flags is still searched as before, and still special.
-            is_other = normalizes and old.normalized != new.normalized
-            if is_other or (old.special and not new.special):
-                self._model, self._remembers_more = None, True
-        return count
-
-    def _read_lengths(self) -> None:
-        self._alone = None
-        if self._settings is not None:
-            self._settings.read_lengths()
-
-    def enable_truncation(self, max_length: int, *args: Any, **kwargs: Any) -> None:
-        """Truncate encodings to this length."""
-        self._real.enable_truncation(max_length, *args, **kwargs)
-        self._read_lengths()
-
-    def no_truncation(self) -> None:
-        """Do not truncate."""
-        self._real.no_truncation()
-        self._read_lengths()
-
-    def enable_padding(self, *args: Any, **kwargs: Any) -> None:
-        """Pad to the longest encoding of a batch, or to a length."""
-        self._real.enable_padding(*args, **kwargs)
-        self._read_lengths()
-
-    def no_padding(self) -> None:
-        """Do not pad."""
-        self._real.no_padding()
-        self._read_lengths()
-
-    def train(self, *args: Any, **kwargs: Any) -> None:
-        """Train the model anew, as the real tokenizer does."""
-        self._real.train(*args, **kwargs)
-        self._read_again()
-
-    def train_from_iterator(self, *args: Any, **kwargs: Any) -> None:
-        """Train the model anew, as the real tokenizer does."""
-        self._real.train_from_iterator(*args, **kwargs)
-        self._read_again()
+        return changed
 
     def __getattr__(self, name: str) -> Any:
         """Leave everything else to the real tokenizer."""
         if name.startswith("__") or name == "_real":
             raise AttributeError(name)
-        return self._lend(name) if name in _PARTS else getattr(self._real, name)
+        found = getattr(self._real, name)
+        if name in _PARTS and found is not None and name not in self._handed_out:
+            self._hand_out(name)
+        return self._changing(found, name) if name in _LENGTHS | _ADDS | _TRAINS else found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
         setattr(self._real, name, value)
-        self._lent = [entry for entry in self._lent if entry[0] != name]
         self._changed(name)
+        if name in _PARTS:
+            self._hand_out(name)
 
-    def __deepcopy__(self, memo: object) -> HuggingFaceTokenizer:
-        self._now()
-        copied = object.__new__(type(self))
-        copied._real = copy.deepcopy(self._real)
-        copied._settings, copied._alone, copied._lent = None, None, []
-        copied._model, copied._remembers_more = self._model, False
+    def _hand_out(self, name: str) -> None:
+        """From now on, somebody may change a part, so that each call looks at it."""
+        self._handed_out[name] = _state_of(getattr(self._real, name))
+        self._coders = [None, None]
+
+    def __deepcopy__(self, memo: object = None) -> HuggingFaceTokenizer:
+        with suppress(ValueError):
+            self._now()
+        copied = object.__new__(type(self))._hold(copy.deepcopy(self._real), self._model)
         if self._remembers_more:  # which the copy of the real one does not
-            copied._read_again()
+            copied._changed("model")
         return copied
 
-    def __copy__(self) -> HuggingFaceTokenizer:
-        return self.__deepcopy__(None)
+    __copy__ = __deepcopy__
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._copied, (self._real.to_str(),)
 
     def __repr__(self) -> str:
@@ -407,35 +258,14 @@ class HuggingFaceTokenizer:
         return str(self._real)
 
 
-def _references(lent: Iterable[tuple[str, Any, object]]) -> list[int]:
-    return [sys.getrefcount(part) for _, part, _ in lent]
-
-
-_OURS = _references([("", object(), None)])[0]
-"""The reference count of a part that no caller has."""
-
-
-def _sequences(given: Any, is_pretokenized: bool) -> list[tuple[Any, ...]] | None:
-    """Return the texts or pairs of a batch, or None if it is neither."""
-    if not isinstance(given, list | tuple):
+def _state_of(part: Any) -> object:
+    """Return a value that differs after a part of a tokenizer was changed."""
+    if hasattr(part, "tokenize"):
+        return [getattr(part, name, None) for name in _OF_MODEL]
+    try:
+        return part.__getstate__()
+    except Exception:  # The state of one written in Python is not known.
         return None
-    if not is_pretokenized:
-        return [
-            (item,) if isinstance(item, str) else tuple(item) if _is_pair(item) else (None,) for item in given
-        ]
-    return [
-        tuple(item) if _is_pair(item) and not any(isinstance(part, str) for part in item) else (item,)
-        for item in given
-    ]
-
-
-def _is_pair(item: object) -> bool:
-    return isinstance(item, list | tuple) and len(item) == 2
-
-
-def _thread_number() -> int | None:
-    """Return the number of threads for a batch; None means all."""
-    return 1 if os.environ.get("TOKENIZERS_PARALLELISM", "true").lower() in _SWITCHED_OFF else None
 
 
 def accelerate(tokenizer: Any) -> Any:
@@ -450,17 +280,8 @@ def accelerate(tokenizer: Any) -> Any:
     >>> accelerate(real).encode("hi").ids == real.encode("hi").ids
     True
     """
-    if type(tokenizer) is HuggingFaceTokenizer:
-        return tokenizer
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return HuggingFaceTokenizer(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", None) or tokenizer
     if type(backend) is HuggingFaceTokenizer:
         return tokenizer
     fast = HuggingFaceTokenizer(backend)
-    accelerated = copy.copy(tokenizer)
-    for name, value in vars(tokenizer).items():
-        if isinstance(value, dict | list | set):  # such as the names of special tokens, which change in place
-            setattr(accelerated, name, copy.copy(value))
-    accelerated._tokenizer = fast
-    return accelerated
+    return fast if backend is tokenizer else copy.deepcopy(tokenizer, {id(backend): fast})

@@ -1,478 +1,230 @@
-"""The result of encoding in the interface of `tokenizers`: ids, and on demand details of tokens."""
+"""The ids of a text in, an encoding in the interface of `tokenizers` out: truncated, framed, padded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from functools import cached_property
-from itertools import chain
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from bpetite._engine import Encoder, FramedEncoding
+from bpetite._internal.types import Special
 
 Span = tuple[int, int]
 
-_UNSIGNED = "can't convert negative int to unsigned"
+Trim = Literal["no", "yes", "keep first"]
+
+Outside = tuple[int, int, str]
+"""A token that is not of a text: its id, its type and how it is spelled."""
+
+Options = dict[str, Any] | None
+"""Truncation or padding, as tokenizers tells it."""
+
+Describe = Callable[[str, list[int]], Sequence[Any]]
+"""A text and its ids in, something about each token out."""
 
 
-class Described(Protocol):
-    """The source of details about the tokens of a text."""
+@dataclass(frozen=True)
+class Template:
+    """What a post-processor puts around a single text."""
 
-    def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        """Where each token stands."""
-        ...
+    before: Sequence[Outside] = ()
+    after: Sequence[Outside] = ()
+    type_id: int = 0
+    trim: Trim = "no"
+    """Whether offsets exclude the white space of tokens, or all of it except a first space."""
+    is_told: bool = True
+    """Whether the text is told from what stands around it."""
 
-    def first_offsets(self, tokens: TextTokens, place: int) -> Span:
-        """The place of a token if those before it are left out."""
-        ...
-
-    def words(self, text: str, ids: list[int]) -> Sequence[int | None]:
-        """Which pretoken each token is of."""
-        ...
-
-    def tokens(self, text: str, ids: list[int]) -> list[str]:
-        """How each token is spelled."""
-        ...
-
-
-class TextTokens:
-    """The tokens of a text, before truncation and without special tokens around them."""
-
-    _offsets: list[Span] | None = None
-
-    def __init__(self, text: str, ids: list[int], described: Described) -> None:
-        self.text = text
-        self.ids = ids
-        self.described = described
-
-    @property
-    def offsets(self) -> list[Span]:
-        """Where each token stands in the text, in characters."""
-        # `cached_property` takes a lock in older Pythons, which is half of what a short text takes.
-        if self._offsets is None:
-            self._offsets = self._find_offsets()
-        return self._offsets
-
-    def _find_offsets(self) -> list[Span]:
-        return self.described.offsets(self.text, self.ids)
-
-    @cached_property
-    def words(self) -> Sequence[int | None]:
-        """Which pretoken each token is of."""
-        return self.described.words(self.text, self.ids)
-
-    @cached_property
-    def tokens(self) -> list[str]:
-        """How each token is spelled."""
-        return self.described.tokens(self.text, self.ids)
-
-    def offsets_of(self, start: int, stop: int) -> list[Span]:
-        """Where some of the tokens stand, if the others are left out."""
-        offsets = self.offsets[start:stop]
-        if start and offsets:
-            offsets[0] = self.described.first_offsets(self, start)
-        return offsets
+    @classmethod
+    def of(cls, post_processor: Any) -> Template | None:
+        """Read a post-processor; None if only the real one can apply it."""
+        if post_processor is None:
+            return cls(is_told=False)
+        state = json.loads(post_processor.__getstate__())
+        steps = state["processors"] if state["type"] == "Sequence" else [state]
+        trimming = [step for step in steps if step.get("trim_offsets")]
+        if not steps or len(trimming) > 1 or {step["type"] for step in steps[:-1]} - {"ByteLevel"}:
+            return None
+        parts = _parts(steps[-1])
+        own = [place for place, part in enumerate(parts) if isinstance(part, int)]
+        if len(own) != 1:
+            return None
+        before, after = parts[: own[0]], parts[own[0] + 1 :]
+        trim: Trim = "no" if not trimming else "keep first" if trimming[0]["add_prefix_space"] else "yes"
+        return cls(before, after, parts[own[0]], trim)
 
 
-class WordsTokens(TextTokens):
-    """The tokens of a text that was given as a list of words."""
-
-    def __init__(self, words: Sequence[TextTokens]) -> None:
-        self._words = words
-        self.ids = [*chain.from_iterable(word.ids for word in words)]
-
-    def _find_offsets(self) -> list[Span]:
-        """Where each token stands in its word, in characters."""
-        return [*chain.from_iterable(word.offsets for word in self._words)]
-
-    @cached_property
-    def words(self) -> Sequence[int | None]:
-        """Which of the given words each token is of."""
-        return [place for place, word in enumerate(self._words) for _ in word.ids]
-
-    @cached_property
-    def tokens(self) -> list[str]:
-        """How each token is spelled."""
-        return [*chain.from_iterable(word.tokens for word in self._words)]
-
-    def offsets_of(self, start: int, stop: int) -> list[Span]:
-        """Where some of the tokens stand, if the others are left out."""
-        offsets = self.offsets[start:stop]
-        if start and offsets:
-            before = start
-            for word in self._words:
-                if before < len(word.ids):
-                    offsets[0] = word.offsets_of(before, before + 1)[0]
-                    break
-                before -= len(word.ids)
-        return offsets
+def _parts(step: dict[str, Any]) -> list[Any]:
+    """Return the tokens that a step puts around a text, and instead of the text the type that it gets."""
+    if step["type"] == "ByteLevel":
+        return [0]
+    if step["type"] in ("BertProcessing", "RobertaProcessing"):
+        first, last = ((step[key][1], 0, step[key][0]) for key in ("cls", "sep"))
+        return [first, 0, last]
+    parts: list[Any] = []
+    for part in step["single"] if step["type"] == "TemplateProcessing" else ():
+        if "Sequence" in part:
+            parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
+            continue
+        named = step["special_tokens"][part["SpecialToken"]["id"]]
+        type_id = part["SpecialToken"]["type_id"]
+        parts += [
+            (token_id, type_id, name) for token_id, name in zip(named["ids"], named["tokens"], strict=True)
+        ]
+    return parts
 
 
-class BareTokens(TextTokens):
-    """The tokens of a text of which only the ids are wanted."""
-
-    def __init__(self, ids: list[int]) -> None:
-        self.ids = ids
-        self._offsets = [(0, 0)] * len(ids)
-        self.words = [None] * len(ids)
-        self.tokens = [""] * len(ids)
-
-    def offsets_of(self, start: int, stop: int) -> list[Span]:
-        """Return no places."""
-        return self.offsets[start:stop]
-
-
-class Stretch:
-    """Consecutive tokens of a text, as part of an encoding."""
-
-    __slots__ = ("begins", "moved_by", "source", "start", "stop", "type_id")
-    is_of_text, attention = 1, 1
+class Frame:
+    """What stands around the tokens of a text, and what describes these."""
 
     def __init__(
-        self,
-        source: TextTokens,
-        start: int,
-        stop: int,
-        type_id: int,
-        moved_by: int = 0,
-        begins: int | None = None,
+        self, template: Template, adds_special: bool, described: dict[str, Describe], padding: Options
     ) -> None:
-        """`begins` is the first token that truncation left, if it is another one."""
-        self.source = source
-        self.begins = start if begins is None else begins
-        self.start = start
-        self.stop = stop
-        self.type_id = type_id
-        self.moved_by = moved_by
+        self.is_told = template.is_told
+        self.pads_left = padding is not None and padding["direction"] == "left"
+        pad = [(padding["pad_id"], padding["pad_type_id"], padding["pad_token"])] if padding else []
+        around = (template.before, template.after) if adds_special else ((), ())
+        self.before, self.after, self.pad = map(self._columns, (*around, pad))
+        self.pad["attention_mask"] = [0]
+        self.size = sum(map(len, around))
+        same: dict[str, Any] = {
+            "tokens": "",
+            "offsets": (0, 0),
+            "word_ids": None,
+            "type_ids": template.type_id,
+        }
+        same |= {"attention_mask": 1, "special_tokens_mask": 0, "sequence_ids": 0}
+        constant = {name: partial(_repeated, value) for name, value in same.items()}
+        self.own: dict[str, Describe] = {"ids": lambda _, ids: ids, **constant, **described}
 
-    def __len__(self) -> int:
-        return self.stop - self.start
-
-    def ids(self) -> list[int]:
-        """Their ids."""
-        return self.source.ids[self.start : self.stop]
-
-    def type_ids(self) -> Iterable[int]:
-        """The type of each."""
-        return [self.type_id] * (self.stop - self.start)
-
-    def tokens(self) -> list[str]:
-        """How each is spelled."""
-        return self.source.tokens[self.start : self.stop]
-
-    def words(self) -> Sequence[int | None]:
-        """Which pretoken each is of."""
-        return self.source.words[self.start : self.stop]
-
-    def offsets(self) -> list[Span]:
-        """Where each stands."""
-        source, start, stop = self.source, self.start, self.stop
-        offsets = source.offsets_of(start, stop) if start == self.begins else source.offsets[start:stop]
-        by = self.moved_by
-        return [(start + by, end + by) for start, end in offsets] if by else offsets
-
-    def part(self, start: int, stop: int) -> Stretch:
-        """Some of them."""
-        first, last = self.start + start, self.start + stop
-        return Stretch(self.source, first, last, self.type_id, self.moved_by, self.begins)
-
-    def moved(self, by: int) -> Stretch:
-        """The same, so many characters further on."""
-        moved_by = self.moved_by + by
-        return Stretch(self.source, self.start, self.stop, self.type_id, moved_by, self.begins)
+    def _columns(self, tokens: Sequence[Outside]) -> dict[str, list[Any]]:
+        """Return each attribute of an encoding for tokens that are not of a text."""
+        told = {"ids": 0, "type_ids": 1, "tokens": 2}
+        same: dict[str, Any] = {
+            "offsets": (0, 0),
+            "word_ids": None,
+            "attention_mask": 1,
+            "special_tokens_mask": 1,
+        }
+        same["sequence_ids"] = None if self.is_told else 0
+        columns = {name: [token[place] for token in tokens] for name, place in told.items()}
+        return columns | {name: [value] * len(tokens) for name, value in same.items()}
 
 
-class Surrounding:
-    """Tokens outside of texts, as part of an encoding: special tokens of a template, or padding."""
-
-    __slots__ = ("attention", "entries", "place")
-    is_of_text = 0
-
-    def __init__(
-        self, entries: Sequence[tuple[int, int, str]], attention: int = 1, place: Span = (0, 0)
-    ) -> None:
-        """Each entry is an id, a type and a spelling."""
-        self.entries = entries
-        self.attention = attention
-        self.place = place
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def ids(self) -> list[int]:
-        """Their ids."""
-        return [token_id for token_id, _, _ in self.entries]
-
-    def type_ids(self) -> Iterable[int]:
-        """The type of each."""
-        return [type_id for _, type_id, _ in self.entries]
-
-    def tokens(self) -> list[str]:
-        """How each is spelled."""
-        return [name for _, _, name in self.entries]
-
-    def words(self) -> Sequence[int | None]:
-        """Which pretoken each is of."""
-        return [None] * len(self.entries)
-
-    def offsets(self) -> list[Span]:
-        """Where each stands."""
-        return [self.place] * len(self.entries)
-
-    def part(self, start: int, stop: int) -> Surrounding:
-        """Some of them."""
-        return Surrounding(self.entries[start:stop], self.attention, self.place)
-
-    def moved(self, by: int) -> Surrounding:
-        """The same, so many characters further on."""
-        return Surrounding(self.entries, self.attention, (self.place[0] + by, self.place[1] + by))
+def _repeated(value: Any, text: str, ids: list[int]) -> list[Any]:
+    return [value] * len(ids)
 
 
-Piece = Stretch | Surrounding
+def _attribute(name: str, doc: str) -> property:
+    def value(encoding: Encoding) -> Any:
+        real = encoding._real
+        return encoding._values(name) if real is None else getattr(real, name)
+
+    return property(value, doc=doc)
 
 
 class Encoding:
-    """Tokens of one or several texts, with those inserted between and around them."""
+    """Tokens of a text, with those around it and padding. A real encoding does what is not named here."""
 
-    __slots__ = ("_length", "_pieces", "_ranges", "overflowing")
+    __slots__ = ("_frame", "_overflows", "_own", "_real", "_rest", "_span", "_text", "_wanted")
 
     def __init__(
-        self,
-        pieces: Sequence[Piece] = (),
-        ranges: dict[int, Span] | None = None,
-        overflowing: list[Encoding] | None = None,
-        length: int | None = None,
+        self, frame: Frame, text: str, own: list[int], spans: Sequence[Span] | None = None, wanted: int = 0
     ) -> None:
-        """`ranges` tells of sequences where their tokens begin and end, `length` how many there are."""
-        self._pieces = pieces
-        self._ranges = {} if ranges is None else ranges
-        self._length = sum(map(len, pieces)) if length is None else length
-        self.overflowing = [] if overflowing is None else overflowing
+        """`own` are all ids of the text, the first of `spans` those in here, the others the overflow.
 
-    @property  # type: ignore[misc]  # it is only asked for
-    def __class__(self) -> Any:
-        """That of `tokenizers`, for whoever asks whether this is one."""
-        import tokenizers
+        `wanted` is the length that padding gives it, if it is shorter.
+        """
+        self._frame, self._text, self._own, self._wanted = frame, text, own, wanted
+        self._span, *self._rest = spans or [(0, len(own))]
+        self._overflows = False
+        self._real: Any = None  # from when something else is asked for: it may be changed then
 
-        return tokenizers.Encoding
+    ids = _attribute("ids", "The ids of all tokens.")
+    type_ids = _attribute("type_ids", "The type of each token.")
+    tokens = _attribute("tokens", "How each token is spelled.")
+    offsets = _attribute("offsets", "Where each token stands in its text, in characters.")
+    word_ids = _attribute("word_ids", "The pretoken of each token; None for tokens outside of texts.")
+    words = _attribute("word_ids", "An older name of `word_ids`.")
+    sequence_ids = _attribute("sequence_ids", "0 for the tokens of the text, None for all others.")
+    attention_mask = _attribute("attention_mask", "1 for each token, 0 for padding.")
+    special_tokens_mask = _attribute("special_tokens_mask", "0 for tokens of texts, 1 for all others.")
 
-    @property
-    def ids(self) -> list[int]:
-        """The ids of all tokens."""
-        pieces = self._pieces
-        return pieces[0].ids() if len(pieces) == 1 else _joined(p.ids() for p in pieces)
-
-    @property
-    def type_ids(self) -> list[int]:
-        """The type of each token."""
-        return _joined(piece.type_ids() for piece in self._pieces)
-
-    @property
-    def tokens(self) -> list[str]:
-        """How each token is spelled."""
-        pieces = self._pieces
-        return pieces[0].tokens() if len(pieces) == 1 else _joined(p.tokens() for p in pieces)
-
-    @property
-    def offsets(self) -> list[Span]:
-        """Where each token stands in its text, in characters."""
-        pieces = self._pieces
-        return pieces[0].offsets() if len(pieces) == 1 else _joined(p.offsets() for p in pieces)
-
-    @property
-    def word_ids(self) -> list[int | None]:
-        """The pretoken of each token; None for tokens outside of texts."""
-        return _joined(piece.words() for piece in self._pieces)
-
-    @property
-    def words(self) -> list[int | None]:
-        """An older name of `word_ids`."""
-        return self.word_ids
-
-    @property
-    def attention_mask(self) -> list[int]:
-        """1 for each token, 0 for padding."""
-        return _joined([piece.attention] * len(piece) for piece in self._pieces)
-
-    @property
-    def special_tokens_mask(self) -> list[int]:
-        """0 for the tokens of texts, 1 for all others."""
-        return _joined([1 - piece.is_of_text] * len(piece) for piece in self._pieces)
-
-    @property
-    def sequence_ids(self) -> list[int | None]:
-        """The number of the text that each token is of, None for all others."""
-        sequences: list[int | None] = [None] * self._length
-        for sequence in range(self.n_sequences):
-            start, stop = self._range(sequence)
-            sequences[start:stop] = [sequence] * (stop - start)
-        return sequences
+    def _values(self, name: str) -> list[Any]:
+        frame, (start, stop) = self._frame, self._span
+        own = frame.own[name](self._text, self._own)[start:stop]
+        if self._overflows and name == "type_ids":
+            own = [0] * len(own)
+        values = [*frame.before[name], *own, *frame.after[name]]
+        pads = frame.pad[name] * (self._wanted - len(values))
+        return pads + values if frame.pads_left else values + pads
 
     @property
     def n_sequences(self) -> int:
         """The number of texts."""
-        return len(self._ranges) or 1
+        return 1 if self._real is None else int(self._real.n_sequences)
+
+    @property
+    def overflowing(self) -> list[Any]:
+        """What truncation left out, in parts."""
+        return self._parts() if self._real is None else list(self._real.overflowing)
+
+    def _parts(self) -> list[Encoding]:
+        parts = [Encoding(self._frame, self._text, self._own, [span], self._wanted) for span in self._rest]
+        for part in parts:
+            part._overflows = True
+        return parts
 
     def __len__(self) -> int:
-        return self._length
+        if self._real is not None:
+            return len(self._real)
+        return max(self._span[1] - self._span[0] + self._frame.size, self._wanted)
 
-    def __repr__(self) -> str:
-        return (
-            f"Encoding(num_tokens={self._length}, attributes=[ids, type_ids, tokens, offsets, "
-            "attention_mask, special_tokens_mask, overflowing])"
-        )
-
-    # Conversions between places ----------------------------------------------------------------------
-
-    def token_to_sequence(self, token_index: int) -> int | None:
-        """Return the text of a token."""
-        if _unsigned(token_index) > self._length:
-            return None
-        if not self._ranges:
-            return 0
-        found = (number for number, (start, stop) in self._ranges.items() if start <= token_index < stop)
-        return next(found, None)
-
-    def token_to_chars(self, token_index: int) -> Span | None:
-        """Return the place of a token."""
-        if self.token_to_sequence(token_index) is None or token_index >= self._length:
-            return None
-        return self.offsets[token_index]
-
-    def token_to_word(self, token_index: int) -> int | None:
-        """Return the pretoken of a token."""
-        if self.token_to_sequence(token_index) is None or token_index >= self._length:
-            return None
-        return self.word_ids[token_index]
-
-    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """Return the first token of a pretoken, and the one after its last."""
-        begin, stop = self._range(_unsigned(sequence_index))
-        first = last = None
-        for place, word in enumerate(self.word_ids[begin:stop], begin):
-            if word is not None and word > _unsigned(word_index):
-                break
-            if word == word_index:
-                first, last = place if first is None else first, place + 1
-        return None if first is None or last is None else (first, last)
-
-    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """Return the place of a pretoken."""
-        found = self.word_to_tokens(word_index, sequence_index)
-        if found is None:
-            return None
-        offsets = self.offsets
-        return offsets[found[0]][0], offsets[found[1] - 1][1]
-
-    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Return the token of a character."""
-        _unsigned(char_pos)
-        begin, stop = self._range(_unsigned(sequence_index))
-        for place, (start, end) in enumerate(self.offsets[begin:stop], begin):
-            if start <= char_pos < end:
-                return place
-        return None
-
-    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """Return the pretoken of a character."""
-        token = self.char_to_token(char_pos, sequence_index)
-        return None if token is None else self.token_to_word(token)
-
-    def _range(self, sequence: int) -> Span:
-        return self._ranges.get(sequence, (0, self._length))
-
-    # Merging, truncating and padding -------------------------------------------------------------------
-
-    def set_sequence_id(self, sequence_id: int) -> None:
-        """Make all tokens those of one text, which has this number."""
-        self._ranges[_unsigned(sequence_id)] = (0, self._length)
-
-    @staticmethod
-    def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
-        """Concatenate encodings; offsets may continue where the previous ones end."""
-        merged = Encoding()
-        for encoding in encodings:
-            merged = merged._followed_by(encoding, growing_offsets)
-        return merged
-
-    def _followed_by(self, other: Encoding, growing_offsets: bool) -> Encoding:
-        overflowing = [
-            part._followed_by(following, growing_offsets)
-            for part in self.overflowing
-            for following in (other, *other.overflowing)
-        ]
-        overflowing += [self._followed_by(following, growing_offsets) for following in other.overflowing]
-        by = self.offsets[-1][1] if growing_offsets and self._length else 0
-        pieces = [piece.moved(by) for piece in other._pieces] if by else other._pieces
-        ranges = {
-            number: (start + self._length, stop + self._length)
-            for number, (start, stop) in other._ranges.items()
-        }
-        return Encoding([*self._pieces, *pieces], {**self._ranges, **ranges}, overflowing)
-
-    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keep the first or last tokens; the others are the overflow, in parts of equal length."""
-        if direction not in ("left", "right"):
-            raise ValueError(f"Invalid truncation direction value : {direction}")
-        if _unsigned(max_length) >= self._length:
-            return
-        if max_length == 0:
-            whole = Encoding(self._pieces, self._ranges, self.overflowing)
-            self._become(Encoding(overflowing=[whole]))
-            return
-        if _unsigned(stride) >= max_length:
-            raise ValueError(f"stride must be less than max_length, which is {max_length}, not {stride}")
-        parts = [
-            Encoding(_cut(self._pieces, *span)) for span in spans(self._length, max_length, stride, direction)
-        ]
-        parts[0].overflowing = parts[1:]
-        self._become(parts[0])
-
-    def pad(
-        self,
-        length: int,
-        direction: str = "right",
-        pad_id: int = 0,
-        pad_type_id: int = 0,
-        pad_token: str = "[PAD]",
-    ) -> None:
-        """Pad to a number of tokens, the overflow, too."""
-        if direction not in ("left", "right"):
-            raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
-        for part in self.overflowing:
-            part.pad(length, direction, pad_id, pad_type_id, pad_token)
-        missing = _unsigned(length) - self._length
-        if missing <= 0:
-            return
-        pads = Surrounding([(pad_id, pad_type_id, pad_token)] * missing, attention=0)
-        if direction == "right":
-            self._pieces = [*self._pieces, pads]
-        else:
-            self._pieces = [pads, *self._pieces]
-            self._ranges = {
-                number: (start + missing, stop + missing) for number, (start, stop) in self._ranges.items()
-            }
-        self._length += missing
-
-    def _become(self, other: Encoding) -> None:
-        self._pieces, self._ranges = other._pieces, other._ranges
-        self._length, self.overflowing = other._length, other.overflowing
-
-    # Pickling ------------------------------------------------------------------------------------------
+    # What a real encoding does ---------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Any]:
-        names = ("ids", "type_ids", "tokens", "words", "offsets", "special_tokens_mask", "attention_mask")
+        names = ("ids", "type_ids", "tokens", "offsets", "special_tokens_mask", "attention_mask")
+        start = len(self._frame.before["ids"])
+        if self._frame.pads_left:
+            start += len(self) - self._frame.size - (self._span[1] - self._span[0])
+        told = {"0": {"start": start, "end": start + self._span[1] - self._span[0]}}
         return {
-            **{name: getattr(self, name) for name in names},
-            "overflowing": [part._state() for part in self.overflowing],
-            "sequence_ranges": {
-                str(number): {"start": start, "end": stop} for number, (start, stop) in self._ranges.items()
-            },
+            **{name: self._values(name) for name in names},
+            "words": self._values("word_ids"),
+            "overflowing": [part._state() for part in self._parts()],
+            "sequence_ranges": told if self._frame.is_told else {},
         }
 
-    def __getstate__(self) -> bytes:
-        return json.dumps(self._state(), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    def _made(self) -> Any:
+        """Return the real encoding, which from now on takes the place of this one."""
+        if self._real is None:
+            self._real = _real_encoding(json.dumps(self._state()).encode("utf-8"))
+        return self._real
 
-    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
-        return _real_encoding, (self.__getstate__(),)
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made(), name)
+
+    def __repr__(self) -> str:
+        return repr(self._made())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _real_encoding, (self._made().__getstate__(),)
+
+    @staticmethod
+    def merge(encodings: Iterable[Any], growing_offsets: bool = True) -> Any:
+        """Concatenate encodings; offsets may continue where the previous ones end."""
+        import tokenizers
+
+        return tokenizers.Encoding.merge([real_of(encoding) for encoding in encodings], growing_offsets)
+
+
+def real_of(encoding: Any) -> Any:
+    """Return the encoding of `tokenizers` for one of ours; anything else as it is."""
+    return encoding._made() if isinstance(encoding, Encoding | FramedEncoding) else encoding
 
 
 def _real_encoding(state: bytes) -> Any:
@@ -484,26 +236,56 @@ def _real_encoding(state: bytes) -> Any:
     return encoding
 
 
-def _joined(lists: Iterable[Iterable[Any]]) -> list[Any]:
-    return [*chain.from_iterable(lists)]
+@dataclass(frozen=True)
+class Fitted:
+    """Encodes texts to encodings that are truncated and padded; what only the real one can is an error."""
 
+    encoder: Encoder
+    special: Special
+    frame: Frame
+    unknown: int | None
+    """The id of unknown bytes, which does not tell where tokens stand."""
+    truncation: Options
+    padding: Options
 
-def _unsigned(number: int) -> int:
-    if number < 0:
-        raise OverflowError(_UNSIGNED)
-    return number
+    def encode(self, text: str) -> Encoding:
+        """Encode a text."""
+        return self.encode_batch([text])[0]
 
+    def encode_batch(self, texts: Sequence[str], num_threads: int | None = None) -> list[Encoding]:
+        """Encode texts."""
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("only single texts are encoded here")
+        rows = self.encoder.encode_batch(texts, self.special, num_threads)
+        if self.unknown is not None and any(self.unknown in ids for ids in rows):
+            raise ValueError("a token stands for unknown bytes")
+        encodings = [
+            Encoding(self.frame, text, ids, self._spans(len(ids)))
+            for text, ids in zip(texts, rows, strict=True)
+        ]
+        if self.padding is not None:
+            length = self.padding["length"]
+            if length is None:
+                length = max(map(len, encodings), default=0)
+            if multiple := self.padding["pad_to_multiple_of"]:
+                length += -length % multiple
+            for encoding in encodings:
+                encoding._wanted = length
+        return encodings
 
-def _cut(pieces: Sequence[Piece], start: int, stop: int) -> list[Piece]:
-    """Return the pieces of a range of tokens."""
-    cut: list[Piece] = []
-    begin = 0
-    for piece in pieces:
-        first, last = max(start - begin, 0), min(stop - begin, len(piece))
-        if first < last:
-            cut.append(piece.part(first, last))
-        begin += len(piece)
-    return cut
+    def _spans(self, count: int) -> list[Span] | None:
+        """Return which of a text's tokens remain, and then those of each part of the overflow."""
+        if self.truncation is None:
+            return None
+        room = self.truncation["max_length"] - self.frame.size
+        if count <= room:
+            return None
+        if room == 0:
+            return [(0, 0), (0, count)] if count else None
+        stride = self.truncation["stride"]
+        if room < 0 or stride >= room or self.truncation["strategy"] == "only_second":
+            raise ValueError("the text cannot be truncated like this")
+        return spans(count, room, stride, self.truncation["direction"])
 
 
 def spans(count: int, length: int, stride: int, direction: str) -> list[Span]:
@@ -512,14 +294,7 @@ def spans(count: int, length: int, stride: int, direction: str) -> list[Span]:
     >>> spans(5, 3, 1, "right"), spans(5, 3, 0, "left")
     ([(0, 3), (2, 5)], [(2, 5), (0, 2)])
     """
-    found: list[Span] = []
-    for moved in range(0, count, length - stride):
-        start, stop = (
-            (moved, min(moved + length, count))
-            if direction == "right"
-            else (max(count - moved - length, 0), count - moved)
-        )
-        found.append((start, stop))
-        if stop == count if direction == "right" else start == 0:
-            break
-    return found
+    # The last part is the first one that reaches the end.
+    starts = range(0, max(count - stride, 1), length - stride)
+    found = [(start, min(start + length, count)) for start in starts]
+    return found if direction == "right" else [(count - stop, count - start) for start, stop in found]

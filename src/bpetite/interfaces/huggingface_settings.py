@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, cast
+from collections.abc import Sequence
+from functools import cache, partial
+from itertools import chain
+from typing import Any
 
 from bpetite._engine import Encoder, FramedEncoder
 from bpetite._internal.types import Special
@@ -14,60 +15,13 @@ from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pairs import IN_TEXTS
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.interfaces.huggingface_encoding import BareTokens, Span, TextTokens
-from bpetite.interfaces.huggingface_processing import Padding, Processing, Trim, Truncation
+from bpetite.interfaces.huggingface_encoding import Describe, Encoding, Fitted, Frame, Template
 from bpetite.normalization import for_engine, steps_in
 from bpetite.vocabulary import MARK, Vocabulary
-
-_SPACES = (
-    "Ġ\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
-)
-"""White space, and how byte-level tokenizers print a space."""
-
-_KNOBS = (
-    *("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges"),
-    *("continuing_subword_prefix", "end_of_word_suffix"),
-)
-"""The settings of a model that a caller with a reference may change."""
-
-
-def state_of(part: Any) -> object:
-    """Return a value that differs after a part of a tokenizer was changed."""
-    if hasattr(part, "tokenize"):
-        return [getattr(part, name, None) for name in _KNOBS]
-    try:
-        return part.__getstate__()
-    except Exception:  # The state of one written in Python is not known.
-        return None
-
-
-def _drops(model: Any, lacking: Iterable[int]) -> bool:
-    """Whether a model drops bytes without a token, which really have none there."""
-    printed = (to_printable(bytes([byte])) for byte in lacking)
-    return model.unk_token is None and all(model.token_to_id(character) is None for character in printed)
 
 
 def _steps(part: Any, key: str) -> list[dict[str, Any]]:
     return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
-
-
-class _Names(dict[int, str]):
-    """The texts of tokens: added ones, and those of the model, each of which is queried once."""
-
-    def __init__(self, added: Mapping[int, str], model: Any) -> None:
-        super().__init__(added)
-        self._model = model
-
-    def __missing__(self, token_id: int) -> str:
-        self[token_id] = name = self._model.id_to_token(token_id) or ""
-        return name
-
-
-Alone = tuple[FramedEncoder | None, ...]
-"""What encodes single texts, without and with special tokens, and the same for encodings without places; None
-if the engine cannot do it."""
-
-NOBODY: Alone = (None,) * 4
 
 
 class ReadModel:
@@ -81,7 +35,12 @@ class ReadModel:
         lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
         unknown = vocabulary.unknown
         is_plain = spells_bytes and not vocabulary.whole_pretoken_first
-        self.drops_unknown = is_plain and bool(lacking) and unknown is None and _drops(real.model, lacking)
+        id_of, drops_unknown = (
+            real.model.token_to_id,
+            False,
+        )  # for some bytes it has tokens that we do not read
+        if is_plain and lacking and real.model.unk_token is None:
+            drops_unknown = all(id_of(to_printable(bytes([byte]))) is None for byte in lacking)
         self.encoder = Encoder(
             pattern=vocabulary.pattern,
             tokens=arrays.tokens,
@@ -91,21 +50,18 @@ class ReadModel:
             decode_only=list(vocabulary.decode_only.items()),
             provisional=list(vocabulary.provisional),
             unknown=unknown,
-            drops_unknown=self.drops_unknown,
+            drops_unknown=drops_unknown,
         )
-        self.places_unknown = self.drops_unknown or (
-            is_plain and unknown is not None and not arrays.has_id(unknown[0])
-        )
-        """Whether the engine knows where tokens stand in a text with bytes that no token has."""
-
+        is_placed = unknown is None or (is_plain and not arrays.has_id(unknown[0]))
+        self.unplaced = None if unknown is None or is_placed else unknown[0]
+        """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
-        self.cuts_words = not self.is_of_pieces or any(
-            step.get("type") == "Metaspace" and step["split"] for step in cutters
-        )
+        marks = [step for step in cutters if step.get("type") == "Metaspace"]
+        self.cuts_words = not self.is_of_pieces or any(step["split"] for step in marks)
         """Whether pretokens are those of the file; if it has none, ours only serve speed."""
 
         self.tells_words = not self.is_of_pieces or all(
-            step.get("type") == "Metaspace" or step.get("pattern") == {"String": " "} for step in cutters
+            step in marks or step.get("pattern") == {"String": " "} for step in cutters
         )
         """Whether the pretokens of the file are known."""
 
@@ -119,211 +75,124 @@ class ReadModel:
         """Whether a dropped space is removed from the first token, not from the text."""
 
     @classmethod
-    def of(cls, real: Any, content: str) -> ReadModel:
-        """Read the model of a tokenizer from its file; an unsupported one is refused with the reason."""
-        document = json.loads(content)
+    def of(cls, real: Any) -> ReadModel:
+        """Read the model of a tokenizer; an unsupported one is refused with the reason."""
+        document = json.loads(real.to_str())
         # Added tokens are looked for before the model comes in: one that stands in merges is theirs there.
-        added = {token["content"] for token in document["added_tokens"]} & set(
-            document["model"].get("vocab", ())
-        )
-        merged: set[str] = set()
-        for merge in document["model"].get("merges", ()) if added else ():
-            left, right = merge.split(" ") if isinstance(merge, str) else merge
-            merged.update((left, right, left + right))
-        document["added_tokens"] = [
-            token for token in document["added_tokens"] if token["content"] not in added & merged
-        ]
-        imported = huggingface.parse_document("tokenizer", document)
-        return cls(imported.vocabulary, real)
-
-
-class _Details:
-    """Gives details of the tokens of texts."""
-
-    def __init__(self, settings: Settings, stripping: set[int]) -> None:
-        self._settings = settings
-        self._encoder = settings.encoder
-        self._spelled = stripping | settings.normalized
-        """Added tokens whose text may differ from their name."""
-
-    def offsets(self, text: str, ids: list[int]) -> list[Span]:
-        return self._encoder.places(text, ids, self._settings.special, self._settings.trim)
-
-    def first_offsets(self, tokens: TextTokens, place: int) -> Span:
-        if self._settings.trim != "keep first":
-            return tokens.offsets[place]
-        whole = self._encoder.places(tokens.text, tokens.ids, self._settings.special)[place]
-        return trimmed(tokens.tokens[place], whole, keeps_first=True)
-
-    def words(self, text: str, ids: list[int]) -> Sequence[int]:
-        return self._encoder.words(text, ids, self._settings.special, self._settings.model.cuts_words)
-
-    def tokens(self, text: str, ids: list[int]) -> list[str]:
-        names = list(map(self._settings.names.__getitem__, ids))
-        if not self._spelled.isdisjoint(ids):
-            # The text of an added token includes the white space that it took.
-            for place, found in self._encoder.added_in(text, ids, self._settings.special):
-                has_marks = self._settings.model.has_marks and ids[place] in self._settings.normalized
-                names[place] = found.replace(" ", MARK) if has_marks else found
-        return names
-
-
-def trimmed(token: str, span: Span, *, keeps_first: bool) -> Span:
-    """Return the place of a token without its white space.
-
-    >>> trimmed("ĠaĠ", (3, 6), keeps_first=False), trimmed("ĠaĠ", (3, 6), keeps_first=True)
-    ((4, 5), (3, 5))
-    """
-    start, end = span
-    leading = len(token) - len(token.lstrip(_SPACES))
-    trailing = len(token) - len(token.rstrip(_SPACES))
-    if leading and not (leading == 1 and keeps_first):
-        start = min(start + leading, end)
-    if trailing and end >= trailing:
-        end = max(end - trailing, start)
-    return start, end
+        model, tokens = document["model"], document["added_tokens"]
+        added = {token["content"] for token in tokens}.intersection(model.get("vocab", ()))
+        merges = [merge.split(" ") if isinstance(merge, str) else merge for merge in model.get("merges", ())]
+        merged = {*chain.from_iterable(merges), *map("".join, merges)} if added else set()
+        document["added_tokens"] = [token for token in tokens if token["content"] not in added & merged]
+        return cls(huggingface.parse_document("tokenizer", document).vocabulary, real)
 
 
 class Settings:
     """The settings of a tokenizer for encoding and decoding."""
 
-    def __init__(self, real: Any, model: ReadModel, processing: Processing | None) -> None:
-        self.model = model
-        self.processing = processing
-        self.trim: Trim = "no" if processing is None else processing.trim
-        self._real = real
+    def __init__(self, real: Any, model: ReadModel) -> None:
+        self._real, self._model = real, model
         added = real.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
-        self.special: Special = "text" if real.encode_special_tokens else "parse"
-        flags = {token.content: _flags(token) for token in added.values()}
-        ids = {token.content: token_id for token_id, token in added.items()}
-        self.normalized = {ids[content] for content, names in flags.items() if "normalized" in names}
-        self.encoder = model.encoder.with_added_tokens([(text, ids[text], flags[text]) for text in ids])
-        stripping = {content for content, names in flags.items() if {"lstrip", "rstrip"} & set(names)}
-        self.names = _Names(self._added, real.model)
-        self._details = _Details(self, {ids[content] for content in stripping})
-        self._provisional = model.vocabulary.provisional - self._added.keys()
+        flags = {token_id: flags_of(token) for token_id, token in added.items()}
+        self._special: Special = "text" if real.encode_special_tokens else "parse"
+        listed = [(text, token_id, flags[token_id]) for token_id, text in self._added.items()]
+        self._encoder = model.encoder.with_added_tokens(listed)
+        self._normalized = {token_id for token_id, names in flags.items() if "normalized" in names}
+        stripping = {token_id for token_id, names in flags.items() if {"lstrip", "rstrip"} & {*names}}
+        self._spelled = self._normalized | stripping
+        """Added tokens whose text may differ from their name."""
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
-        self._unknown = None if model.places_unknown else model.vocabulary.unknown
-        ways = [(add, bare) for bare in (False, True) for add in (False, True)]
-        self._around = NOBODY if processing is None else tuple(self._framed(*way) for way in ways)
+        template = Template.of(real.post_processor)
+        strips = any({*flags[token_id]} - {"normalized", "special"} for token_id in self._normalized)
+        is_trimmed = template is not None and template.trim != "no"
+        in_model = real.encode_special_tokens and any(map(real.model.token_to_id, special))
+        unknown_words = model.is_of_pieces and (strips or is_trimmed or not model.tells_words)
+        if unknown_words or (in_model and model.vocabulary.whole_pretoken_first):
+            template = None
+        self._template = template
+        of_model, self._bytes_of = real.model, cache(self._decoded)
+        self._name = cache(lambda token_id: self._added.get(token_id) or of_model.id_to_token(token_id) or "")
+        self._provisional = model.vocabulary.provisional - self._added.keys()
         self.read_lengths()
-
-    @classmethod
-    def of(cls, real: Any, model: ReadModel) -> Settings:
-        """Read the settings of a tokenizer. Without `processing`, only the real one can encode."""
-        processing = Processing.of(real)
-        added = real.get_added_tokens_decoder().values()
-        if real.encode_special_tokens and model.vocabulary.whole_pretoken_first:
-            special = [token.content for token in added if token.special]
-            if any(map(real.model.token_to_id, special)):
-                processing = None
-        if model.is_of_pieces and processing is not None:
-            strip = any(
-                token.normalized and set(_flags(token)) - {"normalized", "special"} for token in added
-            )
-            if strip or processing.trim != "no" or not model.tells_words:
-                processing = None
-        return cls(real, model, processing)
 
     # Encoding ----------------------------------------------------------------------------------------
 
     def read_lengths(self) -> None:
         """Read truncation and padding, which callers change often."""
-        self.truncation = Truncation.of(self._real)
-        self.padding = Padding.of(self._real)
-        is_free = self.truncation is None and self.padding is None
-        self.alone: Alone = self._around if is_free else NOBODY
+        self._truncation, self._padding = self._real.truncation, self._real.padding
+        self.coder = cache(self._made_coder)
 
-    def _framed(self, add_special_tokens: bool, bare: bool) -> FramedEncoder | None:
-        """Return the engine's encoder for texts with what stands around them."""
-        import tokenizers
+    def _made_coder(self, add_special_tokens: bool, bare: bool) -> FramedEncoder | Fitted:
+        """Return what encodes texts; that only the real tokenizer can is a `ValueError`."""
+        template, unplaced = self._template, self._model.unplaced
+        if template is None or (template.trim == "keep first" and self._truncation is not None):
+            raise ValueError("the real tokenizer encodes")
+        encoder, special, cuts_words = self._encoder, self._special, self._model.cuts_words
+        described: dict[str, Describe] = {
+            "tokens": self._tokens,
+            "offsets": lambda text, ids: encoder.places(text, ids, special, template.trim),
+            "word_ids": lambda text, ids: encoder.words(text, ids, special, cuts_words),
+        }
+        frame = Frame(template, add_special_tokens, {} if bare else described, self._padding)
+        if (unplaced, self._truncation, self._padding) != (None, None, None):
+            return Fitted(encoder, special, frame, unplaced, self._truncation, self._padding)
+        types = {template.type_id, *frame.before["type_ids"], *frame.after["type_ids"]}
+        around = frame.before["ids"], frame.after["ids"], types.pop() if len(types) == 1 else None
+        trim = None if bare else template.trim
+        return FramedEncoder(encoder, partial(Encoding, frame), *around, special, trim)
 
-        processing = cast("Processing", self.processing)
-        frame = processing.frame(add_special_tokens)
-        if frame is None:
-            return None
-        before, after, type_id = frame
-        details = self._details
-        tokens_of: Callable[[str, list[int]], TextTokens] = (
-            (lambda _, ids: BareTokens(ids)) if bare else (lambda text, ids: TextTokens(text, ids, details))
-        )
-        return FramedEncoder(
-            self.encoder,
-            lambda text, ids: processing.encoding_of((tokens_of(text, ids),), None, add_special_tokens, bare),
-            tokenizers.Encoding,
-            before=before,
-            after=after,
-            type_id=0 if bare and not processing.tells_sequences else type_id,
-            special=self.special,
-            trim=self.trim,
-            unknown=self._unknown[0] if self._unknown else None,
-            bare=bare,
-        )
-
-    def tokens_of(self, texts: Sequence[str], num_threads: int | None = None) -> list[TextTokens]:
-        """Encode texts; ids of unknown bytes, which do not tell where tokens stand, are refused."""
-        rows = self.encoder.encode_batch(texts, self.special, num_threads)
-        if self._unknown is not None and any(self._unknown[0] in ids for ids in rows):
-            raise ValueError("a token stands for unknown bytes")
-        return [TextTokens(text, ids, self._details) for text, ids in zip(texts, rows, strict=True)]
+    def _tokens(self, text: str, ids: list[int]) -> list[str]:
+        """Return how each token of a text is spelled."""
+        names = list(map(self._name, ids))
+        if not self._spelled.isdisjoint(ids):
+            # The text of an added token includes the white space that it took.
+            for place, found in self._encoder.added_in(text, ids, self._special):
+                has_marks = self._model.has_marks and ids[place] in self._normalized
+                names[place] = found.replace(" ", MARK) if has_marks else found
+        return names
 
     # Decoding ----------------------------------------------------------------------------------------
 
-    def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str | None:
-        """Decode ids, or return None if only the real tokenizer can."""
-        if not self.model.decodes or not isinstance(ids, list):
-            return None
-        errors = "strict" if self.model.is_of_pieces else "replace"
-        if not self._provisional.isdisjoint(ids):
-            return None
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
+        """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
+        model = self._model
+        if not model.decodes or not isinstance(ids, list) or not self._provisional.isdisjoint(ids):
+            raise ValueError("the real tokenizer decodes")
+        errors = "strict" if model.is_of_pieces else "replace"
+        has_added = not self._added.keys().isdisjoint(ids)
+        if has_added and skip_special_tokens:
+            ids = [token_id for token_id in ids if token_id not in self._skipped]
+        if has_added:
+            text = b"".join(map(self._bytes_of, ids)).decode("utf-8", errors)
+        else:
+            text = model.encoder.decode(ids, errors)
+        starts_added = bool(ids) and ids[0] in self._added
+        first = self._bytes_of(ids[0]) if model.drops_first and ids and not starts_added else b""
+        drops = model.vocabulary.drops_space and text.startswith(" ")
+        # It would leave out all spaces of the first token.
+        if first.count(b" ") > first.startswith(b" ") or (drops and model.drops_first and starts_added):
+            raise ValueError("the real tokenizer decodes")
+        return text[1:] if drops else text
+
+    def _decoded(self, token_id: int) -> bytes:
+        """Return the decoded text of a token."""
+        if token_id not in self._added:
+            return self._model.encoder.token_bytes(token_id)
+        name = self._real.id_to_token(token_id)
+        if self._model.is_of_pieces:
+            byte = byte_of_name(name)
+            shown = name.replace(MARK, " ") if self._model.writes_spaces else name
+            return shown.encode("utf-8") if byte is None else bytes([byte])
         try:
-            if self._added.keys().isdisjoint(ids):
-                text = self.model.encoder.decode(ids, errors)
-            else:
-                text = self._joined(ids, skip_special_tokens).decode("utf-8", errors)
-        except (KeyError, ValueError, TypeError):
-            return None
-        if self.model.drops_first and ids and ids[0] not in self._added:
-            first = self.model.encoder.token_bytes(ids[0])
-            if first.count(b" ") > first.startswith(b" "):
-                return None  # All of its spaces would be left out.
-        if not self.model.vocabulary.drops_space or not text.startswith(" "):
-            return text
-        return None if self.model.drops_first and ids[0] in self._added else text[1:]
-
-    def _joined(self, ids: Sequence[int], skip_special_tokens: bool) -> bytes:
-        spelled, skipped = self._spelled, self._skipped if skip_special_tokens else ()
-        token_bytes = self.model.encoder.token_bytes
-        return b"".join(
-            [
-                spelled[token_id] if token_id in spelled else token_bytes(token_id)
-                for token_id in ids
-                if token_id not in skipped
-            ]
-        )
-
-    @cached_property
-    def _spelled(self) -> dict[int, bytes]:
-        """The decoded text of each added token."""
-        spelled: dict[int, bytes] = {}
-        for token_id in self._added:
-            name = self._real.id_to_token(token_id)
-            if self.model.is_of_pieces:
-                byte = byte_of_name(name)
-                shown = name.replace(MARK, " ") if self.model.writes_spaces else name
-                spelled[token_id] = shown.encode("utf-8") if byte is None else bytes([byte])
-                continue
-            # A token whose text is the printable form of bytes stands for them.
-            try:
-                spelled[token_id] = from_printable(name)
-            except KeyError:
-                spelled[token_id] = name.encode("utf-8")
-        return spelled
+            return from_printable(name)  # its text is the printable form of bytes, and stands for them
+        except KeyError:
+            return bytes(name, "utf-8")
 
 
-def _flags(token: Any) -> list[str]:
+def flags_of(token: Any) -> list[str]:
+    """Return the flags of an added token."""
     names = ("lstrip", "normalized", "rstrip", "single_word", "special")
     return [name for name in names if getattr(token, name)]
