@@ -761,8 +761,8 @@ class FramedEncoder:
         before: Sequence[int],
         after: Sequence[int],
         type_id: int | None,
-        special: Special = ...,
-        trim: str | None = "no",
+        special: Special,
+        trim: str | None,
     ) -> FramedEncoder:
         """`make` makes the object that knows the rest of a text and its own ids.
 
@@ -793,7 +793,6 @@ class FramedEncoding(Sized):
         """Concatenate encodings; offsets may continue where the previous ones end."""
 
     def __len__(self) -> int: ...
-    def __getattr__(self, name: str, /) -> Any: ...
     def __reduce__(self) -> Any: ...
 
 @final

@@ -1,8 +1,8 @@
 //! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens around each.
 //!
 //! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding holds the ids as
-//! numbers, and finds offsets when they are asked for; an object of Python answers everything else. Encodings that are
-//! objects of Python themselves take 1.2 to 1.5 times as long.
+//! numbers, and finds offsets when they are asked for; an object of Python answers everything else. With encodings that
+//! are objects of Python from the beginning, all of it takes 1.2 to 1.5 times as long.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -12,12 +12,13 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
 use super::decode::watched;
-use super::encode::{PyEncoder, named_trim};
+use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::pairs;
 use super::texts::OneText;
 use crate::encode::{Special, Trim};
 use crate::error::Result;
 use crate::memory;
+use crate::watch::{Pulse, Unwatched};
 
 /// The memory of an encoding besides its ids.
 const BYTES_PER_ENCODING: usize = 128;
@@ -41,7 +42,6 @@ pub struct FramedEncoder {
 #[pymethods]
 impl FramedEncoder {
     #[new]
-    #[pyo3(signature = (encoder, make, before, after, type_id, special=Special::Parse, trim=Some("no")))]
     #[allow(clippy::too_many_arguments)] // One for each part of what stands around a text.
     fn new(
         encoder: Py<PyEncoder>,
@@ -56,9 +56,19 @@ impl FramedEncoder {
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
-        let framed = slf.get();
-        let ids = framed.encoder.get().encode_one::<u32>(&text, framed.special, None)?;
-        Ok(FramedEncoding::new(slf, &text, framed.framed(&ids)?))
+        let (framed, short) = (slf.get(), text.to_str()?);
+        let PyEncoder { encoder, .. } = framed.encoder.get();
+        let ids = if short.len() < SHORT {
+            with_workspace(|workspace, ids| {
+                ids.extend_from_slice(&framed.before);
+                encoder.encode(short, framed.special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                ids.extend_from_slice(&framed.after);
+                Ok(ids.as_slice().into())
+            })?
+        } else {
+            framed.framed(&framed.encoder.get().encode_one::<u32>(&text, framed.special, None)?)?
+        };
+        Ok(FramedEncoding::new(slf, &text, ids))
     }
 
     #[pyo3(signature = (texts, num_threads=None))]

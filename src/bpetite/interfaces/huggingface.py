@@ -32,7 +32,7 @@ _OF_MODEL = (
 
 _LENGTHS = {"enable_truncation", "no_truncation", "enable_padding", "no_padding"}
 _ADDS = {"add_tokens", "add_special_tokens"}
-_TRAINS = {"train", "train_from_iterator"}
+_CHANGES = {*_LENGTHS, *_ADDS, "train", "train_from_iterator"}
 
 Coder = FramedEncoder | Fitted
 
@@ -202,7 +202,7 @@ class HuggingFaceTokenizer:
                 self._coders = [None, None]
                 self._settings.read_lengths()
             else:
-                self._changed("model" if name in _TRAINS else name)
+                self._changed(name if name in _LENGTHS | _ADDS else "model")
             after = self._real.get_added_tokens_decoder() if before else {}
             normalizes = self._real.normalizer is not None
             for token_id, old in before.items():
@@ -222,7 +222,7 @@ class HuggingFaceTokenizer:
         found = getattr(self._real, name)
         if name in _PARTS and found is not None and name not in self._handed_out:
             self._hand_out(name)
-        return self._changing(found, name) if name in _LENGTHS | _ADDS | _TRAINS else found
+        return self._changing(found, name) if name in _CHANGES else found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):

@@ -69,10 +69,8 @@ def _parts(step: dict[str, Any]) -> list[Any]:
             parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
             continue
         named = step["special_tokens"][part["SpecialToken"]["id"]]
-        type_id = part["SpecialToken"]["type_id"]
-        parts += [
-            (token_id, type_id, name) for token_id, name in zip(named["ids"], named["tokens"], strict=True)
-        ]
+        types = [part["SpecialToken"]["type_id"]] * len(named["ids"])
+        parts += zip(named["ids"], types, named["tokens"], strict=True)
     return parts
 
 
@@ -89,26 +87,16 @@ class Frame:
         self.before, self.after, self.pad = map(self._columns, (*around, pad))
         self.pad["attention_mask"] = [0]
         self.size = sum(map(len, around))
-        same: dict[str, Any] = {
-            "tokens": "",
-            "offsets": (0, 0),
-            "word_ids": None,
-            "type_ids": template.type_id,
-        }
-        same |= {"attention_mask": 1, "special_tokens_mask": 0, "sequence_ids": 0}
+        same: dict[str, Any] = {"tokens": "", "offsets": (0, 0), "word_ids": None, "sequence_ids": 0}
+        same |= {"type_ids": template.type_id, "attention_mask": 1, "special_tokens_mask": 0}
         constant = {name: partial(_repeated, value) for name, value in same.items()}
         self.own: dict[str, Describe] = {"ids": lambda _, ids: ids, **constant, **described}
 
     def _columns(self, tokens: Sequence[Outside]) -> dict[str, list[Any]]:
         """Return each attribute of an encoding for tokens that are not of a text."""
         told = {"ids": 0, "type_ids": 1, "tokens": 2}
-        same: dict[str, Any] = {
-            "offsets": (0, 0),
-            "word_ids": None,
-            "attention_mask": 1,
-            "special_tokens_mask": 1,
-        }
-        same["sequence_ids"] = None if self.is_told else 0
+        same: dict[str, Any] = {"offsets": (0, 0), "word_ids": None, "attention_mask": 1}
+        same |= {"special_tokens_mask": 1, "sequence_ids": None if self.is_told else 0}
         columns = {name: [token[place] for token in tokens] for name, place in told.items()}
         return columns | {name: [value] * len(tokens) for name, value in same.items()}
 
@@ -224,7 +212,8 @@ class Encoding:
 
 def real_of(encoding: Any) -> Any:
     """Return the encoding of `tokenizers` for one of ours; anything else as it is."""
-    return encoding._made() if isinstance(encoding, Encoding | FramedEncoding) else encoding
+    is_ours = type(encoding) in (Encoding, FramedEncoding)
+    return encoding._made() if is_ours else encoding
 
 
 def _real_encoding(state: bytes) -> Any:

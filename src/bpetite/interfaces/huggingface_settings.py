@@ -159,7 +159,9 @@ class Settings:
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
         model = self._model
-        if not model.decodes or not isinstance(ids, list) or not self._provisional.isdisjoint(ids):
+        if not model.decodes or not isinstance(ids, list):
+            raise ValueError("the real tokenizer decodes")
+        if self._provisional and not self._provisional.isdisjoint(ids):
             raise ValueError("the real tokenizer decodes")
         errors = "strict" if model.is_of_pieces else "replace"
         has_added = not self._added.keys().isdisjoint(ids)
