@@ -35,10 +35,8 @@ class ReadModel:
         lacking = set(IN_TEXTS) - set(vocabulary.id_of_byte)
         unknown = vocabulary.unknown
         is_plain = spells_bytes and not vocabulary.whole_pretoken_first
-        id_of, drops_unknown = (
-            real.model.token_to_id,
-            False,
-        )  # for some bytes it has tokens that we do not read
+        # For some bytes it has tokens that we do not read.
+        id_of, drops_unknown = real.model.token_to_id, False
         if is_plain and lacking and real.model.unk_token is None:
             drops_unknown = all(id_of(to_printable(bytes([byte]))) is None for byte in lacking)
         self.encoder = Encoder(
