@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
+use super::PyWatch;
 use super::decode::watched;
 use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
 use super::ids::pairs;
@@ -80,7 +81,12 @@ impl FramedEncoder {
         let (py, framed) = (slf.py(), slf.get());
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
-        let encoded = framed.encoder.get().encode_many::<u32>(&texts, framed.special, num_threads)?;
+        let encoded = framed.encoder.get().encode_many::<u32>(
+            &texts,
+            framed.special,
+            num_threads,
+            &mut PyWatch::default(),
+        )?;
         memory::ensure(texts.len() * BYTES_PER_ENCODING)?;
         let list = PyList::empty(py);
         for (text, bounds) in texts.iter().zip(encoded.offsets.windows(2)) {
