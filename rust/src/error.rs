@@ -18,6 +18,8 @@ pub enum Error {
     Io { path: PathBuf, source: std::io::Error },
     /// Bytes that are not UTF-8 (`ValueError`): the input, and the offset of the first invalid byte.
     NotUtf8 { input: String, offset: u64 },
+    /// A special token in a text that must have none, and the number of characters before it (`ValueError`).
+    Special { token: String, character: usize },
     /// The text of this number is no text; whoever has it knows more.
     NotText(usize),
     /// An exception raised by the caller's code or by a signal; it is passed on unchanged. If it `interrupts` (Ctrl-C),
@@ -41,6 +43,11 @@ impl fmt::Display for Error {
             Self::NotUtf8 { input, offset } => {
                 write!(f, "{input}: not valid UTF-8 at byte {offset}")
             }
+            Self::Special { token, character } => write!(
+                f,
+                "the text contains the special token {token:?} at character {character}; special=\"parse\" gives \
+                 its id, special=\"text\" encodes it as ordinary text"
+            ),
             Self::NotText(number) => write!(f, "text {number} is not Unicode"),
             Self::Caller { raised, .. } => write!(f, "{raised}"),
             Self::Forked => f.write_str(

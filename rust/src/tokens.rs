@@ -143,7 +143,10 @@ impl TokenBytes {
     /// The length of a token in bytes, if there is a token of that id.
     #[inline]
     pub fn length(&self, id: u32) -> Option<usize> {
-        self.get(id).map(<[u8]>::len)
+        match self.lengths.get(id as usize) {
+            Some(&length) if length <= INLINE as u8 => Some(usize::from(length)),
+            _ => self.get(id).map(<[u8]>::len),
+        }
     }
 
     /// The length of the longest token.

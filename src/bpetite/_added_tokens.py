@@ -9,11 +9,16 @@ searched behind it, even if its flags or `special` turn it down. Only then does 
 
 SentencePiece's user-defined pieces are tokens that are normalized and not special: every text may have them.
 Its control pieces are special tokens; it encodes them as text, as special tokens are with `special="text"`.
+
+A text may have parts, each with what is done with special tokens in it. A special token that lies across a
+seam is no token, and hides none; all else is found as in a text without seams.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 import regex
@@ -23,6 +28,12 @@ Span = tuple[int, int]
 
 Normalize = Callable[[str], tuple[str, Sequence[Span]]]
 """Normalizes a text, and tells the place in it of each character of the result."""
+
+Choice = Literal["parse", "text", "error"]
+"""Whether a special token is found, is text, or is a `ValueError`; others are always found."""
+
+ChoiceAt = Callable[[int, int], Choice | None]
+"""Returns the choice for a special token by its start and end, if it may be one there."""
 
 _is_white_space = regex.compile(r"\p{White_Space}").match
 _is_of_word = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]").match
@@ -63,15 +74,38 @@ def unchanged(text: str) -> tuple[str, list[Span]]:
     return text, [(place, place + 1) for place in range(len(text))]
 
 
+def of_parts(parts: Sequence[tuple[str, Choice]]) -> ChoiceAt:
+    """Return the choice for the joined text of parts: that of the part within which a token lies.
+
+    >>> choice = of_parts([("ab", "parse"), ("c", "text")])
+    >>> choice(0, 2), choice(1, 3), choice(2, 3)
+    ('parse', None, 'text')
+    """
+    ends = list(accumulate(len(text) for text, _ in parts))
+
+    def choice(start: int, end: int) -> Choice | None:
+        part = bisect_right(ends, start)
+        return parts[part][1] if end <= ends[part] else None
+
+    return choice
+
+
+def _choice_at(special: Choice | ChoiceAt) -> ChoiceAt:
+    return special if callable(special) else lambda start, end: special
+
+
+def _in_normalized(choice: ChoiceAt, places: Sequence[Span]) -> ChoiceAt:
+    """Return the choice for a normalized text whose characters have these places."""
+    return lambda start, end: choice(places[start][0], places[end - 1][1])
+
+
 def sections(
     text: str,
     tokens: Sequence[AddedToken],
     normalize: Normalize = unchanged,
-    special: Literal["parse", "text", "error"] = "parse",
+    special: Choice | ChoiceAt = "parse",
 ) -> Iterator[Section]:
     """Yield the tokens in a text and the text between them, in order.
-
-    `special` says whether a special token is found, is text, or is a `ValueError`; others are always found.
 
     >>> tokens = [AddedToken("<m>", 1, lstrip=True), AddedToken("AH", 2, special=False, normalized=True)]
     >>> [(found.text, found.token_id) for found in sections("ah <m>", tokens, lambda t: unchanged(t.upper()))]
@@ -81,19 +115,20 @@ def sections(
     """
     first = [token for token in tokens if not token.normalized]
     second = [token._replace(text=normalize(token.text)[0]) for token in tokens if token.normalized]
-    for start, end, token_id in cut(text, first, special):
+    choice = _choice_at(special)
+    for start, end, token_id in cut(text, first, choice):
         given = text[start:end]
         if token_id is not None:
             yield Section(given, [(place, place + 1) for place in range(start, end)], token_id)
             continue
         normalized, places = normalize(given)
-        for begin, stop, token_id in cut(normalized, second, special):
-            moved = [(start + first, start + last) for first, last in places[begin:stop]]
-            yield Section(normalized[begin:stop], moved, token_id)
+        moved = [(start + first, start + last) for first, last in places]
+        for begin, stop, token_id in cut(normalized, second, _in_normalized(choice, moved)):
+            yield Section(normalized[begin:stop], moved[begin:stop], token_id)
 
 
 def cut(
-    text: str, tokens: Sequence[AddedToken], special: Literal["parse", "text", "error"] = "parse"
+    text: str, tokens: Sequence[AddedToken], special: Choice | ChoiceAt = "parse"
 ) -> Iterator[tuple[int, int, int | None]]:
     """Yield the start and end of each token that one search finds, with its id, and of the text between them.
 
@@ -104,8 +139,8 @@ def cut(
     [(0, 5, 7), (3, 4, 8), (4, 5, 8), (5, 8, 7), (8, 9, None)]
     """
     done = 0
-    for start, end, token in _candidates(text, tokens):
-        if token.special and special == "text":
+    for start, end, token, choice in _candidates(text, tokens, _choice_at(special)):
+        if token.special and choice == "text":
             continue
         if token.single_word and (_is_of_word(text[start - 1 : start]) or _is_of_word(text[end : end + 1])):
             continue
@@ -117,7 +152,7 @@ def cut(
             end += 1
         if start >= end:
             continue
-        if token.special and special == "error":
+        if token.special and choice == "error":
             raise ValueError(f"special token {token.text!r} at character {start}")
         if done < start:
             yield done, start, None
@@ -127,14 +162,23 @@ def cut(
         yield done, len(text), None
 
 
-def _candidates(text: str, tokens: Sequence[AddedToken]) -> Iterator[tuple[int, int, AddedToken]]:
-    """Yield the tokens that stand in a text, whatever their flags: the leftmost, and of these the longest."""
+def _candidates(
+    text: str, tokens: Sequence[AddedToken], choice_at: ChoiceAt
+) -> Iterator[tuple[int, int, AddedToken, Choice | None]]:
+    """Yield the tokens that stand in a text, whatever their flags: the leftmost, and of these the longest.
+
+    With each comes the choice for a special token there: where there is none, only others are candidates.
+    """
     token_of = {token.text: token for token in tokens if token.text}
     lengths = sorted({len(found) for found in token_of}, reverse=True)
     place = 0
     while place < len(text):
-        here = (text[place : place + length] for length in lengths)
-        found = next((candidate for candidate in here if candidate in token_of), "")
-        if found:
-            yield place, place + len(found), token_of[found]
-        place += len(found) or 1
+        for end in (place + length for length in lengths if place + length <= len(text)):
+            token = token_of.get(text[place:end])
+            choice = choice_at(place, end) if token else None
+            if token and (choice or not token.special):
+                yield place, end, token, choice
+                place = end
+                break
+        else:
+            place += 1

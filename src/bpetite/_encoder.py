@@ -5,10 +5,12 @@ This is the specification: the engine must give the same ids, and the tests chec
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
+from bpetite._added_tokens import AddedToken, Choice, Normalize, of_parts, sections, unchanged
 from bpetite._constants import PRETOKENIZER_PATTERN, Pair
 from bpetite._pretokenizer import pretokenize, split_at_specials
 
@@ -69,6 +71,40 @@ def encode(
                 else:
                     ids.append(token_id)
     return ids
+
+
+def encode_parts(
+    parts: Sequence[tuple[str, Choice]],
+    vocab: Mapping[int, bytes],
+    merges: Sequence[Pair],
+    tokens: Sequence[AddedToken],
+    normalize: Normalize = unchanged,
+    pattern: str = PRETOKENIZER_PATTERN,
+) -> Iterator[tuple[int, int]]:
+    """Yield the ids of the joined text of parts, each with the number of the part in which it begins.
+
+    An id begins where its first character stands in the given text.
+
+    >>> vocab = {**{byte: bytes([byte]) for byte in range(256)}, 256: b"bb"}
+    >>> tokens = [AddedToken("<s>", 257)]
+    >>> list(encode_parts([("<s>ab", "parse"), ("b<s", "text"), (">", "parse")], vocab, [(98, 98)], tokens))
+    [(257, 0), (97, 0), (256, 0), (60, 1), (115, 1), (62, 2)]
+    """
+    ends = list(accumulate(len(text) for text, _ in parts))
+    added = {token.text: token.token_id for token in tokens}
+    for section in sections("".join(text for text, _ in parts), tokens, normalize, of_parts(parts)):
+        if section.token_id is not None:
+            yield section.token_id, bisect_right(ends, section.places[0][0])
+            continue
+        starts = [
+            start
+            for character, (start, _) in zip(section.text, section.places, strict=True)
+            for _ in character.encode()
+        ]
+        begin = 0
+        for token_id in _encode_ordinary(section.text, vocab, merges, added, pattern):
+            yield token_id, bisect_right(ends, starts[begin])
+            begin += len(vocab[token_id])
 
 
 def _encode_ordinary(

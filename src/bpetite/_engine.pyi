@@ -647,6 +647,14 @@ class Encoder:
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode a text, with special tokens as ordinary text."""
 
+    def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> tuple[list[int], list[int]]:
+        """Encode the joined text of parts; return the ids and the number of the part in which each begins."""
+
+    def encode_parts_batch(
+        self, batch: Iterable[Iterable[tuple[str, Special]]], num_threads: int | None = None
+    ) -> list[tuple[list[int], list[int]]]:
+        """Encode several texts in parts."""
+
     def encode_to_numpy(
         self, text: str, special: Special = ..., dtype: DType = ..., num_threads: int | None = None
     ) -> NDArray[Any]:
@@ -802,8 +810,11 @@ class GrowingEncoding:
     Made by `Tokenizer.growing`. One thread at a time may use it.
     """
 
-    def append(self, text: str) -> int:
+    def append(self, text: str, special: Special | None = None) -> int:
         """Append to the text, and return how many of the earlier ids are unchanged; all others are new.
+
+        With `special`, it is a part of its own, as in `encode_parts`: no special token is found across its
+        ends. Without it, the text goes on, with the choice that was given for all of it.
 
         The cost depends on the length of what is appended, however long the text and its pretokens are. Only
         with a pattern in several steps, or one that needs the regex machine, does it depend also on the text
@@ -823,6 +834,10 @@ class GrowingEncoding:
 
     def ids_from(self, start: int) -> list[int]:
         """Return the ids from number `start` on, such as those that `append` has changed."""
+
+    @property
+    def parts(self) -> list[int]:
+        """Of each id, the number of the part in which it begins."""
 
     @property
     def text(self) -> str:

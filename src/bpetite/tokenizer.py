@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from bpetite import training as learning
     from bpetite._internal import files as whole_files
     from bpetite.counts import Counts
+    from bpetite.encoding import encoded_parts
     from bpetite.encoding import fitting as fitting_parts
+    from bpetite.encoding.encoded_parts import EncodedParts
     from bpetite.encoding.fitting import Chunk, Fitting
     from bpetite.formats import gpt2, huggingface, loading, tiktoken
     from bpetite.formats.shared import imported
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from bpetite.training import Training
 else:
     _persistence = LazyModule("bpetite._persistence")
+    encoded_parts = LazyModule("bpetite.encoding.encoded_parts")
     whole_files = LazyModule("bpetite._internal.files")
     counting = LazyModule("bpetite.counts")
     fitting_parts = LazyModule("bpetite.encoding.fitting")
@@ -374,6 +377,35 @@ class Tokenizer:
         """
         return self._encoder.encode_batch(texts, special, num_threads)
 
+    def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> EncodedParts:
+        """Encode the joined text of parts, each with what is done with special tokens in it, as in `encode`.
+
+        For prompts of which users wrote some parts: their special tokens are not found (`"text"`) or refused
+        (`"error"`), and none is found across a seam, whatever stands on both sides of it. All else is as in
+        the whole text: merges, pretokens, normalization and added tokens that are not special cross seams.
+
+        The result is a named tuple: the `ids`, and of each id the number of the part in which its first
+        character stands (`parts`), for the loss masks of training. White space that a token takes belongs to
+        it, and a character that the normalization puts in stands where the one stands that it was put for.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_parts([("<|endoftext|>a", "parse"), ("b ab", "text"), ("<|endoftext|>", "parse")])
+        EncodedParts(ids=[258, 256, 257, 258], parts=[0, 0, 1, 2])
+        """
+        return encoded_parts.EncodedParts(*self._encoder.encode_parts(parts))
+
+    def encode_parts_batch(
+        self, batch: Iterable[Iterable[tuple[str, Special]]], *, num_threads: int | None = None
+    ) -> list[EncodedParts]:
+        """Encode several texts in parts, on all cores or on `num_threads` threads.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_parts_batch([[("a", "text"), ("b", "text")], []])
+        [EncodedParts(ids=[256], parts=[0]), EncodedParts(ids=[], parts=[])]
+        """
+        of_texts = self._encoder.encode_parts_batch(batch, num_threads)
+        return [encoded_parts.EncodedParts(*of_text) for of_text in of_texts]
+
     def encode_to_numpy(
         self,
         text: str,
@@ -427,7 +459,8 @@ class Tokenizer:
 
         For prompts that grow turn by turn: the cost of appending does not depend on the text before. `append`
         returns how many of the earlier ids are unchanged, `settled` tells how many ids no later text can
-        change, and `truncate` goes back to a number of characters or ids.
+        change, and `truncate` goes back to a number of characters or ids. What is appended with a `special`
+        of its own is a part of its own, as in `encode_parts`; `parts` has the number of the part of each id.
 
         >>> prompt = Tokenizer.train("ab ab ab", 258).growing("ab a")
         >>> prompt.ids
@@ -436,6 +469,10 @@ class Tokenizer:
         (1, [256, 257, 257])
         >>> prompt.truncate(ids=2), prompt.text
         (2, 'ab ab')
+        >>> prompt.append("<|endoftext|>", special="text"), prompt.append("<|endoftext|>")
+        (2, 15)
+        >>> prompt.ids[-2:], prompt.parts[-2:]
+        ([62, 258], [1, 2])
         """
         growing = self._encoder.growing(special)
         growing.append(text)

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::candidates::Candidates;
 use super::character_start;
+use super::choice::{Choice, Special};
 use super::pair_filter::PairBlock;
 use crate::error::{Error, Result};
 use crate::memory;
@@ -37,17 +38,6 @@ impl AddedToken {
     }
 }
 
-/// What to do with the text of a special token. Tokens that are not special are always found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Special {
-    /// It becomes the token's id.
-    Parse,
-    /// It is text like any other.
-    Text,
-    /// It is an error.
-    Error,
-}
-
 /// Where a token lies in a text, with the white space that it takes, and its id; or text between tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
@@ -59,8 +49,8 @@ pub struct Stretch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedOn<'t> {
     Text(&'t str),
-    /// What was found, and its id.
-    Token(&'t str, u32),
+    /// What was found, its id, and where it ends in the text.
+    Token(&'t str, u32, usize),
 }
 
 /// Tokens that are found all at once.
@@ -72,8 +62,9 @@ pub struct AddedTokens {
     /// Whether any token takes white space before it, and on any side.
     lstrip: bool,
     strips: bool,
-    /// Whether any token is not special.
+    /// Whether any token is not special, and whether any is.
     any_plain: bool,
+    any_special: bool,
 }
 
 impl AddedTokens {
@@ -95,6 +86,7 @@ impl AddedTokens {
             lstrip: tokens.iter().any(|token| token.lstrip),
             strips: tokens.iter().any(|token| token.lstrip || token.rstrip),
             any_plain: tokens.iter().any(|token| !token.is_special),
+            any_special: tokens.iter().any(|token| token.is_special),
             tokens,
         })
     }
@@ -109,19 +101,29 @@ impl AddedTokens {
     }
 
     /// Whether any token is found with this choice.
-    pub fn any_found(&self, special: Special) -> bool {
-        if special == Special::Text { self.any_plain } else { !self.is_empty() }
+    pub fn any_found(&self, choice: Choice) -> bool {
+        if matches!(choice, Choice::Whole(Special::Text)) { self.any_plain } else { !self.is_empty() }
+    }
+
+    /// Whether what stands from here on may be found, or may be taken by a token that more text brings.
+    fn may_find_from(&self, choice: Choice) -> bool {
+        self.any_plain || self.lstrip || !self.words.is_empty() || !choice.is_text()
+    }
+
+    /// Whether any token is special.
+    pub fn any_special(&self) -> bool {
+        self.any_special
     }
 
     /// The tokens in a text and the text between them, in order; an error ends them.
     pub fn stretches<'t>(
-        &self,
+        &'t self,
         text: &'t str,
-        special: Special,
-    ) -> impl Iterator<Item = Result<Stretch>> + use<'t, '_> {
-        let mut walk = Walk::new(self, text, special, false, WalkState::default());
+        choice: Choice<'t>,
+    ) -> impl Iterator<Item = Result<Stretch>> + use<'t> {
+        let mut walk = Walk::new(self, text, choice, false, WalkState::default());
         let mut next: Option<Result<Stretch>> = None;
-        let mut is_over = !self.any_found(special);
+        let mut is_over = !self.any_found(choice);
         iter::from_fn(move || {
             if next.is_none() && !is_over {
                 next = walk.next().transpose();
@@ -160,11 +162,6 @@ impl AddedTokens {
         self.strips
     }
 
-    /// Whether a token with this id is special.
-    pub fn is_special(&self, id: u32) -> bool {
-        self.tokens.iter().any(|token| token.id == id && token.is_special)
-    }
-
     fn is_of_word(&self, character: Option<char>) -> bool {
         character.is_some_and(|character| {
             let code_point = character.into();
@@ -185,8 +182,10 @@ struct WalkState {
     behind: Range<usize>,
     /// White space that is not told, as the next token may take it.
     kept: Range<usize>,
-    /// The character before the text, and how many there are (only counted where a token may be refused).
+    /// The character before the text, and the length of all that is before.
     before: Option<char>,
+    begin: usize,
+    /// How many characters are before: only counted where any token would be refused.
     gone: usize,
     /// The length of all text that was searched: a test counts it.
     looked: usize,
@@ -194,10 +193,11 @@ struct WalkState {
 
 impl WalkState {
     /// Forget the text before a place.
-    fn forget(&mut self, text: &str, place: usize, special: Special) {
+    fn forget(&mut self, text: &str, place: usize, choice: Choice) {
         let gone = &text[..place];
         self.before = gone.chars().next_back().or(self.before);
-        if special == Special::Error {
+        self.begin += place;
+        if matches!(choice, Choice::Whole(Special::Error)) {
             self.gone += gone.chars().count();
         }
         for known in [&mut self.behind, &mut self.kept] {
@@ -212,7 +212,7 @@ impl WalkState {
 struct Walk<'t, 'a> {
     tokens: &'a AddedTokens,
     text: &'t str,
-    special: Special,
+    choice: Choice<'a>,
     /// Whether more text may follow: then only what it cannot change is found.
     is_open: bool,
     state: WalkState,
@@ -223,11 +223,11 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn new(
         tokens: &'a AddedTokens,
         text: &'t str,
-        special: Special,
+        choice: Choice<'a>,
         is_open: bool,
         state: WalkState,
     ) -> Self {
-        Self { tokens, text, special, is_open, state, block: PairBlock::default() }
+        Self { tokens, text, choice, is_open, state, block: PairBlock::default() }
     }
 
     /// The next token, with the white space that it takes.
@@ -236,7 +236,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             let token = &self.tokens.tokens[number];
             let (mut start, mut end) = (candidate.start, candidate.end);
             self.state.searched = end;
-            if token.is_special && self.special == Special::Text {
+            let choice = self.choice.behind(self.state.begin);
+            let special = token.is_special.then(|| choice.within(candidate.clone())).flatten();
+            if special == Some(Special::Text) {
                 continue;
             }
             if token.single_word {
@@ -262,9 +264,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             if start >= end {
                 continue;
             }
-            if token.is_special && self.special == Special::Error {
-                let before = self.text[..start].chars().count();
-                return Err(refusal(&token.text, self.state.gone + before));
+            if special == Some(Special::Error) {
+                let character = self.state.gone + self.text[..start].chars().count();
+                return Err(Error::Special { token: token.text.clone(), character });
             }
             return Ok(Some(Stretch { range: start..end, id: Some(token.id) }));
         }
@@ -276,7 +278,10 @@ impl<'t, 'a> Walk<'t, 'a> {
         let length = self.text.len();
         let sure = if self.is_open { (length + 1).saturating_sub(self.tokens.longest()) } else { length };
         let from = self.state.searched;
-        let found = self.tokens.candidates.find(self.text.as_bytes(), from..sure.max(from), &mut self.block);
+        let (tokens, choice) = (self.tokens, self.choice.behind(self.state.begin));
+        let may_lie = |at, number: usize| !tokens.tokens[number].is_special || choice.within(at).is_some();
+        let found =
+            tokens.candidates.find(self.text.as_bytes(), from..sure.max(from), &mut self.block, may_lie);
         self.state.searched = found.as_ref().map_or(sure.max(from), |(candidate, _)| candidate.start);
         self.state.looked += found.as_ref().map_or(length, |(candidate, _)| candidate.end) - from;
         found
@@ -342,17 +347,19 @@ impl TokenSearch {
     pub fn feed(
         &mut self,
         tokens: &AddedTokens,
-        special: Special,
+        choice: Choice,
         piece: &str,
         put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.pending.is_empty() && !tokens.any_found(special) {
+        let rest = choice.behind(self.state.begin);
+        if self.pending.is_empty() && !(tokens.any_found(choice) && tokens.may_find_from(rest)) {
+            self.state.begin += piece.len();
             return if piece.is_empty() { Ok(()) } else { put(PassedOn::Text(piece)) };
         }
         let done = memory::append(&mut self.pending, piece)
-            .and_then(|()| self.pass_on(tokens, special, true, put))
+            .and_then(|()| self.pass_on(tokens, choice, true, put))
             .inspect_err(|_| *self = Self::default())?;
-        self.state.forget(&self.pending, done, special);
+        self.state.forget(&self.pending, done, choice);
         self.pending.drain(..done);
         Ok(())
     }
@@ -361,10 +368,10 @@ impl TokenSearch {
     pub fn finish(
         &mut self,
         tokens: &AddedTokens,
-        special: Special,
+        choice: Choice,
         put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
     ) -> Result<()> {
-        let passed_on = self.pass_on(tokens, special, false, put);
+        let passed_on = self.pass_on(tokens, choice, false, put);
         *self = Self::default();
         passed_on.map(drop)
     }
@@ -373,18 +380,19 @@ impl TokenSearch {
     fn pass_on(
         &mut self,
         tokens: &AddedTokens,
-        special: Special,
+        choice: Choice,
         is_open: bool,
         put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
     ) -> Result<usize> {
         let text = &*self.pending;
-        let mut walk = Walk::new(tokens, text, special, is_open, std::mem::take(&mut self.state));
+        let mut walk = Walk::new(tokens, text, choice, is_open, std::mem::take(&mut self.state));
         while let Some(Stretch { range, id }) = walk.next()? {
             let told = std::mem::replace(&mut walk.state.told, range.end);
             if told < range.start {
                 put(PassedOn::Text(&text[told..range.start]))?;
             }
-            id.map_or(Ok(()), |id| put(PassedOn::Token(&text[range], id)))?;
+            let end = walk.state.begin + range.end;
+            id.map_or(Ok(()), |id| put(PassedOn::Token(&text[range], id, end)))?;
         }
         let end = walk.sure_text();
         if walk.state.told < end {
@@ -396,17 +404,11 @@ impl TokenSearch {
     }
 }
 
-/// The error of a text that contains a special token.
-pub fn refusal(token: &str, character: usize) -> Error {
-    Error::Value(format!(
-        "the text contains the special token {token:?} at character {character}; special=\"parse\" gives its id, \
-         special=\"text\" encodes it as ordinary text"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PARSE: Choice = Choice::Whole(Special::Parse);
 
     /// The flags are letters: s for special, w for a single word, l and r for the white space that it takes.
     fn tokens(tokens: &[(&str, &str)]) -> AddedTokens {
@@ -422,7 +424,7 @@ mod tests {
     }
 
     fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
-        let stretches = tokens.stretches(text, special).map(Result::unwrap);
+        let stretches = tokens.stretches(text, special.into()).map(Result::unwrap);
         stretches.map(|stretch| (&text[stretch.range], stretch.id)).collect()
     }
 
@@ -457,11 +459,11 @@ mod tests {
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(character_start(rest, length));
-            search.feed(tokens, Special::Parse, piece, &mut put).unwrap();
+            search.feed(tokens, PARSE, piece, &mut put).unwrap();
             looked += std::mem::take(&mut search.state.looked);
             rest = behind;
         }
-        search.pass_on(tokens, Special::Parse, false, &mut put).unwrap();
+        search.pass_on(tokens, PARSE, false, &mut put).unwrap();
         (looked + search.state.looked, found)
     }
 
@@ -486,11 +488,11 @@ mod tests {
     fn what_is_kept_is_what_later_text_may_change() {
         let tokens = tokens(&[("<mask>", "lr")]);
         let mut search = TokenSearch::default();
-        search.feed(&tokens, Special::Parse, "some text   <mask>  ", &mut |_| Ok(())).unwrap();
+        search.feed(&tokens, PARSE, "some text   <mask>  ", &mut |_| Ok(())).unwrap();
         assert_eq!(search.pending, "   <mask>  ");
         let mut copy = search.clone();
-        copy.finish(&tokens, Special::Parse, &mut |found| {
-            assert!(matches!(found, PassedOn::Token(_, 1000)));
+        copy.finish(&tokens, PARSE, &mut |found| {
+            assert!(matches!(found, PassedOn::Token(_, 1000, 20)));
             Ok(())
         })
         .unwrap();
@@ -502,7 +504,7 @@ mod tests {
         let tokens = tokens(&[("<a>", "s"), ("\u{e9}", "")]);
         let expected = [("\u{e9}", Some(1001)), ("<a>", None)];
         assert_eq!(cut(&tokens, "\u{e9}<a>", Special::Text), expected);
-        let refused = tokens.stretches("\u{e9}<a>", Special::Error).find_map(Result::err).unwrap();
+        let refused = tokens.stretches("\u{e9}<a>", Special::Error.into()).find_map(Result::err).unwrap();
         assert!(refused.to_string().contains("\"<a>\" at character 1"), "{refused}");
     }
 }

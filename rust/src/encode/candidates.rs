@@ -29,13 +29,14 @@ impl Candidates {
         self.longest
     }
 
-    /// The first string that begins within a range: where it is, and its number. The range begins where the one of the call
-    /// before did, or later.
+    /// The first string that begins within a range and may lie where it does: where it is, and its number. The range begins
+    /// where the one of the call before did, or later.
     pub fn find(
         &self,
         text: &[u8],
         starts: Range<usize>,
         block: &mut PairBlock,
+        may_lie: impl Fn(Range<usize>, usize) -> bool,
     ) -> Option<(Range<usize>, usize)> {
         block.forget_before(starts.start);
         loop {
@@ -43,7 +44,10 @@ impl Candidates {
                 if start >= starts.end {
                     return None;
                 }
-                if let Some((length, number)) = self.trie.longest(&text[start..]) {
+                if let Some((length, number)) = self
+                    .trie
+                    .longest(&text[start..], |length, number| may_lie(start..start + length, number as usize))
+                {
                     return Some((start..start + length, number as usize));
                 }
             }
@@ -59,7 +63,10 @@ impl Candidates {
     pub fn any_touches(&self, text: &[u8], place: usize) -> bool {
         let touches = |start: usize| {
             self.filter.may_begin(&text[start..])
-                && self.trie.longest(&text[start..]).is_some_and(|(length, _)| start + length >= place)
+                && self
+                    .trie
+                    .longest(&text[start..], |_, _| true)
+                    .is_some_and(|(length, _)| start + length >= place)
         };
         (place.saturating_sub(self.longest)..=place).any(touches)
     }
@@ -103,8 +110,9 @@ impl Trie {
         Self { nodes }
     }
 
-    /// The length and number of the longest string that a text begins with.
-    fn longest(&self, text: &[u8]) -> Option<(usize, u32)> {
+    /// The length and number of the longest string that a text begins with, of those that are allowed.
+    #[inline]
+    fn longest(&self, text: &[u8], is_allowed: impl Fn(usize, u32) -> bool) -> Option<(usize, u32)> {
         let mut node = &self.nodes[0];
         let mut longest = None;
         for (place, byte) in text.iter().enumerate() {
@@ -119,7 +127,8 @@ impl Trie {
                 },
             };
             node = child;
-            longest = node.number.map(|number| (place + 1, number)).or(longest);
+            let found = node.number.filter(|&number| is_allowed(place + 1, number));
+            longest = found.map(|number| (place + 1, number)).or(longest);
         }
         longest
     }

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::added::{PassedOn, Special};
+use super::added::PassedOn;
 use super::grown::Grown;
 use super::stages::Front;
-use super::{Encoder, Workspace};
-use crate::error::Result;
+use super::{Choice, ChoicePart, Encoder, Special, Workspace};
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Unwatched};
 
@@ -19,8 +19,11 @@ const EVERY: usize = 1 << 10;
 /// A text that grows at its end.
 pub struct Growing {
     encoder: Arc<Encoder>,
+    /// The choice for parts that have none of their own.
     special: Special,
     text: String,
+    /// The parts of the text.
+    parts: Vec<ChoicePart>,
     front: Front,
     grown: Grown,
     /// The ids of the open end from its first added token on.
@@ -39,20 +42,21 @@ struct Checkpoint {
 }
 
 /// What the stages have passed on: text, or the text and the id of an added token.
-type Parts = Vec<(String, Option<u32>)>;
+type Arrived = Vec<(String, Option<u32>)>;
 
 impl Growing {
     /// Begin with an empty text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
         let grown = Grown::new(Arc::clone(&encoder.model));
-        let (text, beyond, checkpoints) = (String::new(), Vec::new(), Vec::new());
-        Self { encoder, special, text, front: Front::new(), grown, beyond, checkpoints }
+        let (text, parts, beyond, checkpoints) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { encoder, special, text, parts, front: Front::new(), grown, beyond, checkpoints }
     }
 
     /// A copy, which grows by itself.
     pub fn copy(&self) -> Result<Self> {
         let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
         memory::append(&mut copy.text, &self.text)?;
+        memory::extend(&mut copy.parts, &self.parts)?;
         memory::extend(&mut copy.beyond, &self.beyond)?;
         copy.grown = self.grown.copy()?;
         (copy.front, copy.checkpoints) = (self.front.clone(), self.checkpoints.clone());
@@ -86,21 +90,67 @@ impl Growing {
         self.grown.open()
     }
 
-    /// Append text; returns the number of unchanged ids. After an error nothing has changed.
-    pub fn append(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        let (front, length) = (self.front.clone(), self.text.len());
-        let passed = self.pass(piece, pulse).inspect_err(|_| self.front = front.clone())?;
-        let appended = memory::append(&mut self.text, piece)
-            .and_then(|()| self.grow(passed, workspace, pulse))
-            .inspect_err(|_| {
-                self.text.truncate(length);
-                self.front = front;
-            })?;
+    /// The number of the part in which each id begins.
+    pub fn numbers_of_parts(&self, pulse: &mut Pulse) -> Result<Vec<u32>> {
+        let ids: Vec<u32> = self.ids_from(0).collect();
+        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
+        self.encoder.numbers_of_parts(&self.text, &ids, &self.parts, choice, pulse)
+    }
+
+    /// Append text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
+    /// nothing has changed.
+    pub fn append(
+        &mut self,
+        piece: &str,
+        special: Option<Special>,
+        workspace: &mut Workspace,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
+        let (front, length, parts) = (self.front.clone(), self.text.len(), self.parts.len());
+        let added = self.add(piece, special).and_then(|()| self.pass(piece, pulse));
+        let appended = added.and_then(|passed| self.grow(passed, workspace, pulse)).map_err(|error| {
+            let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
+            let error = self.encoder.stages.in_whole(error, &self.text, choice);
+            self.text.truncate(length);
+            self.keep_parts(parts, length);
+            self.front = front;
+            error
+        })?;
         if self.text.len() >= self.last_checkpoint().text + EVERY {
             let (text, front, grown) = (self.text.len(), self.front.clone(), self.grown.fixed());
             memory::push(&mut self.checkpoints, Checkpoint { text, front, grown })?;
         }
         Ok(appended)
+    }
+
+    /// Add a piece to the text and its parts.
+    fn add(&mut self, piece: &str, special: Option<Special>) -> Result<()> {
+        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
+        if special.is_some() && matches!(choice, Choice::Whole(_)) {
+            return Err(Error::Value(
+                "special: this vocabulary finds special tokens in normalized text, so all of a growing text has \
+                 one choice; encode_parts takes parts with a choice for each"
+                    .to_owned(),
+            ));
+        }
+        memory::append(&mut self.text, piece)?;
+        let end = self.text.len();
+        match self.parts.last_mut() {
+            Some(part) if part.is_open && special.is_none() => part.end = end,
+            _ => {
+                let (is_open, special) = (special.is_none(), special.or(Some(self.special)));
+                memory::push(&mut self.parts, ChoicePart { end, special, is_open })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keep the first parts of the text, which ends at a place.
+    fn keep_parts(&mut self, count: usize, end: usize) {
+        self.parts.truncate(count);
+        if let Some(last) = self.parts.last_mut() {
+            last.end = end;
+        }
     }
 
     /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
@@ -109,10 +159,12 @@ impl Growing {
         let dropped = self.checkpoints.split_off(kept);
         let same = self.grown.settled_ids_within(self.last_checkpoint().grown);
         let before: Vec<u32> = self.ids_from(same).collect();
-        let rest = self.text.split_off(length);
+        let (rest, parts) = (self.text.split_off(length), self.parts.clone());
+        self.keep_parts(parts.partition_point(|part| part.end < length) + usize::from(length > 0), length);
         if let Err(error) = self.go_back(workspace, pulse) {
             // What was there is there again, however long it takes.
             self.text.push_str(&rest);
+            self.parts = parts;
             self.go_back(workspace, &mut Pulse::of(&mut Unwatched))?;
             self.checkpoints.extend(dropped);
             return Err(error);
@@ -133,7 +185,8 @@ impl Growing {
             return Ok(super::character_start(&self.text, end));
         }
         let ids: Vec<u32> = self.ids_from(0).collect();
-        let spans = self.encoder.offsets(&self.text, &ids, self.special, super::Unit::Bytes, pulse)?;
+        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
+        let spans = self.encoder.offsets(&self.text, &ids, choice, super::Unit::Bytes, pulse)?;
         Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
     }
 
@@ -153,18 +206,19 @@ impl Growing {
     }
 
     /// Let a text pass the stages; returns what they have passed on, and what they would if the text ended here.
-    fn pass(&mut self, piece: &str, pulse: &mut Pulse) -> Result<(Parts, Parts)> {
-        let Self { encoder, special, front, .. } = self;
-        let (mut passed, mut end) = (Parts::new(), Parts::new());
-        front.feed(&encoder.stages, *special, piece, pulse, &mut |found, _| take(&mut passed, found))?;
-        front.clone().finish(&encoder.stages, *special, pulse, &mut |found, _| take(&mut end, found))?;
+    fn pass(&mut self, piece: &str, pulse: &mut Pulse) -> Result<(Arrived, Arrived)> {
+        let Self { encoder, special, parts, front, .. } = self;
+        let choice = encoder.stages.choice_of_parts(parts, *special);
+        let (mut passed, mut end) = (Arrived::new(), Arrived::new());
+        front.feed(&encoder.stages, choice, piece, pulse, &mut |found, _| take(&mut passed, found))?;
+        front.clone().finish(&encoder.stages, choice, pulse, &mut |found, _| take(&mut end, found))?;
         Ok((passed, end))
     }
 
     /// Put what was passed on behind the text, and then the open end; returns the number of unchanged ids.
     fn grow(
         &mut self,
-        (passed, end): (Parts, Parts),
+        (passed, end): (Arrived, Arrived),
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<usize> {
@@ -195,7 +249,7 @@ impl Growing {
     /// Put text and added tokens behind the text, and then a tail. After an error nothing has changed.
     fn grow_by_tokens(
         &mut self,
-        passed: &Parts,
+        passed: &Arrived,
         tail: &str,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
@@ -221,16 +275,16 @@ impl Growing {
         Ok(())
     }
 
-    /// The ids of parts, of which only text between two tokens is merged.
+    /// The ids of what was passed on, of which only text between two tokens is merged.
     fn ids_of(
         &self,
-        parts: &[(String, Option<u32>)],
+        passed: &[(String, Option<u32>)],
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
         let mut ids = Vec::new();
         let mut joined = String::new();
-        for (text, id) in parts {
+        for (text, id) in passed {
             match id {
                 None => memory::append(&mut joined, text)?,
                 Some(id) => {
@@ -246,11 +300,11 @@ impl Growing {
 }
 
 /// Keep what was passed on; successive texts are one.
-fn take(parts: &mut Parts, found: PassedOn) -> Result<()> {
-    match (found, parts.last_mut()) {
+fn take(passed: &mut Arrived, found: PassedOn) -> Result<()> {
+    match (found, passed.last_mut()) {
         (PassedOn::Text(text), Some((before, None))) => memory::append(before, text),
-        (PassedOn::Text(text), _) => memory::push(parts, (text.to_owned(), None)),
-        (PassedOn::Token(text, id), _) => memory::push(parts, (text.to_owned(), Some(id))),
+        (PassedOn::Text(text), _) => memory::push(passed, (text.to_owned(), None)),
+        (PassedOn::Token(text, id, _), _) => memory::push(passed, (text.to_owned(), Some(id))),
     }
 }
 
@@ -300,7 +354,7 @@ mod tests {
         let watch = &mut Unwatched;
         let mut pulse = Pulse::of(watch);
         for _ in 0..times {
-            growing.append(part, &mut workspace, &mut pulse).unwrap();
+            growing.append(part, None, &mut workspace, &mut pulse).unwrap();
         }
         pulse.total
     }

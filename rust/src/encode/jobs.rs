@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::parts::{RawText, TextPart, TextSource, explained};
-use super::{Encoder, Special, Workspace};
+use super::{Choices, Encoder, Workspace};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
@@ -245,7 +245,7 @@ impl<'t> Jobs<'t> {
 #[derive(Clone, Copy)]
 pub struct Cutting<'a> {
     pub encoder: &'a Encoder,
-    pub special: Special,
+    pub choices: Choices<'a>,
     pub division: Division,
 }
 
@@ -264,14 +264,14 @@ impl<'t, S: TextSource<'t>> JobMaker<'_, 't, S> {
     /// Get all texts, up to the first bad one, and make jobs of them.
     fn add_all(mut self, pulse: &mut Pulse) -> Result<()> {
         let _closed = CloseOnDrop { jobs: self.jobs, check: self.check };
-        let Cutting { encoder, special, division } = self.cutting;
+        let Cutting { encoder, choices, division } = self.cutting;
         for text in 0..self.texts.number() {
             if self.jobs.has_failed() {
                 return Ok(());
             }
             match self.get(text) {
                 Ok(RawText::Text(content)) if content.len() > 2 * division.job => {
-                    for part in encoder.cut_text((text, content), special, division.job) {
+                    for part in encoder.cut_text((text, content), choices.of(text), division.job) {
                         match part {
                             Ok(part) => self.add_part(part, pulse)?,
                             Err(error) => return self.refuse(error),
@@ -341,7 +341,7 @@ mod tests {
     use std::thread::{self, ThreadId};
     use std::time::{Duration, Instant};
 
-    use super::super::{Definition, Stages};
+    use super::super::{Definition, Special, Stages};
     use super::*;
     use crate::watch::Stage;
 
@@ -390,7 +390,7 @@ mod tests {
         let encoder = Encoder::new(&definition, Stages::none()).unwrap();
         let division = Division::of(texts.len(), Some(threads));
         assert_eq!(division.threads, threads);
-        let cutting = Cutting { encoder: &encoder, special: Special::Text, division };
+        let cutting = Cutting { encoder: &encoder, choices: Special::Text.into(), division };
         let jobs = Jobs::new(division.jobs).unwrap();
         let endless = Endless { leader: thread::current().id(), begun: AtomicBool::new(false) };
         let ended = jobs.run(&texts, cutting, &endless, &mut Interrupted);

@@ -12,6 +12,7 @@ use crate::watch::Pulse;
 mod added;
 mod cache;
 mod candidates;
+mod choice;
 mod growing;
 mod grown;
 mod jobs;
@@ -29,7 +30,8 @@ mod stages;
 mod stream;
 mod whole;
 
-pub use added::{AddedToken, Special};
+pub use added::AddedToken;
+pub use choice::{Choice, ChoicePart, Choices, Special};
 pub use growing::Growing;
 pub use model::{Definition, Model, Unknown, ranks};
 pub use offsets::{CharacterSpan, Trim, Unit};
@@ -162,14 +164,14 @@ impl Encoder {
     pub fn encode(
         &self,
         text: &str,
-        special: Special,
+        choice: Choice,
         sink: &mut impl Sink,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
         let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
-        let encoded = self.stages.sections(text, Beginning::Text, special, pulse, &mut put);
-        encoded.map_err(|error| self.stages.in_whole(error, text, special))
+        let encoded = self.stages.sections(text, Beginning::Text, choice, pulse, &mut put);
+        encoded.map_err(|error| self.stages.in_whole(error, text, choice))
     }
 
     /// Encode a section of a text.

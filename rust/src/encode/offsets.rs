@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::added::{Special, Stretch};
-use super::{Encoder, Model, NO_ID, Section, Unknown};
+use super::added::Stretch;
+use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Unknown};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::normalize::{Alignment, Beginning};
@@ -88,15 +88,86 @@ impl Encoder {
         &self,
         text: &str,
         ids: &[u32],
-        special: Special,
+        choice: Choice,
+        unit: Unit,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<CharacterSpan>> {
+        self.model.check_tiles_text()?;
+        self.spans(text, ids, choice, unit, pulse)
+    }
+
+    /// The number of the part in which each token of a text begins.
+    pub fn numbers_of_parts(
+        &self,
+        text: &str,
+        ids: &[u32],
+        parts: &[ChoicePart],
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
+        let starts = match self.starts_as_given(text, ids, choice, pulse)? {
+            Some(starts) => starts,
+            None => {
+                let spans = self.spans(text, ids, choice, Unit::Bytes, pulse)?;
+                spans.into_iter().map(|(start, _)| start).collect()
+            }
+        };
+        let mut part = 0;
+        let number = |&start: &usize| {
+            while part > 0 && start < parts[part - 1].end {
+                part -= 1;
+            }
+            while parts.get(part).is_some_and(|own| own.end <= start) {
+                part += 1;
+            }
+            part as u32
+        };
+        let mut numbers = Vec::new();
+        memory::reserve(&mut numbers, starts.len())?;
+        numbers.extend(starts.iter().map(number));
+        Ok(numbers)
+    }
+
+    /// Where the tokens of a text start, if no section of it is changed before it is cut into pretokens.
+    fn starts_as_given(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Option<Vec<usize>>> {
+        if self.model.pattern.puts_spaces() || self.model.check_tiles_text().is_err() {
+            return Ok(None);
+        }
+        let (mut starts, mut rest, mut is_given) = (Vec::new(), ids.iter(), true);
+        memory::reserve(&mut starts, ids.len())?;
+        self.stages.sections(text, Beginning::Text, choice, pulse, &mut |section, _| {
+            let place = place_in(text, section.text).filter(|_| is_given);
+            is_given = place.is_some();
+            let mut start = place.unwrap_or(text.len());
+            let end = start + section.text.len();
+            while is_given && start < end {
+                let id = *rest.next().ok_or_else(other_text)?;
+                starts.push(start);
+                start = if section.id.is_some() { end } else { start + self.model.spelled(id)? };
+            }
+            Ok(())
+        })?;
+        Ok(is_given.then_some(starts))
+    }
+
+    fn spans(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
         unit: Unit,
         pulse: &mut Pulse,
     ) -> Result<Vec<CharacterSpan>> {
         if self.tiles_text() {
             return spans(ids, text, self.tokens(), unit, pulse);
         }
-        self.model.check_tiles_text()?;
-        let mut places = self.places(text, ids, special, Trim::No, pulse)?;
+        let mut places = self.places(text, ids, choice, Trim::No, pulse)?;
         if unit == Unit::Bytes && !text.is_ascii() {
             let mut starts = Vec::new();
             memory::reserve(&mut starts, text.len() + 1)?;
@@ -115,17 +186,17 @@ impl Encoder {
         &self,
         text: &str,
         ids: &[u32],
-        special: Special,
+        choice: Choice,
         trim: Trim,
         pulse: &mut Pulse,
     ) -> Result<Vec<CharacterSpan>> {
         let mut places = Vec::new();
         memory::reserve(&mut places, ids.len())?;
-        self.walk(text, ids, special, pulse, |placed, ids, pulse| {
+        self.walk(text, ids, choice, pulse, |placed, ids, pulse| {
             let text = placed.section.text;
             if placed.section.id.is_some() {
                 let place = placed.place((0, text.chars().count()));
-                places.push(trimmed(place, spaces_around_text(text), trim, places.is_empty()));
+                places.push(trimmed(place, || spaces_around_text(text), trim, places.is_empty()));
                 return Ok(());
             }
             let prepared = self.model.pattern.prepare(text, pulse)?;
@@ -136,7 +207,7 @@ impl Encoder {
                 let (first, last) = written.place(start, end);
                 let place =
                     if put { (of_characters[first], of_characters[last - 1] + 1) } else { (first, last) };
-                let spaces = spaces_around(self.tokens().get(id).unwrap_or_default());
+                let spaces = || spaces_around(self.tokens().get(id).unwrap_or_default());
                 places.push(trimmed(placed.place(place), spaces, trim, places.is_empty()));
             };
             if self.model.has_gaps(prepared.text()) {
@@ -162,7 +233,7 @@ impl Encoder {
         &self,
         text: &str,
         ids: &[u32],
-        special: Special,
+        choice: Choice,
         is_cut: bool,
         pulse: &mut Pulse,
     ) -> Result<Vec<u32>> {
@@ -171,7 +242,7 @@ impl Encoder {
         let mut word = 0;
         let mut batch = Box::<Batch>::default();
         let model = &self.model;
-        self.walk(text, ids, special, pulse, |placed, ids, pulse| {
+        self.walk(text, ids, choice, pulse, |placed, ids, pulse| {
             if placed.section.id.is_some() || !is_cut {
                 words.extend(std::iter::repeat_n(word, ids.len()));
                 word += 1;
@@ -207,11 +278,11 @@ impl Encoder {
         &self,
         text: &str,
         ids: &[u32],
-        special: Special,
+        choice: Choice,
         pulse: &mut Pulse,
     ) -> Result<Vec<(usize, String)>> {
         let (mut found, mut number) = (Vec::new(), 0);
-        self.walk(text, ids, special, pulse, |placed, ids, _| {
+        self.walk(text, ids, choice, pulse, |placed, ids, _| {
             if placed.section.id.is_some() {
                 memory::push(&mut found, (number, placed.section.text.to_owned()))?;
             }
@@ -231,7 +302,7 @@ impl Encoder {
             let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
             pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
         };
-        self.stages.sections(text, Beginning::Text, Special::Parse, pulse, visit)?;
+        self.stages.sections(text, Beginning::Text, Special::Parse.into(), pulse, visit)?;
         Ok(found)
     }
 
@@ -240,7 +311,7 @@ impl Encoder {
         &self,
         text: &str,
         ids: &[u32],
-        special: Special,
+        choice: Choice,
         pulse: &mut Pulse,
         mut visit: impl FnMut(Placed, &[u32], &mut Pulse) -> Result<()>,
     ) -> Result<()> {
@@ -257,10 +328,10 @@ impl Encoder {
             rest = others;
             visit(placed, own, pulse)
         };
-        for stretch in stages.first.stretches(text, special) {
+        for stretch in stages.first.stretches(text, choice) {
             let Stretch { range, id } = stretch?;
             let (first, begins) = (characters.before(range.start), range.start == 0);
-            let text = &text[range];
+            let text = &text[range.clone()];
             if id.is_some() {
                 let section = Section { text, id, start: 0, has_put: false };
                 show(Placed { section, first, skipped: 0, alignment: &same }, pulse)?;
@@ -272,7 +343,9 @@ impl Encoder {
                 false => stages.normalizer.aligned(text, at, pulse)?,
             };
             let mut counted = CountedCharacters::of(&normalized);
-            stages.sections_of_normalized(&normalized, at, special, pulse, &mut |section, pulse| {
+            let mut room = Vec::new();
+            let choice = choice.behind(range.start).normalized(text, &normalized, &alignment, &mut room)?;
+            stages.sections_of_normalized(&normalized, at, choice, pulse, &mut |section, pulse| {
                 let skipped = counted.before(section.start);
                 show(Placed { section, first, skipped, alignment: &alignment }, pulse)
             })?;
@@ -304,6 +377,7 @@ impl Model {
     }
 
     /// How many bytes of a text an id stands for; never none: a token without bytes is no part of any text.
+    #[inline]
     fn spelled(&self, id: u32) -> Result<usize> {
         match self.unknown {
             Some(Unknown::Each(unknown)) if unknown == id => Ok(1),
@@ -446,6 +520,12 @@ impl<'t> CountedCharacters<'t> {
     }
 }
 
+/// Where a text stands in another one, if it is a slice of it.
+fn place_in(whole: &str, text: &str) -> Option<usize> {
+    let start = (text.as_ptr() as usize).checked_sub(whole.as_ptr() as usize)?;
+    (start + text.len() <= whole.len()).then_some(start)
+}
+
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
@@ -481,14 +561,14 @@ fn spaces_around_text(token: &str) -> (usize, usize) {
 
 fn trimmed(
     (mut start, mut end): CharacterSpan,
-    spaces: (usize, usize),
+    spaces: impl FnOnce() -> (usize, usize),
     trim: Trim,
     is_first: bool,
 ) -> CharacterSpan {
     if trim == Trim::No {
         return (start, end);
     }
-    let (mut leading, trailing) = spaces;
+    let (mut leading, trailing) = spaces();
     if leading == 1 && trim == Trim::KeepFirst && (is_first || start == 0) {
         leading = 0;
     }
@@ -517,7 +597,7 @@ mod tests {
             let stop = AtomicBool::new(true);
             work(&mut Pulse::until(&stop))
         };
-        let (special, unit) = (Special::Text, Unit::Characters);
+        let (special, unit) = (Special::Text.into(), Unit::Characters);
         assert!(stopped(&|pulse| spans(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
         assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
         assert!(stopped(&|pulse| encoder.words(&text, &ids, special, true, pulse).is_err()));

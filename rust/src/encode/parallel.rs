@@ -14,7 +14,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
 use super::parts::{TextPart, TextSource, explained};
-use super::{Count, Encoder, Id, Sink, Special, Workspace};
+use super::{Choices, Count, Encoder, Id, Sink, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::memory::pool::{Pooled, vec_for_text};
@@ -42,7 +42,7 @@ impl Encoder {
     pub fn encode_all<'t, T: Id>(
         &self,
         texts: impl TextSource<'t>,
-        special: Special,
+        choices: Choices,
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Encoded<T>> {
@@ -54,7 +54,7 @@ impl Encoder {
         let mut ids = if division.threads == 1 {
             let mut done = Done::<T>::default();
             let parts = on_this_thread(&texts, |parts, workspace| {
-                self.encode_parts(parts, special, &mut done, workspace, &mut Pulse::of(watch))
+                self.encode_parts(parts, choices, &mut done, workspace, &mut Pulse::of(watch))
             })?;
             tell_ends(&parts, &done.ends, 0, &offsets);
             done.ids
@@ -64,8 +64,8 @@ impl Encoder {
                 memory::expect(&mut ids, texts.most_ids());
             }
             let row = SharedRow::new(&mut ids, division.jobs, &offsets)?;
-            let encoding = Encoding { encoder: self, special, row };
-            let cutting = Cutting { encoder: self, special, division };
+            let encoding = Encoding { encoder: self, choices, row };
+            let cutting = Cutting { encoder: self, choices, division };
             Jobs::new(division.jobs)?.run(&texts, cutting, &encoding, watch)?;
             let Encoding { row, .. } = encoding;
             row.finish()?;
@@ -79,7 +79,7 @@ impl Encoder {
     pub fn count_all<'t>(
         &self,
         texts: impl TextSource<'t>,
-        special: Special,
+        choices: Choices,
         threads: Option<usize>,
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
@@ -87,13 +87,13 @@ impl Encoder {
         let division = Division::of(texts.bytes(), threads);
         let counts: Vec<AtomicU64> =
             std::iter::repeat_with(AtomicU64::default).take(texts.number()).collect();
-        let counting = Counting { encoder: self, special, counts: &counts };
+        let counting = Counting { encoder: self, choices, counts: &counts };
         if division.threads == 1 {
             on_this_thread(&texts, |parts, workspace| {
                 counting.count(parts, workspace, &mut Pulse::of(watch))
             })?;
         } else {
-            let cutting = Cutting { encoder: self, special, division };
+            let cutting = Cutting { encoder: self, choices, division };
             Jobs::new(division.jobs)?.run(&texts, cutting, &counting, watch)?;
         }
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
@@ -102,7 +102,7 @@ impl Encoder {
     fn encode_parts<T: Id>(
         &self,
         parts: &[TextPart],
-        special: Special,
+        choices: Choices,
         done: &mut Done<T>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
@@ -111,7 +111,7 @@ impl Encoder {
         ids.expect(parts.iter().map(TextPart::length).sum());
         memory::reserve(ends, parts.len())?;
         for part in parts {
-            self.encode_part(part, special, ids, workspace, pulse)?;
+            self.encode_part(part, choices.of(part.text), ids, workspace, pulse)?;
             ends.push(ids.len());
         }
         Ok(())
@@ -145,7 +145,7 @@ fn on_this_thread<'t>(
 /// Writes the ids of jobs to an array.
 struct Encoding<'a, T> {
     encoder: &'a Encoder,
-    special: Special,
+    choices: Choices<'a>,
     row: SharedRow<'a, T>,
 }
 
@@ -203,7 +203,7 @@ impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
         check: Check,
     ) -> Result<()> {
         let mut done = own.free.pop().unwrap_or_default();
-        self.encoder.encode_parts(&job.parts, self.special, &mut done, workspace, pulse)?;
+        self.encoder.encode_parts(&job.parts, self.choices, &mut done, workspace, pulse)?;
         check()?;
         let (number, length) = (job.number, done.ids.len());
         own.jobs.push_back((job, done));
@@ -325,7 +325,7 @@ impl Order {
 /// Counts the ids of each text.
 struct Counting<'a> {
     encoder: &'a Encoder,
-    special: Special,
+    choices: Choices<'a>,
     counts: &'a [AtomicU64],
 }
 
@@ -333,7 +333,7 @@ impl Counting<'_> {
     fn count(&self, parts: &[TextPart], workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
         for part in parts {
             let mut count = Count::default();
-            self.encoder.encode_part(part, self.special, &mut count, workspace, pulse)?;
+            self.encoder.encode_part(part, self.choices.of(part.text), &mut count, workspace, pulse)?;
             self.counts[part.text].fetch_add(count.taken() as u64, Ordering::Relaxed);
         }
         Ok(())
@@ -437,12 +437,15 @@ mod tests {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 for special in [Special::Parse, Special::Text] {
                     let encode = |threads| {
-                        encoder.encode_all::<u32>(&texts[..], special, Some(threads), &mut Unwatched).unwrap()
+                        encoder
+                            .encode_all::<u32>(&texts[..], special.into(), Some(threads), &mut Unwatched)
+                            .unwrap()
                     };
                     let (whole, cut) = (encode(1), encode(3));
                     assert_eq!(*cut.ids, *whole.ids, "{texts:?}");
                     assert_eq!(cut.offsets, whole.offsets, "{texts:?}");
-                    let counts = encoder.count_all(&texts[..], special, Some(3), &mut Unwatched).unwrap();
+                    let counts =
+                        encoder.count_all(&texts[..], special.into(), Some(3), &mut Unwatched).unwrap();
                     let numbers: Vec<u64> =
                         whole.offsets.windows(2).map(|bounds| bounds[1] - bounds[0]).collect();
                     assert_eq!(counts, numbers);
@@ -495,12 +498,13 @@ mod tests {
                 })
                 .collect();
             let known: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let expected =
-                encoder.encode_all::<u32>(&known[..], Special::Parse, Some(1), &mut Unwatched).unwrap();
+            let expected = encoder
+                .encode_all::<u32>(&known[..], Special::Parse.into(), Some(1), &mut Unwatched)
+                .unwrap();
             let unchecked = &Unchecked { texts: &texts, bad: &vec![false; texts.len()] };
             for threads in THREADS {
                 let encoded = encoder
-                    .encode_all::<u32>(unchecked, Special::Parse, Some(threads), &mut Unwatched)
+                    .encode_all::<u32>(unchecked, Special::Parse.into(), Some(threads), &mut Unwatched)
                     .unwrap();
                 assert_eq!(*encoded.ids, *expected.ids);
                 assert_eq!(encoded.offsets, expected.offsets);
@@ -531,8 +535,10 @@ mod tests {
             for threads in THREADS {
                 let texts = &Unchecked { texts: &texts, bad: &bad };
                 let found = [
-                    encoder.encode_all::<u32>(texts, Special::Error, Some(threads), &mut Unwatched).err(),
-                    encoder.count_all(texts, Special::Error, Some(threads), &mut Unwatched).err(),
+                    encoder
+                        .encode_all::<u32>(texts, Special::Error.into(), Some(threads), &mut Unwatched)
+                        .err(),
+                    encoder.count_all(texts, Special::Error.into(), Some(threads), &mut Unwatched).err(),
                 ];
                 for error in found {
                     let error = error.map(|error| error.to_string());
@@ -572,7 +578,8 @@ mod tests {
         let encoder = encoder(PATTERNS[0], &[], false);
         let texts = Panics(&["ab"; 1000]);
         for threads in THREADS {
-            let call = || encoder.encode_all::<u32>(&texts, Special::Text, Some(threads), &mut Unwatched);
+            let call =
+                || encoder.encode_all::<u32>(&texts, Special::Text.into(), Some(threads), &mut Unwatched);
             assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
         }
     }

@@ -1,8 +1,10 @@
 //! Texts as their source has them, and the parts of them that threads encode.
 
-use super::added::{Special, Stretch};
+use std::ops::Range;
+
+use super::added::Stretch;
 use super::stages::Section;
-use super::{Encoder, Sink, Workspace, character_start};
+use super::{Choice, Encoder, Sink, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::normalize::Beginning;
 use crate::watch::Pulse;
@@ -79,8 +81,8 @@ pub struct TextPart<'t> {
 
 enum PartContent<'t> {
     Whole(RawText<'t>),
-    /// Text between first tokens, with where it begins, and the text that it is of.
-    Between(&'t str, Beginning, &'t str),
+    /// Where text between first tokens is in a text, and how it begins.
+    Between(&'t str, Range<usize>, Beginning),
     Ordinary(&'t str),
     Token(u32),
 }
@@ -94,7 +96,8 @@ impl<'t> TextPart<'t> {
     pub fn length(&self) -> usize {
         match &self.content {
             PartContent::Whole(given) => given.length(),
-            PartContent::Between(text, ..) | PartContent::Ordinary(text) => text.len(),
+            PartContent::Between(_, range, _) => range.len(),
+            PartContent::Ordinary(text) => text.len(),
             PartContent::Token(_) => 0,
         }
     }
@@ -105,12 +108,15 @@ impl Encoder {
     pub fn cut_text<'e, 't>(
         &'e self,
         (text, content): (usize, &'t str),
-        special: Special,
+        choice: Choice<'e>,
         job: usize,
-    ) -> impl Iterator<Item = Result<TextPart<'t>>> + use<'e, 't> {
+    ) -> impl Iterator<Item = Result<TextPart<'t>>> + use<'e, 't>
+    where
+        't: 'e,
+    {
         let is_plain = self.stages.is_plain();
         let tokens = if is_plain { &self.stages.later } else { &self.stages.first };
-        let stretches = tokens.stretches(content, special);
+        let stretches = tokens.stretches(content, choice);
         let mut parts =
             stretches.flat_map(move |stretch| self.cut(content, stretch, is_plain, job)).peekable();
         std::iter::from_fn(move || {
@@ -139,18 +145,18 @@ impl Encoder {
                 Ok(Stretch { id: Some(id), .. }) => return Some(Ok(PartContent::Token(id))),
                 Ok(Stretch { range, .. }) => range,
             };
-            let text = &whole[range.clone()];
+            let (start, text) = (range.start, &whole[range.clone()]);
             let part = match self.safe_cut(text, character_start(text, job), is_plain) {
                 None => text,
                 Some(cut) => {
-                    left = Some(Ok(Stretch { range: range.start + cut..range.end, id: None }));
+                    left = Some(Ok(Stretch { range: start + cut..range.end, id: None }));
                     &text[..cut]
                 }
             };
             let begins = std::mem::replace(&mut at, Beginning::Within);
             Some(Ok(match is_plain {
                 true => PartContent::Ordinary(part),
-                false => PartContent::Between(part, begins, whole),
+                false => PartContent::Between(whole, start..start + part.len(), begins),
             }))
         })
     }
@@ -170,7 +176,7 @@ impl Encoder {
     pub fn encode_part(
         &self,
         part: &TextPart,
-        special: Special,
+        choice: Choice,
         sink: &mut impl Sink,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
@@ -178,10 +184,11 @@ impl Encoder {
         let text = match &part.content {
             PartContent::Whole(RawText::Text(text)) => text,
             PartContent::Whole(RawText::Bytes(bytes)) => checked(bytes, part.text)?,
-            PartContent::Between(text, at, whole) => {
+            PartContent::Between(whole, range, at) => {
                 let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
-                let encoded = self.stages.sections_between(text, *at, special, pulse, &mut put);
-                return encoded.map_err(|error| self.stages.in_whole(error, whole, special));
+                let (text, own) = (&whole[range.clone()], choice.behind(range.start));
+                let encoded = self.stages.sections_between(text, *at, own, pulse, &mut put);
+                return encoded.map_err(|error| self.stages.in_whole(error, whole, choice));
             }
             PartContent::Ordinary(text) => return self.model.encode_ordinary(text, sink, workspace, pulse),
             PartContent::Token(id) => {
@@ -190,7 +197,7 @@ impl Encoder {
                 return Ok(());
             }
         };
-        self.encode(text, special, sink, workspace, pulse)
+        self.encode(text, choice, sink, workspace, pulse)
     }
 }
 

@@ -10,8 +10,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::added::{AddedToken, AddedTokens, PassedOn, Special, Stretch, TokenSearch};
+use super::added::{AddedToken, AddedTokens, PassedOn, Stretch, TokenSearch};
 use super::character_start;
+use super::choice::{Choice, ChoicePart, Special};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::normalize::{Beginning, Normalizer};
@@ -90,21 +91,21 @@ impl Stages {
         &self,
         text: &str,
         at: Beginning,
-        special: Special,
+        choice: Choice,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         if self.first.is_empty() {
-            return self.sections_between(text, at, special, pulse, visit);
+            return self.sections_between(text, at, choice, pulse, visit);
         }
-        for stretch in self.first.stretches(text, special) {
+        for stretch in self.first.stretches(text, choice) {
             let Stretch { range, id } = stretch?;
-            let (start, text) = (range.start, &text[range]);
+            let (start, choice, text) = (range.start, choice.behind(range.start), &text[range]);
             match id {
                 Some(_) => visit(Section { text, id, start: 0, has_put: false }, pulse)?,
                 None => {
                     let at = if start > 0 { Beginning::Segment } else { at };
-                    self.sections_between(text, at, special, pulse, visit)?;
+                    self.sections_between(text, at, choice, pulse, visit)?;
                 }
             }
         }
@@ -117,15 +118,21 @@ impl Stages {
         &self,
         text: &str,
         at: Beginning,
-        special: Special,
+        choice: Choice,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
         let normalized = match self.normalizer.is_identity() {
             true => Cow::Borrowed(text),
+            false if matches!(choice, Choice::Parts(..)) && self.later.any_special() => {
+                let (normalized, alignment) = self.normalizer.aligned(text, at, pulse)?;
+                let mut room = Vec::new();
+                let choice = choice.normalized(text, &normalized, &alignment, &mut room)?;
+                return self.sections_of_normalized(&normalized, at, choice, pulse, visit);
+            }
             false => self.normalizer.normalize(text, at, pulse)?,
         };
-        self.sections_of_normalized(&normalized, at, special, pulse, visit)
+        self.sections_of_normalized(&normalized, at, choice, pulse, visit)
     }
 
     /// Go through normalized text.
@@ -134,7 +141,7 @@ impl Stages {
         &self,
         text: &str,
         at: Beginning,
-        special: Special,
+        choice: Choice,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
@@ -149,11 +156,11 @@ impl Stages {
             memory::append(&mut spaced, &text[range])?;
             visit(Section { text: &spaced, id, start, has_put: true }, pulse)
         };
-        if !self.later.any_found(special) {
+        if !self.later.any_found(choice) {
             let whole = Stretch { range: 0..text.len(), id: None };
             return if text.is_empty() { Ok(()) } else { show(text, whole, pulse) };
         }
-        self.later.stretches(text, special).try_for_each(|stretch| show(text, stretch?, pulse))
+        self.later.stretches(text, choice).try_for_each(|stretch| show(text, stretch?, pulse))
     }
 
     /// Whether a text between first tokens may be cut at a place where its pretokens may.
@@ -177,34 +184,43 @@ impl Stages {
         near.chars().all(keeps) && self.later.may_cut(near, place - first)
     }
 
-    /// Fail if there is a special token in a text, and say where.
-    pub fn check(&self, text: &str, pulse: &mut Pulse) -> Result<()> {
-        for stretch in self.first.stretches(text, Special::Error) {
-            let Stretch { range, id } = stretch?;
-            if id.is_some() || self.later.is_empty() {
-                continue;
-            }
-            let at = if range.start > 0 { Beginning::Segment } else { Beginning::Text };
-            let before = text[..range.start].chars().count();
-            let (normalized, alignment) = self.normalizer.aligned(&text[range], at, pulse)?;
-            for stretch in self.later.stretches(&normalized, Special::Parse) {
-                let Stretch { range, id } = stretch?;
-                if id.is_some_and(|id| self.later.is_special(id)) {
-                    let first = normalized[..range.start].chars().count();
-                    let (first, _) = alignment.place(first, first + 1);
-                    return Err(super::added::refusal(&normalized[range], before + first));
-                }
-            }
+    /// The choice for a text whose parts arrive one after the other: one for the whole text if special tokens are found in
+    /// normalized text, of whose characters these stages do not know the places.
+    pub fn choice_of_parts<'p>(&self, parts: &'p [ChoicePart], special: Special) -> Choice<'p> {
+        match self.normalizer.is_identity() || !self.later.any_special() {
+            true => Choice::Parts(parts, 0),
+            false => Choice::Whole(special),
         }
-        Ok(())
     }
 
-    /// The same error where a part of a text was refused: it says where in the whole text the token stands.
-    pub fn in_whole(&self, error: Error, text: &str, special: Special) -> Error {
-        if !matches!(special, Special::Error) || self.is_plain() {
-            return error;
+    /// The same error where a special token was refused in a part of a text: it says where in the whole text it stands.
+    pub fn in_whole(&self, error: Error, text: &str, choice: Choice) -> Error {
+        match error {
+            Error::Special { .. } => self.refusal(text, choice).unwrap_or(error),
+            _ => error,
         }
-        self.check(text, &mut Pulse::of(&mut Unwatched)).err().unwrap_or(error)
+    }
+
+    fn refusal(&self, text: &str, choice: Choice) -> Option<Error> {
+        let mut unwatched = Unwatched;
+        let pulse = &mut Pulse::of(&mut unwatched);
+        for stretch in self.first.stretches(text, choice) {
+            let (start, part) = match stretch {
+                Err(error) => return Some(error),
+                Ok(Stretch { id: Some(_), .. }) => continue,
+                Ok(Stretch { range, .. }) => (range.start, &text[range]),
+            };
+            let at = if start > 0 { Beginning::Segment } else { Beginning::Text };
+            let (normalized, alignment) = self.normalizer.aligned(part, at, pulse).ok()?;
+            let mut room = Vec::new();
+            let choice = choice.behind(start).normalized(part, &normalized, &alignment, &mut room).ok()?;
+            let refused = self.later.stretches(&normalized, choice).find_map(Result::err);
+            if let Some(Error::Special { token, character }) = refused {
+                let (place, _) = alignment.place(character, character + 1);
+                return Some(Error::Special { token, character: text[..start].chars().count() + place });
+            }
+        }
+        None
     }
 }
 
@@ -228,6 +244,8 @@ struct Between {
     /// The length of the pending text with which a place to cut it is looked for again.
     next_cut: usize,
     at: Beginning,
+    /// Where the text that is searched begins in the given one.
+    begin: usize,
     later: TokenSearch,
     /// Whether nothing was passed on.
     begins: bool,
@@ -239,8 +257,8 @@ pub type Put<'a> = &'a mut dyn FnMut(PassedOn, &mut Pulse) -> Result<()>;
 impl Front {
     pub fn new() -> Self {
         let (first, later) = (TokenSearch::default(), TokenSearch::default());
-        let between =
-            Between { pending: String::new(), next_cut: 0, at: Beginning::Text, later, begins: true };
+        let (pending, at) = (String::new(), Beginning::Text);
+        let between = Between { pending, next_cut: 0, at, begin: 0, later, begins: true };
         Self { first, between }
     }
 
@@ -248,29 +266,29 @@ impl Front {
     pub fn feed(
         &mut self,
         stages: &Stages,
-        special: Special,
+        choice: Choice,
         piece: &str,
         pulse: &mut Pulse,
         put: Put,
     ) -> Result<()> {
         let Self { first, between } = self;
         if stages.first.is_empty() {
-            return between.take(stages, special, piece, pulse, put);
+            return between.take(stages, choice, piece, pulse, put);
         }
-        first.feed(&stages.first, special, piece, &mut |found| match found {
-            PassedOn::Text(text) => between.take(stages, special, text, pulse, put),
-            PassedOn::Token(..) => between.take_token(stages, special, found, pulse, put),
+        first.feed(&stages.first, choice, piece, &mut |found| match found {
+            PassedOn::Text(text) => between.take(stages, choice, text, pulse, put),
+            PassedOn::Token(.., end) => between.take_token(stages, choice, (found, end), pulse, put),
         })
     }
 
     /// End the text: pass on the rest. A new text may then begin.
-    pub fn finish(&mut self, stages: &Stages, special: Special, pulse: &mut Pulse, put: Put) -> Result<()> {
+    pub fn finish(&mut self, stages: &Stages, choice: Choice, pulse: &mut Pulse, put: Put) -> Result<()> {
         let Self { first, between } = self;
-        first.finish(&stages.first, special, &mut |found| match found {
-            PassedOn::Text(text) => between.take(stages, special, text, pulse, put),
-            PassedOn::Token(..) => between.take_token(stages, special, found, pulse, put),
+        first.finish(&stages.first, choice, &mut |found| match found {
+            PassedOn::Text(text) => between.take(stages, choice, text, pulse, put),
+            PassedOn::Token(.., end) => between.take_token(stages, choice, (found, end), pulse, put),
         })?;
-        between.end(stages, special, pulse, put)?;
+        between.end(stages, choice, pulse, put)?;
         *self = Self::new();
         Ok(())
     }
@@ -281,13 +299,13 @@ impl Between {
     fn take(
         &mut self,
         stages: &Stages,
-        special: Special,
+        choice: Choice,
         text: &str,
         pulse: &mut Pulse,
         put: Put,
     ) -> Result<()> {
         if stages.normalizer.is_identity() {
-            return self.take_normalized(stages, special, text, pulse, put);
+            return self.take_normalized(stages, choice, text, pulse, put);
         }
         memory::append(&mut self.pending, text)?;
         if self.pending.len() < self.next_cut {
@@ -295,7 +313,7 @@ impl Between {
         }
         let cut = stages.normalizer.last_cut(&self.pending);
         if cut > 0 {
-            self.normalize(stages, special, cut, pulse, put)?;
+            self.normalize(stages, choice, cut, pulse, put)?;
         }
         self.next_cut = if cut > 0 { 0 } else { self.pending.len() * 5 / 4 };
         Ok(())
@@ -305,14 +323,14 @@ impl Between {
     fn normalize(
         &mut self,
         stages: &Stages,
-        special: Special,
+        choice: Choice,
         end: usize,
         pulse: &mut Pulse,
         put: Put,
     ) -> Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
         let normalized = stages.normalizer.normalize(&pending[..end], self.at, pulse)?;
-        self.take_normalized(stages, special, &normalized, pulse, put)?;
+        self.take_normalized(stages, choice, &normalized, pulse, put)?;
         drop(normalized);
         if end > 0 {
             self.at = Beginning::Within;
@@ -325,33 +343,33 @@ impl Between {
     fn take_normalized(
         &mut self,
         stages: &Stages,
-        special: Special,
+        choice: Choice,
         text: &str,
         pulse: &mut Pulse,
         put: Put,
     ) -> Result<()> {
-        let begins = &mut self.begins;
-        self.later.feed(&stages.later, special, text, &mut |found| pass_on(stages, found, begins, pulse, put))
+        let (begins, choice) = (&mut self.begins, choice.behind(self.begin));
+        self.later.feed(&stages.later, choice, text, &mut |found| pass_on(stages, found, begins, pulse, put))
     }
 
     /// A first token ends the text before it.
     fn take_token(
         &mut self,
         stages: &Stages,
-        special: Special,
-        token: PassedOn,
+        choice: Choice,
+        (token, end): (PassedOn, usize),
         pulse: &mut Pulse,
         put: Put,
     ) -> Result<()> {
-        self.end(stages, special, pulse, put)?;
-        (self.at, self.begins, self.next_cut) = (Beginning::Segment, false, 0);
+        self.end(stages, choice, pulse, put)?;
+        (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
         put(token, pulse)
     }
 
-    fn end(&mut self, stages: &Stages, special: Special, pulse: &mut Pulse, put: Put) -> Result<()> {
-        self.normalize(stages, special, self.pending.len(), pulse, put)?;
-        let begins = &mut self.begins;
-        self.later.finish(&stages.later, special, &mut |found| pass_on(stages, found, begins, pulse, put))
+    fn end(&mut self, stages: &Stages, choice: Choice, pulse: &mut Pulse, put: Put) -> Result<()> {
+        self.normalize(stages, choice, self.pending.len(), pulse, put)?;
+        let (begins, choice) = (&mut self.begins, choice.behind(self.begin));
+        self.later.finish(&stages.later, choice, &mut |found| pass_on(stages, found, begins, pulse, put))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::added::{PassedOn, Special};
+use super::added::PassedOn;
 use super::stages::Front;
-use super::{Encoder, Model, Workspace};
+use super::{Encoder, Model, Special, Workspace};
 use crate::error::Result;
 use crate::memory;
 use crate::watch::Pulse;
@@ -53,7 +53,7 @@ impl EncodeStream {
         pulse: &mut Pulse,
     ) -> Result<()> {
         let Self { encoder, special, front, ordinary } = self;
-        let fed = front.feed(&encoder.stages, *special, piece, pulse, &mut |found, pulse| {
+        let fed = front.feed(&encoder.stages, (*special).into(), piece, pulse, &mut |found, pulse| {
             ordinary.take(&encoder.model, found, ids, workspace, pulse)
         });
         fed.inspect_err(|_| self.begin_again())
@@ -62,7 +62,7 @@ impl EncodeStream {
     /// End the text: append the remaining ids. A new text may then begin.
     pub fn finish(&mut self, ids: &mut Vec<u32>, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
         let Self { encoder, special, front, ordinary } = self;
-        let ended = front.finish(&encoder.stages, *special, pulse, &mut |found, pulse| {
+        let ended = front.finish(&encoder.stages, (*special).into(), pulse, &mut |found, pulse| {
             ordinary.take(&encoder.model, found, ids, workspace, pulse)
         });
         let ended = ended.and_then(|()| ordinary.end(&encoder.model, ids, workspace, pulse));
@@ -86,7 +86,7 @@ impl Ordinary {
     ) -> Result<()> {
         let text = match found {
             PassedOn::Text(text) => text,
-            PassedOn::Token(_, id) => {
+            PassedOn::Token(_, id, _) => {
                 self.end(model, ids, workspace, pulse)?;
                 return memory::push(ids, id);
             }

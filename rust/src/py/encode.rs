@@ -16,10 +16,11 @@ use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
 };
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
-use super::texts::{HeldTexts, OneText, Strings, strings_in};
+use super::texts::{HeldTexts, JoinedParts, OneText, Strings, strings_in};
 use super::{PyWatch, items, wanted_threads};
 use crate::encode::{
-    self, AddedToken, Count, Definition, Encoded, Id, Sink, Special, Stages, Trim, Unit, Unknown, Workspace,
+    self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Sink, Special, Stages,
+    Trim, Unit, Unknown, Workspace,
 };
 use crate::memory;
 use crate::memory::pool::Pooled;
@@ -34,6 +35,7 @@ const BYTES_PER_TOKEN: usize = 64;
 const BYTES_PER_COUNT: usize = 40;
 
 type Spans = Vec<(usize, usize)>;
+type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 
 /// Turns text into ids and ids into text.
 #[pyclass(name = "Encoder", module = "bpetite._engine", frozen)]
@@ -118,7 +120,7 @@ impl PyEncoder {
             return self.integers.list(py, &self.encode_one::<u32>(&text, special, num_threads)?);
         }
         with_workspace(|workspace, ids| {
-            self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.encoder.encode(short, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             self.integers.list(py, ids)
         })
     }
@@ -180,6 +182,38 @@ impl PyEncoder {
         }
     }
 
+    fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
+        let joined = JoinedParts::new(parts, "")?;
+        if joined.text.len() >= SHORT {
+            let ids = self.encode_joined(parts.py(), std::slice::from_ref(&joined), None)?.ids;
+            return self.with_parts(parts.py(), &joined, &ids);
+        }
+        with_workspace(|workspace, ids| {
+            let (choice, mut unwatched) = (Choice::Parts(&joined.parts, 0), Unwatched);
+            self.encoder.encode(&joined.text, choice, ids, workspace, &mut Pulse::of(&mut unwatched))?;
+            self.with_parts(parts.py(), &joined, ids)
+        })
+    }
+
+    #[pyo3(signature = (batch, num_threads=None))]
+    fn encode_parts_batch<'py>(
+        &self,
+        batch: &Bound<'py, PyAny>,
+        num_threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<IdsAndParts<'py>>> {
+        let py = batch.py();
+        let mut texts = Vec::new();
+        for parts in items(batch, "batch must be several lists of parts")? {
+            let joined = JoinedParts::new(&parts?, &format!("text {}: ", texts.len()))?;
+            memory::push(&mut texts, joined)?;
+        }
+        let encoded = self.encode_joined(py, &texts, num_threads)?;
+        memory::ensure(2 * self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
+        let ids_of = |bounds: &[u64]| &encoded.ids[bounds[0] as usize..bounds[1] as usize];
+        let each = texts.iter().zip(encoded.offsets.windows(2));
+        each.map(|(joined, bounds)| self.with_parts(py, joined, ids_of(bounds))).collect()
+    }
+
     #[pyo3(signature = (text, special=Special::Parse, unit="characters"))]
     fn encode_with_offsets<'py>(
         &self,
@@ -200,7 +234,8 @@ impl PyEncoder {
         let ids = self.encode_one::<u32>(&text, special, None)?;
         memory::ensure(ids.len() * BYTES_PER_PAIR)?;
         let (py, text) = (text.py(), text.to_str()?);
-        let spans = watched(py, text.len(), |pulse| self.encoder.offsets(text, &ids, special, unit, pulse))?;
+        let spans =
+            watched(py, text.len(), |pulse| self.encoder.offsets(text, &ids, special.into(), unit, pulse))?;
         Ok((self.integers.list(py, &ids)?, spans))
     }
 
@@ -213,7 +248,7 @@ impl PyEncoder {
         trim: &str,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, ids, text, trim) = (text.py(), ids_in_list(ids)?, text.to_str()?, named_trim(trim)?);
-        let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special, trim, pulse);
+        let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special.into(), trim, pulse);
         pairs(py, &self.integers, watched(py, text.len(), work)?)
     }
 
@@ -226,7 +261,7 @@ impl PyEncoder {
         cut: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
-        let work = |pulse: &mut Pulse| self.encoder.words(text, &ids, special, cut, pulse);
+        let work = |pulse: &mut Pulse| self.encoder.words(text, &ids, special.into(), cut, pulse);
         list(py, &watched(py, text.len(), work)?)
     }
 
@@ -238,7 +273,7 @@ impl PyEncoder {
         special: Special,
     ) -> PyResult<Vec<(usize, String)>> {
         let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
-        watched(py, text.len(), |pulse| self.encoder.added_in(text, &ids, special, pulse))
+        watched(py, text.len(), |pulse| self.encoder.added_in(text, &ids, special.into(), pulse))
     }
 
     fn pretokens<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
@@ -258,12 +293,18 @@ impl PyEncoder {
         if short.len() >= SHORT || num_threads.is_some() {
             let threads = wanted_threads(num_threads)?;
             let watch = &mut PyWatch::default();
-            let count = || self.encoder.count_all(&[short][..], special, threads, watch);
+            let count = || self.encoder.count_all(&[short][..], special.into(), threads, watch);
             return Ok(text.py().detach(count)?.into_iter().sum());
         }
         with_workspace(|workspace, _| {
             let mut count = Count::default();
-            self.encoder.encode(short, special, &mut count, workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.encoder.encode(
+                short,
+                special.into(),
+                &mut count,
+                workspace,
+                &mut Pulse::of(&mut Unwatched),
+            )?;
             Ok(count.taken() as u64)
         })
     }
@@ -279,10 +320,10 @@ impl PyEncoder {
         let watch = &mut PyWatch::default();
         let counts = if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
-            self.encoder.count_all(strings, special, threads, watch)?
+            self.encoder.count_all(strings, special.into(), threads, watch)?
         } else {
             let held = HeldTexts::new(texts)?;
-            let count = || self.encoder.count_all(&held, special, threads, watch);
+            let count = || self.encoder.count_all(&held, special.into(), threads, watch);
             texts.py().detach(count)?
         };
         memory::ensure(counts.len() * BYTES_PER_COUNT)?;
@@ -297,8 +338,7 @@ impl PyEncoder {
     #[pyo3(signature = (special=Special::Parse))]
     fn growing(&self, special: Special) -> GrowingEncoding {
         let encoder = Arc::clone(&self.encoder);
-        let growing = encode::Growing::new(Arc::clone(&encoder), special);
-        GrowingEncoding { growing, encoder, special }
+        GrowingEncoding { growing: encode::Growing::new(encoder, special) }
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
@@ -346,12 +386,18 @@ impl PyEncoder {
             self.encoder.model.check_fits::<T>()?;
             return with_workspace(|workspace, _| {
                 let mut ids = Pooled::default();
-                self.encoder.encode(text, special, &mut *ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                self.encoder.encode(
+                    text,
+                    special.into(),
+                    &mut *ids,
+                    workspace,
+                    &mut Pulse::of(&mut Unwatched),
+                )?;
                 Ok(ids)
             });
         }
         let watch = &mut PyWatch::default();
-        Ok(py.detach(|| self.encoder.encode_all(&[text][..], special, threads, watch))?.ids)
+        Ok(py.detach(|| self.encoder.encode_all(&[text][..], special.into(), threads, watch))?.ids)
     }
 
     #[inline(always)]
@@ -368,7 +414,7 @@ impl PyEncoder {
         }
         self.encoder.model.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
-            self.encoder.encode(short, special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.encoder.encode(short, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
             Ok(copied_array::<T>(py, ids))
         })
     }
@@ -383,11 +429,38 @@ impl PyEncoder {
         let threads = wanted_threads(num_threads)?;
         if let Some(strings) = strings_in(texts)? {
             let strings = Strings::of(texts.py(), &strings)?;
-            return Ok(self.encoder.encode_all(strings, special, threads, watch)?);
+            return Ok(self.encoder.encode_all(strings, special.into(), threads, watch)?);
         }
         let held = HeldTexts::new(texts)?;
-        let encode = || self.encoder.encode_all(&held, special, threads, watch);
+        let encode = || self.encoder.encode_all(&held, special.into(), threads, watch);
         Ok(texts.py().detach(encode)?)
+    }
+
+    fn encode_joined(
+        &self,
+        py: Python<'_>,
+        joined: &[JoinedParts],
+        num_threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Encoded<u32>> {
+        let threads = wanted_threads(num_threads)?;
+        let texts: Vec<&str> = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
+        let parts: Vec<&[ChoicePart]> = memory::gathered(joined.iter().map(|joined| &*joined.parts))?;
+        let watch = &mut PyWatch::default();
+        Ok(py.detach(|| self.encoder.encode_all(&texts[..], Choices::Each(&parts), threads, watch))?)
+    }
+
+    /// Lists of ids and of the part of each.
+    fn with_parts<'py>(
+        &self,
+        py: Python<'py>,
+        joined: &JoinedParts,
+        ids: &[u32],
+    ) -> PyResult<IdsAndParts<'py>> {
+        let JoinedParts { text, parts } = joined;
+        let choice = Choice::Parts(parts, 0);
+        let numbers = |pulse: &mut Pulse| self.encoder.numbers_of_parts(text, ids, parts, choice, pulse);
+        let numbers = watched(py, text.len(), numbers)?;
+        Ok((self.integers.list(py, ids)?, self.integers.list(py, &numbers)?))
     }
 
     fn encode_to_arrays<'py, T: Id + numpy::Element>(
@@ -480,24 +553,15 @@ pub fn not_picklable(what: &str) -> PyErr {
 #[pyclass(module = "bpetite._engine")]
 pub struct GrowingEncoding {
     growing: encode::Growing,
-    encoder: Arc<encode::Encoder>,
-    special: Special,
 }
 
 #[pymethods]
 impl GrowingEncoding {
-    fn append(&mut self, text: OneText<'_, '_>) -> PyResult<usize> {
+    #[pyo3(signature = (text, special=None))]
+    fn append(&mut self, text: OneText<'_, '_>, special: Option<Special>) -> PyResult<usize> {
         let (py, piece) = (text.py(), text.to_str()?);
-        let before = self.growing.text().len();
         let work = piece.len() + self.growing.open();
-        let appended =
-            self.change(py, work, |growing, workspace, pulse| growing.append(piece, workspace, pulse));
-        if appended.is_err() && matches!(self.special, Special::Error) {
-            // The error must name the place in the whole text.
-            let whole = [&self.growing.text()[..before], piece].concat();
-            self.encoder.stages.check(&whole, &mut Pulse::of(&mut Unwatched))?;
-        }
-        appended
+        self.change(py, work, |growing, workspace, pulse| growing.append(piece, special, workspace, pulse))
     }
 
     #[pyo3(signature = (length=None, *, ids=None))]
@@ -523,8 +587,7 @@ impl GrowingEncoding {
     }
 
     fn copy(&self) -> PyResult<Self> {
-        let growing = self.growing.copy()?;
-        Ok(Self { growing, encoder: Arc::clone(&self.encoder), special: self.special })
+        Ok(Self { growing: self.growing.copy()? })
     }
 
     fn __copy__(&self) -> PyResult<Self> {
@@ -546,6 +609,11 @@ impl GrowingEncoding {
 
     fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
         list(py, &self.growing.ids_from(natural("start", start)?).collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        list(py, &watched(py, self.growing.text().len(), |pulse| self.growing.numbers_of_parts(pulse))?)
     }
 
     #[getter]
@@ -671,6 +739,9 @@ impl<'py> FromPyObject<'_, 'py> for Special {
     fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         if name.is(intern!(name.py(), "parse")) {
             return Ok(Self::Parse);
+        }
+        if name.is(intern!(name.py(), "text")) {
+            return Ok(Self::Text);
         }
         match word(name, "special", "parse, text or error")? {
             "parse" => Ok(Self::Parse),

@@ -62,7 +62,13 @@ impl FramedEncoder {
         let ids = if short.len() < SHORT {
             with_workspace(|workspace, ids| {
                 ids.extend_from_slice(&framed.before);
-                encoder.encode(short, framed.special, ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+                encoder.encode(
+                    short,
+                    framed.special.into(),
+                    ids,
+                    workspace,
+                    &mut Pulse::of(&mut Unwatched),
+                )?;
                 ids.extend_from_slice(&framed.after);
                 Ok(ids.as_slice().into())
             })?
@@ -143,7 +149,7 @@ impl FramedEncoding {
         let PyEncoder { encoder, integers, .. } = of.encoder.get();
         let places = match of.trim {
             Some(trim) => watched(py, text.len(), |pulse| {
-                encoder.places(text, self.own_ids(), of.special, trim, pulse)
+                encoder.places(text, self.own_ids(), of.special.into(), trim, pulse)
             })?,
             None => vec![(0, 0); self.own_ids().len()],
         };

@@ -11,7 +11,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
 
 use super::{items, raised};
-use crate::encode::{RawText, TextSource};
+use crate::encode::{ChoicePart, RawText, Special, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::read::{GatheredTexts, split};
@@ -56,6 +56,35 @@ fn not_a_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
 #[pyfunction]
 pub fn check_text(text: OneText<'_, '_>) {
     let _ = text;
+}
+
+/// The text that several parts are together, each given as a pair of a text and what is done with special tokens in it.
+#[derive(Default)]
+pub struct JoinedParts {
+    pub text: String,
+    pub parts: Vec<ChoicePart>,
+}
+
+impl JoinedParts {
+    /// From an iterable of pairs; an error begins with `place`.
+    pub fn new(given: &Bound<'_, PyAny>, place: &str) -> PyResult<Self> {
+        let mut joined = Self::default();
+        for pair in items(given, &format!("{place}parts must be several pairs of a text and special"))? {
+            let (pair, number) = (pair?, joined.parts.len());
+            let wrong = |what, given: &Bound<'_, PyAny>| match given.get_type().name() {
+                Ok(kind) => PyTypeError::new_err(format!("{place}part {number} must be {what}, not {kind}")),
+                Err(error) => error,
+            };
+            let tuple = pair.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+            let tuple = tuple.ok_or_else(|| wrong("a pair of a text and special", &pair))?;
+            let text = tuple.get_borrowed_item(0)?;
+            let text = text.cast::<PyString>().map_err(|_| wrong("a pair that begins with a str", &text))?;
+            memory::append(&mut joined.text, text.to_str()?)?;
+            let special = Some(tuple.get_borrowed_item(1)?.extract::<Special>()?);
+            memory::push(&mut joined.parts, ChoicePart { end: joined.text.len(), special, is_open: false })?;
+        }
+        Ok(joined)
+    }
 }
 
 /// A text whose bytes stay valid while this value lives, with or without the GIL.
