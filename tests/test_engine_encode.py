@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import multiprocessing
+import pickle
 import random
 import signal
 import subprocess
@@ -652,6 +653,28 @@ def test_the_cache_stays_bounded_on_endless_distinct_pretokens() -> None:
     command = [sys.executable, "-c", ENDLESS]
     grown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     assert int(grown) <= 128 + 24  # docs/encoding.md promises 128; the rest is what allocators keep
+
+
+def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
+    text = "".join(
+        f"{number:x} {'中国哲学书电子化计划'[number % 9 :] * 2}{number} " for number in range(20_000)
+    )
+    tokenizer = Tokenizer.train(CORPUS * 3, 600)
+    expected = tokenizer.encode_to_numpy(text)
+    sizes: list[int | str] = ["1MiB", "1.5MB", 3 << 20, "16MiB", "1GB"]
+    for memory in sizes:
+        changed = tokenizer.with_memory(memory)
+        assert changed == tokenizer
+        for num_threads in [1, 2, 2]:
+            np.testing.assert_array_equal(changed.encode_to_numpy(text, num_threads=num_threads), expected)
+        assert pickle.loads(pickle.dumps(changed)).memory == changed.memory
+    assert tokenizer.memory == 128 << 20
+    assert tokenizer.with_memory("3MB").memory <= 3_000_000
+    for too_little in ["1 MB", 0, "much"]:
+        with pytest.raises(ValueError, match="memory"):
+            tokenizer.with_memory(too_little)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="memory"):
+        tokenizer.with_memory(1.5e9)  # type: ignore[arg-type]
 
 
 LONG_WORK = {

@@ -691,6 +691,13 @@ class Encoder:
     def with_added_tokens(self, added_tokens: Sequence[tuple[str, int, Sequence[str]]]) -> Encoder:
         """Return an encoder with other added tokens, which shares everything else with this one."""
 
+    @property
+    def memory(self) -> int:
+        """The bytes that the cache takes at most."""
+
+    def with_memory(self, memory: int) -> Encoder:
+        """Return an encoder with a cache of its own, which takes this much at most, and shares the rest."""
+
     def places(
         self,
         text: str,

@@ -15,7 +15,7 @@ from bpetite._constants import Pair
 from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.arguments import check_type, several
-from bpetite._internal.integers import integer
+from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import (
     DType,
@@ -88,11 +88,12 @@ class Tokenizer:
     'ab<|endoftext|>ab'
     """
 
-    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_original", "_vocabulary")
+    __slots__ = ("__weakref__", "_assumptions", "_encoder", "_memory", "_original", "_vocabulary")
 
     _vocabulary: Vocabulary
     _encoder: Encoder | _LaterEncoder
     _assumptions: tuple[str, ...]
+    _memory: int | None  # what `with_memory` was given
     _original: Original | None  # the files that it was read from, which may hold more than a vocabulary
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
@@ -102,6 +103,7 @@ class Tokenizer:
         encoder = _LaterEncoder(self) if vocabulary.was_just_trained else _encoder_of(vocabulary)
         object.__setattr__(self, "_encoder", encoder)
         object.__setattr__(self, "_assumptions", tuple(assumptions))
+        object.__setattr__(self, "_memory", None)
         object.__setattr__(self, "_original", None)
 
     # Training ----------------------------------------------------------------------------------------
@@ -783,6 +785,35 @@ class Tokenizer:
         """
         return self._assumptions
 
+    # Memory ------------------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> int:
+        """The bytes that the cache of this tokenizer takes at most (`with_memory` chooses them).
+
+        >>> Tokenizer.train("ab", 257).memory == 128 << 20
+        True
+        """
+        return self._encoder.memory
+
+    def with_memory(self, memory: int | str) -> Tokenizer:
+        """Return the same tokenizer with a cache of its own, of this size at most, such as `"512MiB"`.
+
+        The cache holds the ids of earlier pretokens: more of it makes hundreds of megabytes of many languages
+        faster, and less of it, from 1 MiB on, saves memory. No id depends on it. It takes memory as it is
+        used; while one that is full is replaced, there are two of them.
+
+        >>> small = Tokenizer.train("ab ab", 258).with_memory("4 MiB")
+        >>> small.memory, small.encode("ab ab")
+        (4194304, [256, 257])
+        """
+        size = integer("memory", number_with_unit("memory", memory), least=1 << 20, most=sys.maxsize)
+        changed = {"_encoder": self._encoder.with_memory(size), "_memory": size}
+        same = object.__new__(type(self))
+        for name in ("_assumptions", "_encoder", "_memory", "_original", "_vocabulary"):
+            object.__setattr__(same, name, changed.get(name, getattr(self, name)))
+        return same
+
     # Keeping -----------------------------------------------------------------------------------------
 
     def save(self, path: Path, overwrite: bool = False) -> None:
@@ -1071,7 +1102,7 @@ class Tokenizer:
             packed = {name: zlib.compress(content, 1) for name, content in original.files.items()}
             original = original._replace(files=packed)
         artifact = zlib.compress(_persistence.artifact_bytes(self._vocabulary), 1)
-        return _from_packed, (type(self), artifact, self._assumptions, original)
+        return _from_packed, (type(self), artifact, self._assumptions, original, self._memory)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -1114,7 +1145,11 @@ def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
 
 
 def _from_packed(
-    kind: type[Tokenizer], artifact: bytes, assumptions: tuple[str, ...], original: Original | None
+    kind: type[Tokenizer],
+    artifact: bytes,
+    assumptions: tuple[str, ...],
+    original: Original | None,
+    memory: int | None = None,
 ) -> Tokenizer:
     import zlib
 
@@ -1122,7 +1157,8 @@ def _from_packed(
         files = {name: zlib.decompress(content) for name, content in original.files.items()}
         original = original._replace(files=files)
     vocabulary = _persistence.vocabulary_of(zlib.decompress(artifact), "pickle")
-    return kind(vocabulary, assumptions)._with_original(original)
+    same = kind(vocabulary, assumptions)._with_original(original)
+    return same if memory is None else same.with_memory(memory)
 
 
 _numpy_is_imported: Literal[True] | None = None

@@ -1,9 +1,9 @@
 //! A cache from pretokens to their ids, so that no pretoken is merged twice.
 //!
-//! All threads share one table and read it without locks. What a text has brought never changes: a writer claims a free
+//! All threads share one table and read it without locks. What a text has brought never changes, but for a mark that it was used: a writer claims a free
 //! entry, fills it, and publishes it by storing the second half of its key last. A table that is half full is
-//! replaced by a larger one; the largest is replaced by an empty one. So memory is limited (see [`LARGEST`]), and the cache
-//! adapts to new kinds of text.
+//! replaced by a larger one; the largest, by one with those entries that were used meanwhile. So memory is limited (see
+//! [`Bound`]), and the cache adapts to new kinds of text.
 //!
 //! A new cache holds the first tokens of the vocabulary, as most texts have many of them. Until a text has such a token, its
 //! entry is *unused*: it is as free as an empty one, and is looked for only if a pretoken is not found. So tokens that
@@ -30,18 +30,18 @@ pub const LONGEST: usize = 255;
 /// The number of ids that an entry holds itself.
 pub const INLINE: usize = 4;
 
-/// How many entries tables have, one after the other: 32 bytes each, and as much again for what they do not hold
-/// themselves. The largest takes 128 MiB, and three quarters of a million pretokens or more.
-const SIZES: [usize; 4] = [SMALLEST, MEDIUM, LARGEST_NEW, LARGEST];
+/// How many entries a new table has; those after the second are four times as large, up to the bound.
+const SIZES: [usize; 3] = [SMALLEST, 1 << 17, 1 << 19];
 const SMALLEST: usize = 1 << 13;
-const MEDIUM: usize = 1 << 17;
-const LARGEST_NEW: usize = 1 << 19;
-const LARGEST: usize = 1 << 21;
-/// Words of the arena for each entry.
+/// Words of the smallest table's arena for each entry.
 const WORDS: usize = 8;
-/// The arena of all but the smallest tables has room for so many entries. Memory takes nothing before it is used, except on
-/// Windows, which sets it aside at once.
-const ENTRIES_OF_ARENA: usize = if cfg!(windows) { 1 << 18 } else { LARGEST };
+/// The words of an arena are at most this many. Memory takes nothing before it is used, except on Windows, which sets it aside
+/// at once.
+const MOST_WORDS: usize = if cfg!(windows) { 1 << 21 } else { u32::MAX as usize };
+/// The entries of a table are at most this many: their places are counted in bytes, by 32 bits.
+const MOST_ENTRIES: usize = 1 << 27;
+/// The memory of a cache unless another bound is chosen.
+const MEMORY: usize = 128 << 20;
 /// How many entries ahead of the one that is copied the place of another, and its words, are asked for.
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
@@ -49,8 +49,12 @@ const PROBES: usize = 16;
 /// For how many batches of pretokens a full table is used when there was no memory for another one.
 const PAUSE: usize = 1 << 14;
 
-/// Where the number of ids stands in the second half of an entry's key; it is 0 if they are in the arena.
-const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS;
+/// The bits of the second half of an entry's key that are its own.
+const OWN: u64 = !(u64::MAX >> OWN_BITS);
+/// Where the number of ids stands among them; it is 0 if they are in the arena.
+const COUNT_SHIFT: u32 = u64::BITS - OWN_BITS + 1;
+/// Marks an entry that was found since its table was made.
+const USED: u64 = 1 << (u64::BITS - OWN_BITS);
 const EMPTY: u64 = 0;
 /// Never the second half of a key: a short key has a length, and the low bits of a long one are its length, more than 1.
 const CLAIMED: u64 = 1;
@@ -72,11 +76,36 @@ pub struct Entry {
 // SAFETY: integers, atomic or in cells, may be any bytes, and none has anything to drop.
 unsafe impl Plain for Entry {}
 
+/// The largest table that a cache may have.
+#[derive(Clone, Copy)]
+pub struct Bound {
+    entries: usize,
+    words: usize,
+}
+
+impl Default for Bound {
+    fn default() -> Self {
+        Self::of(MEMORY)
+    }
+}
+
+impl Bound {
+    /// A power of two of entries, which take three quarters of some memory at most; the rest is for what they do not hold
+    /// themselves.
+    pub fn of(memory: usize) -> Self {
+        let entries = 1 << (memory / 4 * 3 / size_of::<Entry>()).max(1).ilog2();
+        let entries = entries.clamp(SMALLEST, MOST_ENTRIES);
+        let words = memory.saturating_sub(entries * size_of::<Entry>()) / size_of::<u32>();
+        Self { entries, words: words.clamp(WORDS * SMALLEST, MOST_WORDS) }
+    }
+}
+
 /// One generation of the cache.
 pub struct Table {
     pub hasher: KeyHasher,
     entries: Cells<Entry>,
     arena: Arc<Arena>,
+    bound: Bound,
     counters: Counters,
 }
 
@@ -177,7 +206,8 @@ pub struct CachedIds<'a> {
 
 // SAFETY: an `UnsafeCell` in an entry is written only by the thread that made the key's `high` CLAIMED, which only that of a
 // free entry becomes (or by the one that makes the table, before others have it), before it stores the final `high` with
-// Release, and is read only after a load of that final value with Acquire, or by the thread that made it so of an unused token.
+// Release, which later only gets the mark `USED` (by `fetch_or`, so that a load of it still meets that store), and is read only
+// after a load of that final value with Acquire, or by the thread that made it so of an unused token.
 unsafe impl Sync for Table {}
 
 // SAFETY: words are written only by the thread that reserved them by moving `used` past them, before it publishes the
@@ -223,14 +253,14 @@ impl Arena {
 impl Table {
     /// One without entries. All but the smallest have the same arena, so that what lies there may stay where it is when they
     /// grow.
-    fn new(entries: usize) -> Result<Self> {
-        let words = WORDS * if entries == SMALLEST { SMALLEST } else { ENTRIES_OF_ARENA };
-        Self::with(Arc::new(Arena::new(words)?), entries)
+    fn new(entries: usize, bound: Bound) -> Result<Self> {
+        let words = if entries == SMALLEST { WORDS * SMALLEST } else { bound.words };
+        Self::with(Arc::new(Arena::new(words)?), entries, bound)
     }
 
-    fn with(arena: Arc<Arena>, entries: usize) -> Result<Self> {
+    fn with(arena: Arc<Arena>, entries: usize, bound: Bound) -> Result<Self> {
         let entries = Cells::new(entries, Content::Zeros)?;
-        Ok(Self { hasher: KeyHasher::of_process(), entries, arena, counters: Counters::default() })
+        Ok(Self { hasher: KeyHasher::of_process(), entries, arena, bound, counters: Counters::default() })
     }
 
     #[inline(always)]
@@ -397,21 +427,39 @@ impl Table {
             .is_ok()
     }
 
-    /// The successor of this table: larger, with the same entries; or empty.
+    /// Whether no larger table may follow.
+    pub fn is_largest(&self) -> bool {
+        self.entries.len() == self.bound.entries
+    }
+
+    /// Mark the entries of some keys, with their places, as used.
+    pub fn mark(&self, keys: &[Key], places: &[u32]) {
+        for (&key, &place) in keys.iter().zip(places) {
+            let near = self.entries().probes(place).take_while(|entry| !entry.is_free());
+            if let Some(entry) = near.into_iter().find(|entry| entry.holds(key)) {
+                entry.mark();
+            }
+        }
+    }
+
+    /// The successor of this table: larger, with the same entries; or with those that were used.
     fn successor(&self) -> Result<Self> {
-        let Some(larger) = self.larger() else {
-            return Self::new(LARGEST);
-        };
-        if self.shares() { Self::with(Arc::clone(&self.arena), larger) } else { Self::new(larger) }
-            .inspect(|table| self.copy_to(table))
+        let next = self.larger();
+        if self.shares() && next.is_some() {
+            Self::with(Arc::clone(&self.arena), next.unwrap_or_default(), self.bound)
+        } else {
+            Self::new(next.unwrap_or(self.bound.entries), self.bound)
+        }
+        .inspect(|table| self.copy_to(table, next.is_none()))
     }
 
     /// How many entries the next table has, if this one can grow.
     fn larger(&self) -> Option<usize> {
-        if self.shares() && self.arena.is_full() {
+        if self.is_largest() || self.shares() && self.arena.is_full() {
             return None;
         }
-        SIZES.into_iter().find(|&size| size > self.entries.len())
+        let next = SIZES.into_iter().find(|&size| size > self.entries.len());
+        Some(next.unwrap_or(4 * self.entries.len()).min(self.bound.entries))
     }
 
     /// Whether larger tables share the arena of this one.
@@ -419,28 +467,36 @@ impl Table {
         self.entries.len() > SMALLEST
     }
 
-    /// Copy all entries to a table that is not shared yet.
-    fn copy_to(&self, table: &Self) {
-        let entries = || self.entries.iter().map(Entry::published);
+    /// Copy entries to a table that is not shared yet: all, or those that were used, up to half of what it can take.
+    fn copy_to(&self, table: &Self, used: bool) {
+        let entries = || self.entries.iter().map(|entry| entry.published(used));
         let mut ahead = entries().skip(AHEAD);
         let copied = entries().filter_map(|entry| {
             if let Some((key, held)) = ahead.next().flatten() {
                 table.entries().prefetch(table.place(key));
-                if held.count == 0 && !self.shares() {
+                if held.count == 0 && !self.shares_with(table) {
                     prefetch(&self.arena.words, held.ids[0] as usize);
                 }
             }
             let (key, held) = entry?;
             self.copy(key, held, table)
         });
-        table.taken(copied.count());
+        let most = if used { table.entries.len() / 4 } else { usize::MAX };
+        table.taken(copied.take(most).count());
+    }
+
+    fn shares_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.arena, &other.arena)
     }
 
     /// Copy an entry to a table that is not shared yet, if there is a free entry nearby.
     fn copy(&self, key: Key, held: CachedIds, table: &Self) -> Option<()> {
         let entry = table.entries().probes(table.place(key)).find(|entry| entry.is_empty())?;
         let mut ids = *held.ids;
-        if held.count == 0 && !self.shares() {
+        if held.count == 0 && !self.shares_with(table) {
+            if self.shares() && table.arena.used.0.load(Ordering::Relaxed) > table.arena.words.len() / 2 {
+                return None;
+            }
             let spelling = if key.is_short() { 0 } else { (key.high as usize & 0xFFFF).div_ceil(4) };
             let words = self.arena.words(ids[0] as usize, spelling + ids[1] as usize);
             ids[0] = table.arena.store(&[], words)? as u32;
@@ -461,11 +517,19 @@ impl Entry {
         self.key.high.store(key.high | (count as u64) << COUNT_SHIFT, Ordering::Release);
     }
 
-    /// The key and the content of an entry, if it was published and is used.
-    fn published(&self) -> Option<(Key, CachedIds<'_>)> {
+    /// The key and the content of an entry, if it was published, and perhaps only if it was marked.
+    fn published(&self, marked: bool) -> Option<(Key, CachedIds<'_>)> {
         let high = self.key.high.load(Ordering::Acquire);
-        let key = || Key { low: self.key.low.load(Ordering::Relaxed), high: high & !(0xF << COUNT_SHIFT) };
-        (!is_free(high) && high != CLAIMED).then(|| (key(), self.held()))
+        let key = || Key { low: self.key.low.load(Ordering::Relaxed), high: high & !OWN };
+        let is_wanted = !is_free(high) && high != CLAIMED && (!marked || high & USED != 0);
+        is_wanted.then(|| (key(), self.held()))
+    }
+
+    /// Mark a published entry as used. Most are already, and are not written to again.
+    fn mark(&self) {
+        if self.key.high.load(Ordering::Relaxed) & USED == 0 {
+            self.key.high.fetch_or(USED, Ordering::Relaxed);
+        }
     }
 
     /// Make an unused token one that is found by its key; its id, unless another thread was faster.
@@ -521,7 +585,7 @@ fn unused(key: Key) -> Option<Key> {
 
 /// Whether an entry whose key has this second half may be claimed: an empty one, or an unused token.
 fn is_free(high: u64) -> bool {
-    let key = Key { low: 0, high: high & !(0xF << COUNT_SHIFT) };
+    let key = Key { low: 0, high: high & !OWN };
     high == EMPTY || high & UNUSED != 0 && key.length() <= LONGEST_TOKEN
 }
 
@@ -544,18 +608,25 @@ fn is_spelled(words: &[u32], bytes: &[u8]) -> bool {
 
 /// The cache of one vocabulary.
 pub struct Cache {
+    bound: Bound,
     table: RwLock<Arc<Table>>,
     being_replaced: AtomicBool,
 }
 
 impl Cache {
     /// A cache of the first tokens of a vocabulary with so many, which grows with its content.
-    pub fn new(first: &[(u32, &[u8])], tokens: usize) -> Result<Self> {
+    pub fn new(first: &[(u32, &[u8])], tokens: usize, bound: Bound) -> Result<Self> {
         // Four entries for each token: growing would cost a first pass more than it costs to begin so large.
-        let size = SIZES.into_iter().find(|&size| size >= 4 * tokens);
-        let table = Table::new(size.unwrap_or(LARGEST).min(LARGEST_NEW))?;
+        let [.., largest] = SIZES;
+        let size = SIZES.into_iter().find(|&size| size >= 4 * tokens).unwrap_or(largest);
+        let table = Table::new(size.min(bound.entries), bound)?;
         table.add_unused(first);
-        Ok(Self { table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
+        Ok(Self { bound, table: RwLock::new(Arc::new(table)), being_replaced: AtomicBool::new(false) })
+    }
+
+    /// The memory that it takes at most.
+    pub fn memory(&self) -> usize {
+        self.bound.entries * size_of::<Entry>() + self.bound.words * size_of::<u32>()
     }
 
     /// The current table, unless it is just being replaced.
@@ -642,12 +713,11 @@ mod tests {
 
     #[test]
     fn a_larger_table_has_all_entries_and_learns_others() {
-        for size in [SMALLEST, MEDIUM, LARGEST_NEW] {
-            let table = Table::new(size).unwrap();
+        for size in SIZES {
+            let table = Table::new(size, Bound::default()).unwrap();
             let (first, second) = (1000..1000 + size / 4, 1000 + size / 4..1000 + size);
             let first = learn(&table, first);
             let larger = table.successor().unwrap();
-            assert!(SIZES.contains(&larger.entries.len()));
             assert!(larger.entries.len() > size);
             learn(&table, second.start..second.start + 100);
             assert!(first.iter().all(|&number| knows(&table, number)));
@@ -662,7 +732,7 @@ mod tests {
 
     /// A table with tokens that no text had yet.
     fn with_tokens(size: usize, tokens: &[(u32, &[u8])]) -> Table {
-        let table = Table::new(size).unwrap();
+        let table = Table::new(size, Bound::default()).unwrap();
         table.add_unused(tokens);
         table
     }
@@ -704,7 +774,8 @@ mod tests {
     fn unused_tokens_take_no_place_from_pretokens() {
         let tokens = tokens_of(100_000..102_000);
         let tokens: Vec<_> = tokens.iter().map(|(id, token)| (*id, &token[..])).collect();
-        let (table, without) = (with_tokens(SMALLEST, &tokens), Table::new(SMALLEST).unwrap());
+        let (table, without) =
+            (with_tokens(SMALLEST, &tokens), Table::new(SMALLEST, Bound::default()).unwrap());
         let numbers = 1000..1000 + SMALLEST / 2;
         assert_eq!(learn(&table, numbers.clone()), learn(&without, numbers.clone()));
         let place_of = |table: &Table, number| {
@@ -724,7 +795,7 @@ mod tests {
 
     #[test]
     fn no_pretoken_is_taken_for_an_unused_token() {
-        let table = Table::new(SMALLEST).unwrap();
+        let table = Table::new(SMALLEST, Bound::default()).unwrap();
         for last in 0..=255 {
             let pretoken = [&[b'a'; SHORT - 1][..], &[last]].concat();
             let key = key_of(&pretoken);
@@ -748,7 +819,7 @@ mod tests {
         for halves in
             [|number| (0xA076_1D64_78BD_642F, number), |number| (number << 40, 0), |number| (0, number)]
         {
-            let table = Table::new(SMALLEST).unwrap();
+            let table = Table::new(SMALLEST, Bound::default()).unwrap();
             let kept = (0..SMALLEST as u64 / 2).filter(|&number| {
                 let (low, high) = halves(number);
                 let pretoken = of_halves(low, high);
@@ -759,18 +830,78 @@ mod tests {
         }
     }
 
+    /// A table that cannot grow: as large as its bound allows, or with a full arena.
+    fn full_tables() -> [Table; 2] {
+        let bound = Bound::of(4 << 20);
+        let smaller = Table::new(bound.entries / 4, bound).unwrap();
+        [Table::new(bound.entries, bound).unwrap(), smaller]
+    }
+
+    fn mark(table: &Table, number: usize) {
+        let key = key_of(&learned(number).0);
+        table.mark(&[key], &[table.place(key)]);
+    }
+
     #[test]
-    fn what_cannot_grow_is_followed_by_an_empty_table() {
-        let largest = Table::new(LARGEST).unwrap();
-        let full = Table::new(MEDIUM).unwrap();
-        full.arena.used.0.store(full.arena.words.len() + 1, Ordering::Relaxed);
-        assert!(full.is_full());
-        for table in [largest, full] {
-            learn(&table, 100..200);
+    fn what_cannot_grow_is_followed_by_a_table_of_what_was_used() {
+        for table in full_tables() {
+            let kept = learn(&table, 1000..5000);
+            let (used, unused): (Vec<_>, Vec<_>) = kept.into_iter().partition(|number| number % 3 == 0);
+            used.iter().for_each(|&number| mark(&table, number));
+            mark(&table, 9999);
+            table.arena.used.0.store(table.arena.words.len() + 1, Ordering::Relaxed);
+            assert!(table.is_full());
+
             let next = table.successor().unwrap();
-            assert_eq!(next.entries.len(), LARGEST);
-            assert!(!next.is_full());
-            assert!((100..200).all(|number| !knows(&next, number)));
+            assert!(next.is_largest() && !next.is_full());
+            let found = used.iter().filter(|&&number| knows(&next, number)).count();
+            assert!(nearly_all(found, used.len()));
+            assert!(unused.iter().all(|&number| !knows(&next, number)));
+            assert_eq!(next.counters.entries.load(Ordering::Relaxed), found);
+
+            // What is not used again does not stay.
+            mark(&next, used[0]);
+            let last = next.successor().unwrap();
+            assert!(used.iter().all(|&number| knows(&last, number) == (number == used[0])));
+        }
+    }
+
+    #[test]
+    fn if_all_was_used_half_of_the_room_is_free_again() {
+        let [table, _] = full_tables();
+        let entries = table.entries.len();
+        for number in learn(&table, 1000..1000 + entries / 2) {
+            mark(&table, number);
+        }
+        let next = table.successor().unwrap();
+        let taken = next.counters.entries.load(Ordering::Relaxed);
+        assert!((entries / 5..=entries / 4).contains(&taken), "{taken} of {entries}");
+        assert!(next.arena.used.0.load(Ordering::Relaxed) < next.arena.words.len() * 5 / 8);
+    }
+
+    #[test]
+    fn a_cache_keeps_its_bound_whatever_it_learns() {
+        for memory in [1 << 20, 3_000_000, 5 << 20] {
+            let cache = Cache::new(&[], 0, Bound::of(memory)).unwrap();
+            assert!(cache.memory() <= memory && cache.memory() > memory / 3);
+            let mut table = cache.table();
+            let (mut replaced, mut largest) = (0, 0);
+            for number in (1000..100_000).step_by(100) {
+                let current = table.unwrap();
+                for number in number..number + 100 {
+                    let (pretoken, ids) = learned(number);
+                    let key = key_of(&pretoken);
+                    current.taken(usize::from(current.insert(key, current.place(key), &pretoken, &ids)));
+                }
+                mark(&current, 1000);
+                assert!(knows(&current, 1000));
+                let bytes = size_of_val(&current.entries[..]) + size_of_val(&current.arena.words[..]);
+                largest = largest.max(bytes);
+                let next = cache.renewed(Some(Arc::clone(&current))).unwrap();
+                replaced += usize::from(!Arc::ptr_eq(&next, &current));
+                table = Some(next);
+            }
+            assert!(largest <= memory && replaced > 2, "{largest} of {memory}, {replaced}");
         }
     }
 }

@@ -47,7 +47,7 @@ const NO_ID: u32 = u32::MAX;
 
 /// Everything from a text to its ids. It never changes, and any number of threads may use it at once.
 pub struct Encoder {
-    pub stages: Stages,
+    pub stages: Arc<Stages>,
     pub model: Arc<Model>,
 }
 
@@ -147,12 +147,17 @@ impl Sink for Count {
 impl Encoder {
     /// Check the definition and build the tables.
     pub fn new(definition: &Definition, stages: Stages) -> Result<Self> {
-        Ok(Self { stages, model: Arc::new(Model::new(definition)?) })
+        Ok(Self { stages: Arc::new(stages), model: Arc::new(Model::new(definition)?) })
     }
 
     /// The same model behind other stages.
     pub fn with_stages(&self, stages: Stages) -> Self {
-        Self { stages, model: Arc::clone(&self.model) }
+        Self { stages: Arc::new(stages), model: Arc::clone(&self.model) }
+    }
+
+    /// The same with a cache of its own, which takes this much memory at most.
+    pub fn with_memory(&self, memory: usize) -> Result<Self> {
+        Ok(Self { stages: Arc::clone(&self.stages), model: Arc::new(self.model.with_memory(memory)?) })
     }
 
     /// The bytes of every token.

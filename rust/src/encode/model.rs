@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cache::Cache;
+use super::cache::{Bound, Cache};
 use super::merges::Merges;
 use super::whole::{WholeTokens, is_first};
 use super::{Id, NO_ID};
@@ -88,16 +89,24 @@ impl Unknown {
 
 /// Encodes ordinary text. It never changes, and any number of threads may use it at once.
 pub struct Model {
+    tables: Arc<Tables>,
+    pub(super) cache: Cache,
+    /// A number that is unique among the caches of this process.
+    pub(super) number: u64,
+}
+
+/// What models with the same vocabulary share.
+pub struct Tables {
     pub(super) pattern: Arc<Pattern>,
     pub(super) merges: Merges,
     pub(super) tokens: TokenBytes,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     pub(super) replacing: Replacing,
     pub(super) longest_replacing: usize,
-    pub(super) cache: Cache,
+    /// Tokens that a new cache holds.
+    first: Vec<u32>,
+    tokens_merged: usize,
     pub(super) largest_id: u32,
-    /// A number that is unique among the encoders of this process.
-    pub(super) number: u64,
     /// Whether some bytes have no token.
     pub(super) lacks_bytes: bool,
     pub(super) unknown: Option<Unknown>,
@@ -105,10 +114,19 @@ pub struct Model {
     pub(super) provisional: HashMap<u32, Box<[u32]>>,
 }
 
+impl Deref for Model {
+    type Target = Tables;
+
+    #[inline(always)]
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
 /// Tokens by their bytes.
 type Replacing = HashMap<Box<[u8]>, u32, Keyed>;
 
-/// The number of the next encoder.
+/// The number of the next cache.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The maximum memory of a token and of a merge in the tables, besides the bytes of long tokens.
@@ -151,20 +169,37 @@ impl Model {
         let replacing = replacing_tokens(definition, is_merged);
         let first =
             |(id, token): &(u32, &[u8])| is_first(*id) && is_merged(id) && !replacing.contains_key(*token);
-        let first: Vec<_> = definition.tokens.iter().copied().filter(first).collect();
-        Ok(Self {
+        let first = definition.tokens.iter().filter(|token| first(token)).map(|&(id, _)| id).collect();
+        let tables = Tables {
             pattern: Pattern::new(definition.pattern)?,
             largest_id,
             lacks_bytes,
             unknown: definition.unknown,
             provisional,
-            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
             replacing,
-            cache: Cache::new(&first, definition.tokens.len())?,
+            first,
+            tokens_merged: definition.tokens.len(),
             merges,
             tokens,
-        })
+        };
+        Self::of(Arc::new(tables), Bound::default())
+    }
+
+    fn of(tables: Arc<Tables>, bound: Bound) -> Result<Self> {
+        let first = tables.first.iter().filter_map(|&id| Some((id, tables.tokens.get(id)?)));
+        let cache = Cache::new(&first.collect::<Vec<_>>(), tables.tokens_merged, bound)?;
+        Ok(Self { cache, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), tables })
+    }
+
+    /// The same with a cache of its own, which takes this much memory at most.
+    pub fn with_memory(&self, memory: usize) -> Result<Self> {
+        Self::of(Arc::clone(&self.tables), Bound::of(memory))
+    }
+
+    /// The memory that its cache takes at most.
+    pub fn memory(&self) -> usize {
+        self.cache.memory()
     }
 
     /// The bytes of every token.

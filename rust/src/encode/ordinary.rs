@@ -53,7 +53,7 @@ impl Workspace {
             buffers: BlockBuffers {
                 lookups: Lookups::new()?,
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
-                misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0 },
+                misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 },
             },
         })
     }
@@ -93,6 +93,8 @@ struct Misses {
     /// The number of table entries used since the last report; it is reported once per batch, because the counter is shared
     /// by all threads.
     learned: usize,
+    /// The number of blocks so far, some of which show what of a full cache is used.
+    blocks: usize,
 }
 
 /// A small buffer for ids before they go to the sink.
@@ -100,6 +102,9 @@ struct StagedIds {
     ids: Box<[u32; STAGED]>,
     length: usize,
 }
+
+/// One block of so many shows the cache what is used.
+const MARKED: usize = 4;
 
 /// The capacity of the buffer: a block of pretokens with 16 ids each.
 const STAGED: usize = BLOCK * 16;
@@ -250,6 +255,10 @@ impl Model {
         let BlockBuffers { lookups, staged, misses } = buffers;
         let length = block.ends.len();
         lookups.prepare(&block, &table.hasher, table.entries());
+        misses.blocks = misses.blocks.wrapping_add(1);
+        if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
+            table.mark(&lookups.keys[..length], &lookups.places[..length]);
+        }
         let mut next = staged.copy(lookups, &block, 0..length, table);
         while next < length {
             let ids = self.find_or_merge(&block, next, lookups, table, misses, pulse)?;

@@ -106,6 +106,16 @@ impl PyEncoder {
         Ok(Self { integers: Arc::clone(&self.integers), encoder, drops: self.drops })
     }
 
+    fn with_memory(&self, py: Python<'_>, memory: usize) -> PyResult<Self> {
+        let encoder = Arc::new(py.detach(|| self.encoder.with_memory(memory))?);
+        Ok(Self { integers: Arc::clone(&self.integers), encoder, drops: self.drops })
+    }
+
+    #[getter]
+    fn memory(&self) -> usize {
+        self.encoder.model.memory()
+    }
+
     #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
     #[inline(always)]
     fn encode<'py>(
