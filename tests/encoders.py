@@ -31,6 +31,7 @@ def encoder_of(
     special_tokens: Mapping[str, int],
     pattern: str = PRETOKENIZER_PATTERN,
     whole_pretoken_first: bool = False,
+    equal_ranks: Sequence[tuple[int, int]] = (),
 ) -> Encoder:
     """The engine's encoder for a vocabulary of the specification."""
     specials = set(special_tokens.values())
@@ -46,6 +47,7 @@ def encoder_of(
         merges=np.array(rows, dtype=np.uint32).reshape(-1, 3),
         added_tokens=[(text, token_id, ["special"]) for text, token_id in special_tokens.items()],
         whole_pretoken_first=whole_pretoken_first,
+        equal_ranks=list(equal_ranks),
     )
 
 

@@ -677,6 +677,46 @@ def test_ids_do_not_depend_on_the_memory_of_the_cache() -> None:
         tokenizer.with_memory(1.5e9)  # type: ignore[arg-type]
 
 
+CHARACTERS, LINES = "aé中丮丯乀書🎉", r"[^\n]+|\n"
+
+
+@given(st.randoms(use_true_random=False))
+def test_long_pretokens_that_are_cut_have_the_ids_of_the_specification(rng: random.Random) -> None:
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    id_of = {token: token_id for token_id, token in vocab.items()}
+    made = sorted(set(CHARACTERS.encode()))
+    merges: dict[tuple[int, int], int] = {}
+
+    def add(token: bytes) -> int:
+        vocab[id_of.setdefault(token, len(vocab))] = token
+        return id_of[token]
+
+    for character in rng.sample(CHARACTERS, 6):  # tokens of one character, as in real vocabularies
+        left, *rest = character.encode()
+        for byte in rest:
+            merges[left, byte] = add(vocab[left] + bytes([byte]))
+            left = merges[left, byte]
+            made.append(left)
+    for _ in range(rng.randrange(20)):
+        pair = rng.choice(made), rng.choice(made)
+        if len(token := vocab[pair[0]] + vocab[pair[1]]) < 16:
+            merges[pair] = add(token)
+            made.append(merges[pair])
+    if whole := rng.random() < 0.5:  # tokens that replace pretokens, and that perhaps no merge makes
+        for _ in range(5):
+            add("".join(rng.choices(CHARACTERS, k=rng.randint(1, 8))).encode())
+    start = rng.randrange(len(merges) + 1)
+    equal = [(start, rng.randint(start, len(merges)))] if rng.random() < 0.5 else []
+    encoder = encoder_of(vocab, list(merges), {}, LINES, whole, equal).with_memory(1 << 20)
+    lines = ["".join(rng.choices(CHARACTERS, k=rng.randint(1, 30))) for _ in range(12)]
+    text = "\n".join([*lines, *lines])
+    expected = _encoder.encode(
+        text, vocab, list(merges), {}, LINES, whole_pretoken_first=whole, equal_ranks=equal
+    )
+    assert encoder.encode(text) == expected
+    assert encoder.encode(text) == expected
+
+
 LONG_WORK = {
     "encode": "tokenizer.encode_batch_to_numpy([text] * 200)",
     "long pretokens": "tokenizer.count_batch(['a' * 50_000_000] * 200)",

@@ -432,6 +432,11 @@ impl Table {
         self.entries.len() == self.bound.entries
     }
 
+    /// Whether there is room for what can be put together from other entries.
+    pub fn has_plenty(&self) -> bool {
+        self.counters.entries.load(Ordering::Relaxed) < self.bound.entries / 4
+    }
+
     /// Mark the entries of some keys, with their places, as used.
     pub fn mark(&self, keys: &[Key], places: &[u32]) {
         for (&key, &place) in keys.iter().zip(places) {

@@ -1,6 +1,7 @@
 //! The merges of a vocabulary as a hash table from pairs of ids to rank and resulting id, with one or two loads per
 //! lookup.
 
+use super::cuts::CharacterCuts;
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
 use crate::memory;
@@ -110,6 +111,8 @@ pub struct Merges {
     pairs: MergeTable,
     /// A bit for each pair of bytes that some merge joins.
     joined: Box<[u64; 1024]>,
+    /// Where merges join characters.
+    pub cuts: CharacterCuts,
 }
 
 impl Merges {
@@ -125,6 +128,7 @@ impl Merges {
             of_bytes: Cells::new(1 << 16, Content::LateZeros)?,
             pairs: MergeTable::new(rows, ranks)?,
             joined: memory::boxed_array(|| 0)?,
+            cuts: CharacterCuts::new(rows.len())?,
         };
         merges.of_bytes.fill(BytePair::NONE);
         for ((place, &row), &rank) in rows.iter().enumerate().zip(ranks) {
@@ -140,6 +144,7 @@ impl Merges {
         let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
         let place = two(last, first);
         self.joined[place / 64] |= 1 << (place % 64);
+        self.cuts.join(left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
             // A token that is used here, but made later.
             if let &[one, other] = token {

@@ -13,6 +13,7 @@ mod added;
 mod cache;
 mod candidates;
 mod choice;
+mod cuts;
 mod growing;
 mod grown;
 mod jobs;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -102,12 +102,13 @@ pub struct Tables {
     pub(super) tokens: TokenBytes,
     /// Tokens that replace a whole pretoken though merging would not make them of it.
     pub(super) replacing: Replacing,
-    pub(super) longest_replacing: usize,
+    /// For each byte that they end with, a bit for each length that they have, the last one for longer ones.
+    pub(super) replacing_lengths: Box<[u64; 256]>,
     /// Tokens that a new cache holds.
     first: Vec<u32>,
     tokens_merged: usize,
     pub(super) largest_id: u32,
-    /// Whether some bytes have no token.
+    /// Whether some bytes of UTF-8 have no token.
     pub(super) lacks_bytes: bool,
     pub(super) unknown: Option<Unknown>,
     /// For each provisional token, the ids of its bytes.
@@ -151,7 +152,7 @@ impl Model {
         }
         let tokens = TokenBytes::new(all)?;
         let base = base_ids(definition.tokens)?;
-        let lacks_bytes = base.contains(&NO_ID);
+        let lacks_bytes = BYTES_OF_UTF8.into_iter().flatten().any(|byte| base[byte] == NO_ID);
         let provisional = match definition.unknown {
             Some(_) => definition.provisional.iter().map(|&id| (id, unknown_start(id, &tokens))).collect(),
             None => ids_of_bytes(definition.provisional, &tokens, &base)?,
@@ -176,7 +177,7 @@ impl Model {
             lacks_bytes,
             unknown: definition.unknown,
             provisional,
-            longest_replacing: replacing.keys().map(|token| token.len()).max().unwrap_or(0),
+            replacing_lengths: lengths_by_end(replacing.keys())?,
             replacing,
             first,
             tokens_merged: definition.tokens.len(),
@@ -258,6 +259,9 @@ pub fn ranks(count: usize, equal: &[(u32, u32)]) -> Result<Vec<u32>> {
     Ok(ranks)
 }
 
+/// The bytes that occur in UTF-8.
+const BYTES_OF_UTF8: [RangeInclusive<usize>; 2] = [0..=0xBF, 0xC2..=0xF4];
+
 /// The id of every byte; `NO_ID` if it has none.
 fn base_ids(tokens: &[(u32, &[u8])]) -> Result<Box<[u32; 256]>> {
     let mut ids: Box<[u32; 256]> = boxed_array(|| NO_ID)?;
@@ -303,6 +307,22 @@ pub(super) fn check_known(pretoken: &[u8], ids: &[u32]) -> Result<()> {
     }
     let text = String::from_utf8_lossy(&pretoken[..pretoken.len().min(80)]);
     Err(Error::Value(format!("{text:?} has a byte for which this vocabulary has no token")))
+}
+
+/// For each byte that some tokens end with, a bit for each length that they have.
+fn lengths_by_end<'a>(tokens: impl Iterator<Item = &'a Box<[u8]>>) -> Result<Box<[u64; 256]>> {
+    let mut lengths = boxed_array(|| 0)?;
+    for token in tokens {
+        if let Some(&last) = token.last() {
+            lengths[usize::from(last)] |= length_bit(token);
+        }
+    }
+    Ok(lengths)
+}
+
+/// The bit for the length of a token.
+pub(super) fn length_bit(token: &[u8]) -> u64 {
+    1 << token.len().min(u64::BITS as usize - 1)
 }
 
 /// The tokens that replace a pretoken of their bytes though merging does not make them; for equal bytes the smallest id.

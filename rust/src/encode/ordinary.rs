@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
 use super::merging::{self, Scratch};
-use super::model::{Model, check_known};
+use super::model::{Model, check_known, length_bit};
 use super::{NO_ID, Sink};
 use crate::error::Result;
 use crate::key::block::{BLOCK, Block, Lookups};
@@ -32,6 +32,7 @@ pub struct Workspace {
 /// The memory for a block.
 struct BlockBuffers {
     lookups: Lookups,
+    parts: PretokenParts,
     staged: StagedIds,
     misses: Misses,
 }
@@ -52,6 +53,7 @@ impl Workspace {
             released: (u64::MAX, Weak::new()),
             buffers: BlockBuffers {
                 lookups: Lookups::new()?,
+                parts: PretokenParts { lookups: Lookups::new()?, ends: boxed_array(|| 0)? },
                 staged: StagedIds { ids: boxed_array(|| 0)?, length: 0 },
                 misses: Misses { ids: Vec::new(), scratch: Scratch::new()?, learned: 0, blocks: 0 },
             },
@@ -86,6 +88,12 @@ impl Workspace {
     }
 }
 
+/// The parts of a pretoken, which are looked up like pretokens.
+struct PretokenParts {
+    lookups: Lookups,
+    ends: Box<[usize; BLOCK]>,
+}
+
 /// Merges pretokens that are not in the cache.
 struct Misses {
     ids: Vec<u32>,
@@ -102,6 +110,9 @@ struct StagedIds {
     ids: Box<[u32; STAGED]>,
     length: usize,
 }
+
+/// The shortest pretoken that may be cut.
+const UNCUT: usize = 16;
 
 /// One block of so many shows the cache what is used.
 const MARKED: usize = 4;
@@ -201,6 +212,32 @@ impl StagedIds {
     }
 }
 
+/// Make the keys of a block, and show the cache what is used.
+fn prepare(lookups: &mut Lookups, block: &Block, table: &Table, misses: &Misses) {
+    lookups.prepare(block, &table.hasher, table.entries());
+    if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
+        let length = block.ends.len();
+        table.mark(&lookups.keys[..length], &lookups.places[..length]);
+    }
+}
+
+/// The ids of a pretoken that may not be found where it falls.
+#[inline(never)]
+fn find<'a>(
+    block: &Block,
+    index: usize,
+    lookups: &Lookups,
+    table: &'a Table,
+    misses: &mut Misses,
+) -> Option<&'a [u32]> {
+    let (key, place) = (lookups.keys[index], lookups.places[index]);
+    table.find(key, place, block.pretoken(index)).or_else(|| {
+        let ids = table.find_unused(key, place)?;
+        misses.learned += 1;
+        Some(ids)
+    })
+}
+
 impl Model {
     /// Encode text for the model.
     pub(super) fn encode_ordinary(
@@ -252,42 +289,94 @@ impl Model {
         buffers: &mut BlockBuffers,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let BlockBuffers { lookups, staged, misses } = buffers;
+        let BlockBuffers { lookups, parts, staged, misses } = buffers;
         let length = block.ends.len();
-        lookups.prepare(&block, &table.hasher, table.entries());
         misses.blocks = misses.blocks.wrapping_add(1);
-        if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
-            table.mark(&lookups.keys[..length], &lookups.places[..length]);
-        }
+        prepare(lookups, &block, table, misses);
         let mut next = staged.copy(lookups, &block, 0..length, table);
         while next < length {
-            let ids = self.find_or_merge(&block, next, lookups, table, misses, pulse)?;
-            staged.put(ids, sink);
+            match find(&block, next, lookups, table, misses) {
+                Some(ids) => staged.put(ids, sink),
+                None => match self.parts_of(&block, next, &mut parts.ends) {
+                    [] => staged.put(self.merge_new(&block, next, lookups, table, misses, pulse)?, sink),
+                    ends => {
+                        let whole = Block { ends, start: block.start_of(next), ..block };
+                        let ids =
+                            self.put_parts(&whole, &mut parts.lookups, table, sink, staged, misses, pulse)?;
+                        if table.has_plenty() {
+                            let (key, place) = (lookups.keys[next], lookups.places[next]);
+                            misses.learned +=
+                                usize::from(table.insert(key, place, block.pretoken(next), ids));
+                        }
+                    }
+                },
+            }
             next = staged.copy(lookups, &block, next + 1..length, table);
         }
         staged.flush(sink);
         Ok(())
     }
 
-    /// The ids of a pretoken that may not be found where it falls.
+    /// Stage the ids of a pretoken, given as a block of its parts; returns them.
     #[inline(never)]
-    fn find_or_merge<'a>(
+    #[allow(clippy::too_many_arguments)] // Those of `encode_block`, whose buffers are in use.
+    fn put_parts<'a>(
+        &self,
+        parts: &Block,
+        lookups: &mut Lookups,
+        table: &Table,
+        sink: &mut impl Sink,
+        staged: &'a mut StagedIds,
+        misses: &mut Misses,
+        pulse: &mut Pulse,
+    ) -> Result<&'a [u32]> {
+        if staged.length + LONGEST + INLINE > STAGED {
+            staged.flush(sink);
+        }
+        let (first, length) = (staged.length, parts.ends.len());
+        prepare(lookups, parts, table, misses);
+        let mut next = staged.copy(lookups, parts, 0..length, table);
+        while next < length {
+            let ids = match find(parts, next, lookups, table, misses) {
+                Some(ids) => ids,
+                None => self.merge_new(parts, next, lookups, table, misses, pulse)?,
+            };
+            staged.put(ids, sink);
+            next = staged.copy(lookups, parts, next + 1..length, table);
+        }
+        Ok(&staged.ids[first..staged.length])
+    }
+
+    /// The ends of the parts of a pretoken, if it pays to cut it. Scripts with characters of fewer than three bytes have spaces
+    /// between words, which have few places to cut.
+    fn parts_of<'e>(&self, block: &Block, index: usize, ends: &'e mut [usize; BLOCK]) -> &'e [usize] {
+        let (pretoken, start) = (block.pretoken(index), block.start_of(index));
+        if !(UNCUT..=LONGEST).contains(&pretoken.len())
+            || pretoken[pretoken.len() - 3] < 0xE0
+            || self.unknown.is_some()
+            || self.replacing(pretoken).is_some()
+        {
+            return &[];
+        }
+        let ends = self.merges.cuts.ends(pretoken, start, &mut ends[..]);
+        // A part that would be replaced if it were a pretoken is another thing in the cache.
+        let parts = Block { ends, start, ..*block };
+        let is_replaced = |part| self.replacing(parts.pretoken(part)).is_some();
+        if (0..ends.len()).any(is_replaced) { &[] } else { ends }
+    }
+
+    /// Merge a pretoken that is not in the cache, and put it there.
+    #[inline(never)]
+    fn merge_new<'a>(
         &self,
         block: &Block,
         index: usize,
         lookups: &Lookups,
-        table: &'a Table,
+        table: &Table,
         misses: &'a mut Misses,
         pulse: &mut Pulse,
     ) -> Result<&'a [u32]> {
         let (pretoken, key, place) = (block.pretoken(index), lookups.keys[index], lookups.places[index]);
-        if let Some(ids) = table.find(key, place, pretoken) {
-            return Ok(ids);
-        }
-        if let Some(ids) = table.find_unused(key, place) {
-            misses.learned += 1;
-            return Ok(ids);
-        }
         self.merge(pretoken, misses, pulse)?;
         if pretoken.len() <= LONGEST {
             misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
@@ -348,10 +437,8 @@ impl Model {
 
     /// The token that replaces a pretoken.
     pub(super) fn replacing(&self, pretoken: &[u8]) -> Option<u32> {
-        if pretoken.len() > self.longest_replacing {
-            return None;
-        }
-        self.replacing.get(pretoken).copied()
+        let lengths = self.replacing_lengths[usize::from(*pretoken.last()?)];
+        if lengths & length_bit(pretoken) == 0 { None } else { self.replacing.get(pretoken).copied() }
     }
 
     /// Replace provisional tokens by the ids of their bytes.

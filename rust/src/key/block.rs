@@ -30,9 +30,13 @@ impl<'a> Block<'a> {
         self.ends.last().copied().unwrap_or(self.start)
     }
 
+    /// Where a pretoken starts.
+    pub fn start_of(&self, index: usize) -> usize {
+        if index == 0 { self.start } else { self.ends[index - 1] }
+    }
+
     pub fn pretoken(&self, index: usize) -> &'a [u8] {
-        let start = if index == 0 { self.start } else { self.ends[index - 1] };
-        &self.text[start..self.ends[index]]
+        &self.text[self.start_of(index)..self.ends[index]]
     }
 }
 
