@@ -33,8 +33,11 @@ _LEAST = 4 << 20
 _OF_ENCODING = 44 << 20
 """The bytes of a thread that reads and of one that encodes: their batches and ids, and those that wait."""
 
-_CACHE = 148 << 20
-"""The bytes of the encoder's cache when it is full, and of the smaller one that it replaces."""
+CACHE = 64 << 20
+"""The bytes of the encoder's cache, where the memory of a process is limited."""
+
+_CACHES = 148 << 20
+"""The bytes of a cache that is full, of the one that replaces it, and what the allocator keeps of them."""
 
 _SHARDS = 16
 """The parts of a table, of which each thread may double one at a time."""
@@ -74,7 +77,7 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
         return num_threads
     _prepare()
     used = _least_in_use()
-    room = limit - used - _BESIDE - _CACHE
+    room = limit - used - _BESIDE - _CACHES
     if room < _OF_ENCODING:
         least = limit - room + _OF_ENCODING
         raise ValueError(

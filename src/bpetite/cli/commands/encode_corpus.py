@@ -25,7 +25,7 @@ from bpetite.cli.stderr import tell
 from bpetite.cli.text import text_argument
 from bpetite.corpus.manifest import Manifest
 from bpetite.counts import memory_bytes
-from bpetite.reading.memory_limit import threads_within
+from bpetite.reading.memory_limit import CACHE, threads_within
 from bpetite.reading.process_memory import set_limit
 from bpetite.show.progress import BytesProgress
 
@@ -105,6 +105,8 @@ def run(options: argparse.Namespace) -> bytes:
         reading=reading_of(options),
     )
     tokenizer = read_model(options)
+    if options.memory_limit is not None:
+        tokenizer = tokenizer.with_memory(CACHE)
     if options.append_special is None and tokenizer.special_tokens and not options.quiet:
         tell(
             "bpetite encode-corpus: no token stands between documents in the shards; --append-special "
