@@ -33,6 +33,9 @@ _LEAST = 4 << 20
 _OF_ENCODING = 44 << 20
 """The bytes of a thread that reads and of one that encodes: their batches and ids, and those that wait."""
 
+_VARIES = 2 << 20
+"""By how much the memory in use may differ when a command is given once more."""
+
 CACHE = 64 << 20
 """The bytes of the encoder's cache, where the memory of a process is limited."""
 
@@ -60,7 +63,7 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
     threads = max(1, min(parallel.threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
     table = _table(limit - used, threads)
     if table < _LEAST:
-        least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS)
+        least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS) + _VARIES
         raise ValueError(
             f"a memory limit of {limit:,} bytes is too small: before anything is counted, this process takes "
             f"{megabytes(used - _BESIDE)}MB; the smallest limit that works is {megabytes(least)}MB"
@@ -79,7 +82,7 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
     used = _least_in_use()
     room = limit - used - _BESIDE - _CACHES
     if room < _OF_ENCODING:
-        least = limit - room + _OF_ENCODING
+        least = limit - room + _OF_ENCODING + _VARIES
         raise ValueError(
             f"a memory limit of {limit:,} bytes is too small: before anything is encoded, this process takes "
             f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least)}MB"
