@@ -105,6 +105,47 @@ impl Alphabet {
         })
     }
 
+    /// The coarsest alphabet whose atoms tell those of some others, and for each of the others its atoms by the common
+    /// ones; `None` if it would have more than `most`.
+    pub fn joint(others: &[&Self], most: usize) -> Option<(Self, Vec<Vec<u8>>)> {
+        let (mut met, mut met_pages) = (HashMap::new(), HashMap::new());
+        let (mut pages, mut atoms) = (Vec::with_capacity(PAGES), Vec::new());
+        for index in 0..PAGES {
+            let at = |index: usize| others.iter().map(move |other| other.pages[index]);
+            if index > 0 && at(index).eq(at(index - 1)) {
+                pages.push(pages[index - 1]);
+                continue;
+            }
+            let new = met_pages.len() as u16;
+            let page = *met_pages.entry(at(index).collect::<Vec<_>>()).or_insert(new);
+            pages.push(page);
+            for code_point in
+                (index << PAGE_BITS..(index + 1) << PAGE_BITS).take(if page == new { PAGE } else { 0 })
+            {
+                let own: Vec<u8> = others.iter().map(|other| other.of(code_point)).collect();
+                let atom = met.len() as u8;
+                atoms.push(*met.entry(own).or_insert(atom));
+            }
+            if met.len() >= most {
+                return None;
+            }
+        }
+        let end = met.len() as u8;
+        let mut own: Vec<Vec<u8>> = others.iter().map(|other| vec![other.end; met.len() + 1]).collect();
+        for (from, atom) in met {
+            own.iter_mut().zip(from).for_each(|(own, from)| own[usize::from(atom)] = from);
+        }
+        let (leads, leads_of_three) = make_leads(&pages, &atoms);
+        let ascii =
+            std::array::from_fn(|byte| atoms[usize::from(pages[byte >> PAGE_BITS]) * PAGE + byte % PAGE]);
+        let pages = pages.into_boxed_slice();
+        let (count, members) = (usize::from(end) + 1, HashMap::new());
+        Some((
+            Self { ascii, leads, leads_of_three, pages, atoms, count, end, final_line_feed: end, members },
+            own,
+        ))
+    }
+
     /// Join atoms: `joined` says which atom each one becomes, and `count` how many there are then, including the atom of the
     /// end and, if it is used, that of a final line feed. The members of sets are forgotten.
     pub fn join(&mut self, joined: &[u8], count: usize) {

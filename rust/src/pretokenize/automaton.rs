@@ -157,9 +157,9 @@ impl Automaton {
     }
 
     /// The same for a part of a text, given as atoms.
-    pub fn match_within(&self, atoms: &[u8]) -> PartialMatch {
+    pub fn match_within(&self, atoms: impl Iterator<Item = u8>) -> PartialMatch {
         let (mut state, mut found) = (START, PartialMatch::Nothing);
-        for (place, &atom) in atoms.iter().enumerate() {
+        for (place, atom) in atoms.enumerate() {
             let to = self.step(state, atom);
             if to.matched {
                 found = PartialMatch::End(place);

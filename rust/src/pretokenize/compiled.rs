@@ -44,8 +44,16 @@ pub enum Way {
 
 /// A regular expression, ready to cut text.
 pub enum Compiled {
-    Automaton { automaton: Box<Automaton>, masks: Option<Box<MaskScanner>>, cuts: Cuts },
-    Machine(Machine),
+    Automaton {
+        automaton: Box<Automaton>,
+        masks: Option<Box<MaskScanner>>,
+        cuts: Cuts,
+    },
+    Machine {
+        machine: Machine,
+        /// Finds the characters with which a match may begin, if the machine may be run in places.
+        first: Option<Box<Automaton>>,
+    },
 }
 
 impl Compiled {
@@ -55,21 +63,21 @@ impl Compiled {
         if !is_nested_deeply(source) {
             let expression = parse(source)?;
             if steps(&expression) <= FEW_STEPS
-                && let Some(compiled) = Self::automaton(&expression)
+                && let Some(compiled) = Self::by_automaton(&expression)
             {
                 return Ok(compiled);
             }
         }
         on_large_stack(|| {
             let expression = parse(source)?;
-            match Self::automaton(&expression) {
+            match Self::by_automaton(&expression) {
                 Some(compiled) => Ok(compiled),
-                None => Ok(Self::Machine(Machine::new(&expression))),
+                None => Ok(Self::by_machine(&expression)),
             }
         })
     }
 
-    fn automaton(expression: &Expression) -> Option<Self> {
+    fn by_automaton(expression: &Expression) -> Option<Self> {
         let automaton = Box::new(Automaton::new(expression)?);
         let rules = LocalRules::new(&automaton).filter(|rules| rules.pays);
         let masks = rules.and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
@@ -77,11 +85,17 @@ impl Compiled {
         Some(Self::Automaton { automaton, masks, cuts })
     }
 
+    fn by_machine(expression: &Expression) -> Self {
+        let first = expression.first().filter(|_| !expression.looks_behind());
+        let first = first.and_then(|first| Automaton::new(&Expression::Set(first))).map(Box::new);
+        Self::Machine { machine: Machine::new(expression), first }
+    }
+
     pub fn way(&self) -> Way {
         match self {
             Self::Automaton { masks: Some(_), .. } => Way::Masks,
             Self::Automaton { masks: None, .. } => Way::Automaton,
-            Self::Machine(_) => Way::Machine,
+            Self::Machine { .. } => Way::Machine,
         }
     }
 
@@ -92,16 +106,40 @@ impl Compiled {
                 Scan::Masks(masks, automaton, Failures::default())
             }
             Self::Automaton { automaton, masks: None, .. } => Scan::Automaton(automaton, Failures::default()),
-            Self::Machine(machine) => Scan::Machine(machine, Box::default()),
+            Self::Machine { machine, .. } => Scan::Machine(machine, Box::default()),
         };
         Scanner { text, position: 0, state: State::Once(scan) }
+    }
+
+    /// The automaton, if there is one.
+    pub fn automaton(&self) -> Option<&Automaton> {
+        match self {
+            Self::Automaton { automaton, .. } => Some(automaton),
+            Self::Machine { .. } => None,
+        }
+    }
+
+    /// What cuts windows together with other patterns: an automaton for its alphabet, and masks for the starts of pieces;
+    /// or, as is told last, for the few places where a match may begin.
+    pub fn for_windows(&self) -> Option<(&Automaton, MaskScanner, bool)> {
+        let automaton = match self {
+            Self::Automaton { automaton, .. } if automaton.tells_final_line_feed() => return None,
+            Self::Automaton { automaton, masks: Some(masks), .. }
+                if LocalRules::decide_at_once(automaton) =>
+            {
+                return Some((automaton, MaskScanner::clone(masks), false));
+            }
+            Self::Automaton { automaton, .. } => automaton,
+            Self::Machine { first, .. } => first.as_ref()?,
+        };
+        Some((automaton, MaskScanner::new(&LocalRules::possible_matches(automaton)?)?, true))
     }
 
     /// The automaton, if it is the fastest for a text of some bytes: a window of masks costs as much as a short text.
     pub fn automaton_for(&self, bytes: usize) -> Option<&Automaton> {
         match self {
             Self::Automaton { automaton, .. } if bytes < MIN_MASKED => Some(automaton),
-            Self::Automaton { .. } | Self::Machine(_) => None,
+            Self::Automaton { .. } | Self::Machine { .. } => None,
         }
     }
 

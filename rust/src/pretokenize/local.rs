@@ -152,6 +152,37 @@ impl LocalRules {
     }
 }
 
+impl LocalRules {
+    /// Whether two characters always tell whether a match begins at the first, so that what is found never turns out wrong
+    /// because a match that has begun fails.
+    pub fn decide_at_once(automaton: &Automaton) -> bool {
+        let (gaps, atoms) = (GapStates::new(automaton), automaton.alphabet.count as u8);
+        let mut characters = (0..atoms).filter(|at| *at != automaton.alphabet.end);
+        characters.all(|at| (0..atoms).all(|next| gaps.match_begins(at, next).is_some()))
+    }
+
+    /// A rule for the places where a match may begin, if they are few.
+    pub fn possible_matches(automaton: &Automaton) -> Option<Self> {
+        let atoms =
+            u8::try_from(automaton.alphabet.count).ok().filter(|atoms| usize::from(*atoms) <= MOST_ATOMS)?;
+        let (gaps, mut relation) = (GapStates::new(automaton), Relation::new());
+        for at in (0..atoms).filter(|at| *at != automaton.alphabet.end) {
+            let may_begin = |next: u8| Set::from(gaps.match_begins(at, next) != Some(false)) << next;
+            let holds = (0..atoms).fold(0, |all, next| all | may_begin(next));
+            for place in (0..atoms).map(|before| place(before, at)) {
+                relation.holds[place] = holds;
+                relation.fails[place] = Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !holds;
+            }
+        }
+        let sample = Sample::new(automaton).atoms;
+        let is_possible = |two: &&[u8]| relation.holds[place(0, two[0])] >> two[1] & 1 != 0;
+        let pays = sample.windows(2).filter(is_possible).count() <= sample.len() / MAX_UNSURE;
+        let rules = vec![LabelRule { target: BEGINS, condition: If::Always, relation }];
+        Some(Self { covers: false, pays, atoms, plain: automaton.alphabet.plain(), rules })
+            .filter(|rules| rules.pays)
+    }
+}
+
 /// The states of gaps, which follow those of the automaton.
 struct GapStates<'a> {
     automaton: &'a Automaton,

@@ -182,29 +182,42 @@ impl Machine {
         pulse: &mut Pulse,
     ) -> Result<()> {
         while start < text.len() && !batch.is_full() {
-            let mut place = start;
-            let end = loop {
-                let found = match run.next {
-                    Some((at, end)) if at == place => Some(end),
-                    _ => self.match_end(text, place, run, pulse)?,
-                };
-                if found.is_some() || place >= text.len() {
-                    break found;
-                }
-                place += text[place..].chars().next().map_or(1, char::len_utf8);
-            };
-            run.next = end.map(|end| (place, end));
-            match end {
-                Some(end) if place == start => batch.push(end),
-                _ => batch.push_gap(place),
+            let (end, is_gap) = self.piece_end(text, start, run, pulse)?;
+            if is_gap {
+                batch.push_gap(end);
+            } else {
+                batch.push(end);
             }
-            start = if place == start { end.unwrap_or(text.len()) } else { place };
+            start = end;
         }
         Ok(())
     }
 
+    /// The end of the piece that begins at `start`, and whether it is a gap.
+    pub fn piece_end(
+        &self,
+        text: &str,
+        start: usize,
+        run: &mut MachineRun,
+        pulse: &mut Pulse,
+    ) -> Result<(usize, bool)> {
+        let mut place = start;
+        let end = loop {
+            let found = match run.next {
+                Some((at, end)) if at == place => Some(end),
+                _ => self.match_end(text, place, run, pulse)?,
+            };
+            if found.is_some() || place >= text.len() {
+                break found;
+            }
+            place += text[place..].chars().next().map_or(1, char::len_utf8);
+        };
+        run.next = end.map(|end| (place, end));
+        Ok(end.filter(|_| place == start).map_or((place, true), |end| (end, false)))
+    }
+
     /// The end of the match that begins at a place and is not empty, if there is one.
-    fn match_end(
+    pub fn match_end(
         &self,
         text: &str,
         start: usize,

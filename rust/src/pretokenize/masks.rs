@@ -20,16 +20,23 @@ use std::cmp::Reverse;
 
 use super::automaton::{Automaton, PartialMatch};
 use super::local::{
-    BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
+    BEGINS, GAP, If, LABELS, Label, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS,
+    UNSURE,
 };
 use super::search::Search;
 use super::vectors::{ATOMS, Fulfilled, Instructions, Portable, Terms, Vectors, WORDS};
 use super::{BATCH, Batch};
 
+mod joint;
+mod reading;
+
+pub use joint::{Joint, JointScan, Needs};
+use reading::{Characters, Reader};
+
 const WINDOW: usize = 64 * WORDS;
 
 /// A window seldom has more pieces: those for which there is no room are found a second time.
-const USUAL_PIECES: usize = 3 * WINDOW / 8;
+pub const USUAL_PIECES: usize = 3 * WINDOW / 8;
 
 /// The atom before the first character of a window, the atoms of the window, and those after it, up to a whole word.
 const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
@@ -59,6 +66,7 @@ const MAX_ROUNDS: usize = 6;
 const MAX_RELATIONS: usize = 32;
 
 /// Finds the starts of pieces by masks.
+#[derive(Clone)]
 pub struct MaskScanner {
     instructions: Instructions,
     /// Whether the pattern matches all text.
@@ -95,6 +103,7 @@ struct Link {
 const NO_BEGINNING: usize = LABELS;
 
 /// Up to eight terms, and the relations that they are for.
+#[derive(Clone)]
 struct Eight {
     terms: Terms,
     count: usize,
@@ -159,81 +168,78 @@ impl MaskScanner {
         &self,
         automaton: &Automaton,
         text: &[u8],
-        mut start: usize,
-        batch: &mut Batch,
-        search: &mut Search,
-    ) {
-        let work = ScanInput { scanner: self, automaton, text };
-        while start < text.len() && batch.room() >= USUAL_PIECES {
-            start = match text.len() - start {
-                ..=64 => self.fill_in_windows::<1>(work, start, batch, search),
-                65..=SHORT_REST => self.fill_in_windows::<2>(work, start, batch, search),
-                _ => self.fill_in_windows::<WORDS>(work, start, batch, search),
-            };
-        }
-    }
-
-    /// The same in windows of `N` words; those of most words leave a short rest. Returns the start of the next piece.
-    fn fill_in_windows<const N: usize>(
-        &self,
-        work: ScanInput,
         start: usize,
         batch: &mut Batch,
         search: &mut Search,
-    ) -> usize {
-        match self.instructions {
-            Instructions::Portable => fill_portable::<N>(work, start, batch, search),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx2 => unsafe { fill_avx2::<N>(work, start, batch, search) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: this machine was found to have the instructions.
-            Instructions::Avx512 => unsafe { fill_avx512::<N>(work, start, batch, search) },
-            #[cfg(target_arch = "aarch64")]
-            Instructions::Neon => fill_neon::<N>(work, start, batch, search),
+    ) {
+        let mut job = Filling { input: ScanInput { scanner: self, automaton, text }, start, batch, search };
+        while job.start < text.len() && job.batch.room() >= USUAL_PIECES {
+            run_in_windows(self.instructions, text.len() - job.start, &mut job);
         }
+    }
+}
+
+/// Work that is done in windows of `N` words with the instructions of `V`.
+trait WindowJob {
+    /// In windows of most words, a short rest is left.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    unsafe fn run<V: Vectors, const N: usize>(&mut self);
+}
+
+/// Run a job in windows of the size that is best for so many bytes.
+fn run_in_windows(instructions: Instructions, bytes: usize, job: &mut impl WindowJob) {
+    match bytes {
+        ..=64 => run_in::<1>(instructions, job),
+        65..=SHORT_REST => run_in::<2>(instructions, job),
+        _ => run_in::<WORDS>(instructions, job),
+    }
+}
+
+fn run_in<const N: usize>(instructions: Instructions, job: &mut impl WindowJob) {
+    match instructions {
+        Instructions::Portable => run_portable::<N>(job),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this machine was found to have the instructions.
+        Instructions::Avx2 => unsafe { run_avx2::<N>(job) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: this machine was found to have the instructions.
+        Instructions::Avx512 => unsafe { run_avx512::<N>(job) },
+        #[cfg(target_arch = "aarch64")]
+        Instructions::Neon => run_neon::<N>(job),
     }
 }
 
 // Functions of their own for each size of window: together they would need too much of a small stack.
 
 #[inline(never)]
-fn fill_portable<const N: usize>(
-    work: ScanInput,
-    start: usize,
-    batch: &mut Batch,
-    search: &mut Search,
-) -> usize {
+fn run_portable<const N: usize>(job: &mut impl WindowJob) {
     // SAFETY: the portable way needs no special instructions.
-    unsafe { work.fill::<Portable, N>(start, batch, search) }
+    unsafe { job.run::<Portable, N>() }
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
-fn fill_neon<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch, search: &mut Search) -> usize {
+fn run_neon<const N: usize>(job: &mut impl WindowJob) {
     // SAFETY: every aarch64 machine has NEON.
-    unsafe { work.fill::<super::vectors::Neon, N>(start, batch, search) }
+    unsafe { job.run::<super::vectors::Neon, N>() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx512<const N: usize>(
-    work: ScanInput,
-    start: usize,
-    batch: &mut Batch,
-    search: &mut Search,
-) -> usize {
+fn run_avx512<const N: usize>(job: &mut impl WindowJob) {
     // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx512, N>(start, batch, search) }
+    unsafe { job.run::<super::vectors::Avx512, N>() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn fill_avx2<const N: usize>(work: ScanInput, start: usize, batch: &mut Batch, search: &mut Search) -> usize {
+fn run_avx2<const N: usize>(job: &mut impl WindowJob) {
     // SAFETY: this function is only entered where there are the instructions that it enables.
-    unsafe { work.fill::<super::vectors::Avx2, N>(start, batch, search) }
+    unsafe { job.run::<super::vectors::Avx2, N>() }
 }
 
 /// Three sets of atoms: for the character before, at and after a place.
@@ -378,27 +384,9 @@ impl<const N: usize> ScanWindow<N> {
             relations: Relations([[0; N]; MAX_RELATIONS]),
             labels: Labelled { at: [[0; N]; LABELLED.len()], before: [[0; N]; 1 + LABELS], special: false },
             fulfilled: [[0; 64]; N],
-            characters: Characters {
-                atoms: [0; ATOMS_OF_WINDOW],
-                count: 0,
-                leads: [[0; N]; 2],
-                wide: false,
-                ends: false,
-            },
+            characters: Characters::new(),
         }
     }
-}
-
-/// The characters of a window: as many as its masks have bits for, in up to twice as many bytes.
-struct Characters<const N: usize> {
-    /// Their atoms, from the second place on.
-    atoms: [u8; ATOMS_OF_WINDOW],
-    count: usize,
-    /// The first bytes of the characters, and whether any character has several bytes.
-    leads: BytesBits<N>,
-    wide: bool,
-    /// Whether the text ends with them.
-    ends: bool,
 }
 
 /// The result of the masks for the characters of a window.
@@ -419,25 +407,28 @@ enum LeftAt {
     Gap(usize),
 }
 
-impl ScanInput<'_> {
-    /// # Safety
-    /// The machine must have the instructions of `V`.
+/// Fills a batch with the pieces of a text from `start` on.
+struct Filling<'a, 'b, 's, 'p> {
+    input: ScanInput<'a>,
+    start: usize,
+    batch: &'b mut Batch,
+    search: &'b mut Search<'s, 'p>,
+}
+
+impl WindowJob for Filling<'_, '_, '_, '_> {
     #[inline(always)]
-    unsafe fn fill<V: Vectors, const N: usize>(
-        self,
-        mut start: usize,
-        batch: &mut Batch,
-        search: &mut Search,
-    ) -> usize {
+    unsafe fn run<V: Vectors, const N: usize>(&mut self) {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = ScanWindow::new();
-        while self.text.len() - start > left && batch.room() >= USUAL_PIECES {
+        let Self { input, start, batch, search } = self;
+        while input.text.len() - *start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe { self.scan_window::<V, N>(start, &mut window, batch, search) };
+            *start = unsafe { input.scan_window::<V, N>(*start, &mut window, batch, search) };
         }
-        start
     }
+}
 
+impl ScanInput<'_> {
     /// Add the certain pieces of a window of `N` words that begins at the start of a piece; return the start of the next piece.
     ///
     /// # Safety
@@ -453,7 +444,7 @@ impl ScanInput<'_> {
         #[cfg(test)]
         super::tests::count_steps(64 * N);
         // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { self.read::<V, N>(base, &mut window.characters) };
+        unsafe { self.reader().read::<V, N>(base, &mut window.characters) };
         // SAFETY: the caller vouches for the instructions of `V`.
         let mut labels = unsafe { self.look::<V, N>(window) };
         let characters = &window.characters;
@@ -513,7 +504,7 @@ impl ScanInput<'_> {
             let sure = last_not_in(&labels.open, unsure).unwrap_or(0).max(settled);
             let mut start = last_in(&labels.begins, sure + 1).unwrap_or(0).max(settled);
             loop {
-                let end = match self.automaton.match_within(&atoms[start..]) {
+                let end = match self.automaton.match_within(atoms[start..].iter().copied()) {
                     PartialMatch::Nothing => {
                         let Some(end) = self.gap_end(&atoms[..=limit], start) else {
                             return Some(LeftAt::Gap(start));
@@ -542,8 +533,8 @@ impl ScanInput<'_> {
 
     /// The end of the gap that begins at `start`, if a match certainly begins in the window.
     fn gap_end(self, atoms: &[u8], start: usize) -> Option<usize> {
-        let mut places =
-            (start + 1..atoms.len() - 1).map(|end| (end, self.automaton.match_within(&atoms[end..])));
+        let mut places = (start + 1..atoms.len() - 1)
+            .map(|end| (end, self.automaton.match_within(atoms[end..].iter().copied())));
         match places.find(|(_, found)| *found != PartialMatch::Nothing)? {
             (end, PartialMatch::End(_)) => Some(end),
             _ => None,
@@ -556,189 +547,22 @@ impl ScanInput<'_> {
     /// The machine must have the instructions of `V`.
     #[inline(always)]
     unsafe fn look<V: Vectors, const N: usize>(self, window: &mut ScanWindow<N>) -> WindowBits<N> {
-        let scanner = self.scanner;
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { self.find_relations::<V, N>(window) };
-        let ScanWindow { relations, labels, .. } = window;
-        let mut always = LABELLED.map(|label| *relations.places(scanner.always[label]));
+        let ScanWindow { relations, labels, fulfilled, characters } = window;
         // A piece begins at the first character of a window.
         let mut first = [0; N];
         first[0] = 1;
         // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { add::<V, N>(&mut always[BEGINS], &first, &first) };
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { labels.start_from::<V>(&always) };
-        let mut changed = [0; N];
-        for _ in 0..MAX_ROUNDS {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            let next = unsafe { scanner.next_labels::<V, N>(&always, labels, relations) };
-            // SAFETY: the caller vouches for the instructions of `V`.
-            changed = unsafe { labels.change_to::<V>(&next) };
-            if changed == [0; N] {
-                break;
-            }
-        }
-        let (mut unsure, mut open) = (changed, [0; N]);
-        // SAFETY: the caller vouches for the instructions of `V`.
         unsafe {
-            add::<V, N>(&mut unsure, relations.places(scanner.always[UNSURE]), &[!0; N]);
-            unsure = labels.followed::<V>(&scanner.unsure, relations, unsure);
-            if scanner.opens {
-                add::<V, N>(&mut open, relations.places(scanner.opens_here), &labels.at[BEGINS]);
-                add::<V, N>(&mut open, relations.places(scanner.always[OPEN]), &[!0; N]);
-                if open != [0; N] {
-                    open = run::<V, N>(&open, relations.places(scanner.stays_open));
-                    let open_before = up::<V, N>(&open);
-                    add::<V, N>(&mut unsure, relations.places(scanner.contradicts), &open_before);
-                }
-            }
-            take_away::<V, N>(&mut unsure, &first);
-        }
-        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: *relations.places(scanner.gaps) }
-    }
-
-    /// Find the places where each relation holds.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
-    #[inline(always)]
-    unsafe fn find_relations<V: Vectors, const N: usize>(self, window: &mut ScanWindow<N>) {
-        let ScanWindow { relations, fulfilled, characters, .. } = window;
-        let eights = if characters.wide { &self.scanner.wide } else { &self.scanner.plain };
-        match characters.count.div_ceil(64) {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            words if words < N => unsafe {
-                relations.find::<V>(eights, &characters.atoms, &mut fulfilled[..words]);
-            },
-            // SAFETY: the caller vouches for the instructions of `V`.
-            _ => unsafe { relations.find::<V>(eights, &characters.atoms, fulfilled) },
+            self.scanner.find_relations::<V, N>(characters, &characters.atoms[2..], relations, fulfilled);
+            self.scanner.label::<V, N>(relations, labels, &first, BEGINS)
         }
     }
 
-    /// Read the characters of the window at `base`.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
-        let alphabet = &self.automaton.alphabet;
-        (this.count, this.wide, this.leads[0]) = (0, false, [0; N]);
-        this.atoms[0] = alphabet.end;
-        let text = &self.text[base..];
-        this.ends = text.len() <= 64 * N;
-        for (word, rest) in text.chunks(64).take(N).enumerate() {
-            // SAFETY: the caller vouches for the instructions of `V`.
-            this.leads[0][word] = unsafe { self.read_word::<V, N>(base + 64 * word, rest, this) };
-        }
-        // Characters of several bytes have left room for more.
-        if this.wide {
-            this.leads[1] = [0; N];
-            for (word, rest) in text.chunks(64).skip(N).take(N).enumerate() {
-                if this.count > 64 * (N - 1) {
-                    break;
-                }
-                // SAFETY: the caller vouches for the instructions of `V`.
-                this.leads[1][word] = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, this) };
-                this.ends = text.len() <= 64 * (N + word + 1);
-            }
-        }
-        if this.ends {
-            if self.automaton.tells_final_line_feed() && self.text.last() == Some(&b'\n') {
-                this.atoms[this.count] = alphabet.final_line_feed;
-            }
-            // A word is read whole: after the last character, it has the atom of the end of the text.
-            if let Some(behind) = this.atoms[this.count + 1..].first_chunk_mut::<64>() {
-                behind.fill(alphabet.end);
-            }
-        }
-    }
-
-    /// Add the characters that begin in a word of up to 64 bytes at `base`; returns their first bytes.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
-    #[inline(always)]
-    unsafe fn read_word<V: Vectors, const N: usize>(
-        self,
-        base: usize,
-        word: &[u8],
-        this: &mut Characters<N>,
-    ) -> u64 {
-        let padded;
-        let bytes = match word.first_chunk() {
-            Some(bytes) => bytes,
-            None => {
-                // SAFETY: the caller vouches for the instructions of `V`.
-                padded = unsafe { V::padded(word) };
-                &padded
-            }
-        };
-        let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { return 0 };
-        // SAFETY: the caller vouches for the instructions of `V`.
-        let kinds = unsafe { V::atoms(bytes, &self.automaton.alphabet.ascii, atoms) };
-        let leads = !kinds.inside & !0 >> (64 - word.len());
-        if kinds.wide != 0 {
-            this.wide = true;
-            // SAFETY: the caller vouches for the instructions of `V`.
-            unsafe {
-                let mut all = *atoms;
-                self.wide_atoms::<V>(base, bytes, kinds.wide & leads, &mut all);
-                V::gather(&all, leads, atoms);
-            }
-        }
-        this.count += leads.count_ones() as usize;
-        leads
-    }
-
-    /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
-    /// first byte, or the first two, at once.
-    ///
-    /// # Safety
-    /// The machine must have the instructions of `V`.
-    #[inline(always)]
-    unsafe fn wide_atoms<V: Vectors>(self, base: usize, bytes: &[u8; 64], leads: u64, atoms: &mut [u8; 64]) {
-        let alphabet = &self.automaton.alphabet;
-        let mut padded = [[0; 64]; 2];
-        for (behind, bytes) in padded.iter_mut().enumerate() {
-            match self.text[base..].get(1 + behind..65 + behind) {
-                Some(whole) => bytes.copy_from_slice(whole),
-                None => {
-                    let rest = self.text.get(base + 1 + behind..).unwrap_or(&[]);
-                    bytes[..rest.len()].copy_from_slice(rest);
-                }
-            }
-        }
-        let [second, third] = &padded;
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe {
-            let mut mixed = V::look_up(&alphabet.leads, bytes, leads, atoms);
-            let mut of_four = 0;
-            while mixed != 0 {
-                let lead = bytes[mixed.trailing_zeros() as usize];
-                let same = V::equal(bytes, lead) & mixed;
-                mixed &= !same;
-                if lead >= 0xF0 {
-                    of_four |= same;
-                    continue;
-                }
-                if lead < 0xE0 {
-                    V::look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
-                    continue;
-                }
-                let lead = usize::from(lead & 0x0F);
-                let mut still_mixed = V::look_up(&alphabet.leads_of_three[lead], second, same, atoms);
-                while still_mixed != 0 {
-                    let next = second[still_mixed.trailing_zeros() as usize];
-                    let same = V::equal(second, next) & still_mixed;
-                    still_mixed &= !same;
-                    let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
-                    V::look_up(page, third, same, atoms);
-                }
-            }
-            for place in places_in(0, of_four) {
-                atoms[place] = alphabet.at(self.text, base + place).0;
-            }
-        }
+    fn reader(&self) -> Reader<'_> {
+        let Self { automaton, text, .. } = self;
+        let tells_final_line_feed = automaton.tells_final_line_feed();
+        Reader { text, alphabet: &automaton.alphabet, tells_final_line_feed }
     }
 }
 
@@ -785,6 +609,80 @@ fn mark_gaps<const N: usize>(labels: &WindowBits<N>, batch: &mut Batch) {
 }
 
 impl MaskScanner {
+    /// Find the places where each relation holds. What is behind each place is given: it may be the end of a piece.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn find_relations<V: Vectors, const N: usize>(
+        &self,
+        characters: &Characters<N>,
+        behind: &[u8],
+        relations: &mut Relations<N>,
+        fulfilled: &mut [[u8; 64]; N],
+    ) {
+        let eights = if characters.wide { &self.wide } else { &self.plain };
+        match characters.count.div_ceil(64) {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            words if words < N => unsafe {
+                relations.find::<V>(eights, &characters.atoms, behind, &mut fulfilled[..words]);
+            },
+            // SAFETY: the caller vouches for the instructions of `V`.
+            _ => unsafe { relations.find::<V>(eights, &characters.atoms, behind, fulfilled) },
+        }
+    }
+
+    /// Find the labels of all characters. A piece begins at each of the given places; the first character has the given
+    /// label.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn label<V: Vectors, const N: usize>(
+        &self,
+        relations: &Relations<N>,
+        labels: &mut Labelled<N>,
+        given: &Bits<N>,
+        first: Label,
+    ) -> WindowBits<N> {
+        let mut always = LABELLED.map(|label| *relations.places(self.always[label]));
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { add::<V, N>(&mut always[BEGINS], given, given) };
+        for (places, label) in always.iter_mut().zip(LABELLED).skip(1) {
+            places[0] |= u64::from(first == label);
+        }
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { labels.start_from::<V>(&always) };
+        let mut changed = [0; N];
+        for _ in 0..MAX_ROUNDS {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            let next = unsafe { self.next_labels::<V, N>(&always, labels, relations) };
+            // SAFETY: the caller vouches for the instructions of `V`.
+            changed = unsafe { labels.change_to::<V>(&next) };
+            if changed == [0; N] {
+                break;
+            }
+        }
+        let (mut unsure, mut open) = (changed, [0; N]);
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            add::<V, N>(&mut unsure, relations.places(self.always[UNSURE]), &[!0; N]);
+            unsure = labels.followed::<V>(&self.unsure, relations, unsure);
+            if self.opens {
+                add::<V, N>(&mut open, relations.places(self.always[OPEN]), &[!0; N]);
+                take_away::<V, N>(&mut open, given);
+                add::<V, N>(&mut open, relations.places(self.opens_here), &labels.at[BEGINS]);
+                if open != [0; N] {
+                    open = run::<V, N>(&open, relations.places(self.stays_open));
+                    let open_before = up::<V, N>(&open);
+                    add::<V, N>(&mut unsure, relations.places(self.contradicts), &open_before);
+                }
+            }
+            take_away::<V, N>(&mut unsure, given);
+        }
+        WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: *relations.places(self.gaps) }
+    }
+
     /// The masks of labels, given the labels of the characters before.
     ///
     /// # Safety
@@ -831,10 +729,16 @@ impl<const N: usize> Relations<N> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn find<V: Vectors>(&mut self, eights: &[Eight], atoms: &[u8], fulfilled: &mut Fulfilled) {
+    unsafe fn find<V: Vectors>(
+        &mut self,
+        eights: &[Eight],
+        atoms: &[u8],
+        behind: &[u8],
+        fulfilled: &mut Fulfilled,
+    ) {
         for eight in eights {
             // SAFETY: the caller vouches for the instructions of `V`.
-            let anywhere = unsafe { V::fulfilled(atoms, &eight.terms, fulfilled) };
+            let anywhere = unsafe { V::fulfilled(atoms, behind, &eight.terms, fulfilled) };
             for &Use { relation, terms, is_first } in &eight.uses {
                 let places = &mut self.0[relation % MAX_RELATIONS];
                 if is_first {

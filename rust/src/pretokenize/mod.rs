@@ -10,7 +10,7 @@
 //! 3. The [backtracking machine](machine) runs all others, such as those with back-references.
 //!
 //! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
-//! pieces of the one before.
+//! pieces of the one before; masks cut by several at once.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
@@ -119,8 +119,8 @@ impl Pattern {
     /// The automaton, if one alone cuts text.
     pub fn automaton(&self) -> Option<&Automaton> {
         match &self.cut {
-            Cut::Once(Compiled::Automaton { automaton, .. }) => Some(automaton),
-            Cut::Once(Compiled::Machine(_)) | Cut::InSteps(_) => None,
+            Cut::Once(compiled) => compiled.automaton(),
+            Cut::InSteps(_) => None,
         }
     }
 

@@ -129,6 +129,12 @@ impl<'s, 'p> Search<'s, 'p> {
         self.check(beat)
     }
 
+    /// Search in another way.
+    pub fn by<T>(&mut self, search: impl FnOnce(&mut Pulse) -> Result<T>) -> Option<T> {
+        let found = search(self.pulse);
+        found.map_err(|error| self.check(Err(error))).ok()
+    }
+
     fn check(&mut self, result: Result<()>) -> bool {
         if self.stopped.is_ok() {
             self.stopped = result;

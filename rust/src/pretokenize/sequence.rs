@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::automaton::CutEffect;
 use super::compiled::{Compiled, Way};
+use super::masks::{Joint, JointScan, Needs, USUAL_PIECES};
 use super::search::{Failures, Search};
 use super::{Batch, Scanner};
 use crate::error::{Error, Result};
@@ -26,10 +27,10 @@ const MAX_STEPS: usize = 64;
 pub struct Sequence {
     /// The steps up to the last one that inserts spaces; they are applied to the whole text first.
     first: Vec<Step>,
-    /// The next pattern, whose pieces are found batch by batch.
-    scanned: Option<Compiled>,
-    /// The steps that are applied to its pieces.
+    /// The next steps: the pieces of the first are found batch by batch, and the others are applied to these.
     last: Vec<Step>,
+    /// As many of these as cut text together.
+    joint: Option<Box<Joint>>,
 }
 
 enum Step {
@@ -78,13 +79,16 @@ impl Sequence {
         if first_bytes != last_bytes || first_bytes.is_some_and(|bytes| last_space > Some(bytes)) {
             return Err(Error::Value("only patterns may follow (?bytes)".to_owned()));
         }
-        let mut rest = steps.split_off(last_space.map_or(0, |place| place + 1));
-        let last = rest.split_off(usize::from(matches!(rest.first(), Some(Step::Cut(_)))));
-        let scanned = rest.into_iter().find_map(|step| match step {
-            Step::Cut(pattern) => Some(pattern),
-            Step::Space | Step::Bytes => None,
-        });
-        Ok(Some(Self { first: steps, scanned, last }))
+        let last = steps.split_off(last_space.map_or(0, |place| place + 1));
+        let joint = Joint::new(&patterns(&last).collect::<Vec<_>>()).map(Box::new);
+        Ok(Some(Self { first: steps, last, joint }))
+    }
+
+    /// Use other instructions, which this machine must support.
+    #[cfg(test)]
+    pub fn on(mut self, instructions: super::vectors::Instructions) -> Self {
+        self.joint = self.joint.map(|joint| Box::new(joint.on(instructions)));
+        self
     }
 
     /// Whether a step inserts spaces.
@@ -92,13 +96,11 @@ impl Sequence {
         !self.first.is_empty()
     }
 
-    /// The way of the slowest pattern.
+    /// The way of the slowest pattern; patterns that cut text together do so by masks.
     pub fn way(&self) -> Way {
-        let steps = self.first.iter().chain(&self.last).filter_map(|step| match step {
-            Step::Cut(pattern) => Some(pattern.way()),
-            Step::Space | Step::Bytes => None,
-        });
-        steps.chain(self.scanned.as_ref().map(Compiled::way)).max().unwrap_or(Way::Masks)
+        let joint = self.joint.as_ref().map_or(0, |joint| joint.count());
+        let others = self.first.iter().chain(&self.last[joint..]).filter_map(Step::pattern);
+        others.map(Compiled::way).max().unwrap_or(Way::Masks)
     }
 
     /// Whether a cut at a place, where a character begins, provably changes no piece.
@@ -110,17 +112,13 @@ impl Sequence {
         if !self.first.is_empty() {
             return false;
         }
-        let patterns = self.last.iter().map_while(|step| match step {
-            Step::Cut(pattern) => Some(pattern),
-            Step::Space | Step::Bytes => None,
-        });
-        let mut effects = self.scanned.iter().chain(patterns).map(|pattern| pattern.cut_effect(text, place));
+        let mut effects = patterns(&self.last).map(|pattern| pattern.cut_effect(text, place));
         effects.find(|effect| *effect != CutEffect::PartsGap) == Some(CutEffect::Nothing)
     }
 
     /// The first such place at or after `from`.
     pub fn safe_cut(&self, text: &[u8], mut from: usize) -> Option<usize> {
-        let first = self.scanned.as_ref()?;
+        let first = patterns(&self.last).next()?;
         loop {
             let place = first.find_cut(text, from, |effect| effect != CutEffect::Unknown)?;
             if self.keeps_pieces(text, place) {
@@ -157,13 +155,18 @@ impl Sequence {
             text: &text.text,
             pieces: text.ends.iter(),
             piece_end: 0,
-            scanner: None,
+            scan: None,
             batch: Batch::default(),
             pending: Vec::new(),
             taken: 0,
             cut_to: 0,
         }
     }
+}
+
+/// The patterns that a sequence of steps begins with.
+fn patterns(steps: &[Step]) -> impl Iterator<Item = &Compiled> {
+    steps.iter().map_while(Step::pattern)
 }
 
 impl Step {
@@ -173,6 +176,13 @@ impl Step {
             BYTES => Ok(Self::Bytes),
             "" => Err(Error::Value("a step of the pattern is empty".to_owned())),
             _ => Ok(Self::Cut(Compiled::new(source)?)),
+        }
+    }
+
+    fn pattern(&self) -> Option<&Compiled> {
+        match self {
+            Self::Cut(pattern) => Some(pattern),
+            Self::Space | Self::Bytes => None,
         }
     }
 }
@@ -302,8 +312,8 @@ pub struct Steps<'a> {
     pieces: std::slice::Iter<'a, usize>,
     /// The end of the current one.
     piece_end: usize,
-    /// The start of the current piece, and its scanner.
-    scanner: Option<(usize, Box<Scanner<'a>>)>,
+    /// The scan of the current piece.
+    scan: Option<PieceScan<'a>>,
     batch: Batch,
     /// The ends of finished pieces, the number of them that were returned, and the end of the last.
     pending: Vec<usize>,
@@ -311,26 +321,34 @@ pub struct Steps<'a> {
     cut_to: usize,
 }
 
+/// Cuts a piece of the prepared text by the first of the last steps, or by as many as cut together.
+enum PieceScan<'a> {
+    /// The piece begins here.
+    First(usize, Box<Scanner<'a>>),
+    Joint(Box<JointScan<'a>>, Failures),
+}
+
 impl Steps<'_> {
-    /// Add pieces to the batch until it is full or the text ends.
+    /// Add pieces to the batch until it is nearly full or the text ends.
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<()> {
-        while !batch.is_full() {
-            if self.taken == self.pending.len() && !self.cut_more(pulse)? {
-                break;
+        loop {
+            let pending = &self.pending[self.taken..];
+            let count = pending.len().min(batch.room());
+            pending[..count].iter().for_each(|&end| batch.push(end));
+            self.taken += count;
+            if batch.room() < USUAL_PIECES || !self.cut_more(pulse)? {
+                return Ok(());
             }
-            batch.push(self.pending[self.taken]);
-            self.taken += 1;
         }
-        Ok(())
     }
 
     /// Replace the pending ends by the next ones, if there are any.
     fn cut_more(&mut self, pulse: &mut Pulse) -> Result<bool> {
-        let Some(mut ends) = self.next_ends(pulse)? else { return Ok(false) };
+        let Some((mut ends, steps)) = self.next_ends(pulse)? else { return Ok(false) };
         let (start, text) = (self.cut_to, self.text);
         self.cut_to = ends.last().copied().unwrap_or(start);
         let mut as_bytes = false;
-        for step in &self.sequence.last {
+        for step in &self.sequence.last[steps..] {
             let mut cut = Vec::new();
             match step {
                 Step::Cut(pattern) if as_bytes => {
@@ -348,20 +366,65 @@ impl Steps<'_> {
         Ok(true)
     }
 
-    /// The ends of the next pieces, before the last steps are applied.
-    fn next_ends(&mut self, pulse: &mut Pulse) -> Result<Option<Vec<usize>>> {
+    /// The ends of the next pieces, and how many of the last steps have been applied to them.
+    fn next_ends(&mut self, pulse: &mut Pulse) -> Result<Option<(Vec<usize>, usize)>> {
         loop {
-            if let Some((base, scanner)) = &mut self.scanner
-                && scanner.fill(&mut self.batch, pulse)? > 0
-            {
-                return Ok(Some(self.batch.ends().iter().map(|end| *base + end).collect()));
+            self.batch.clear();
+            match &mut self.scan {
+                Some(PieceScan::First(base, scanner)) => {
+                    scanner.fill(&mut self.batch, pulse)?;
+                    let ends: Vec<usize> = self.batch.ends().iter().map(|end| *base + end).collect();
+                    if !ends.is_empty() {
+                        return Ok(Some((ends, 1)));
+                    }
+                }
+                Some(PieceScan::Joint(scan, failures)) => {
+                    let mut search = Search::new(failures, pulse);
+                    let needs = scan.fill(&mut self.batch, &mut search);
+                    search.finish()?;
+                    let mut ends = self.batch.ends().to_vec();
+                    if let Needs::Help(start) = needs {
+                        let done = scan.done();
+                        let cut = self.help(start, pulse)?;
+                        memory::extend(&mut ends, &cut[cut.partition_point(|end| *end <= done)..])?;
+                    }
+                    if !ends.is_empty() {
+                        return Ok(Some((
+                            ends,
+                            self.sequence.joint.as_ref().map_or(0, |joint| joint.count()),
+                        )));
+                    }
+                }
+                None => {}
             }
             let Some(&end) = self.pieces.next() else { return Ok(None) };
-            let Some(pattern) = &self.sequence.scanned else { return Ok(Some(vec![end])) };
-            let piece = &self.text[self.piece_end..end];
-            self.scanner = Some((self.piece_end, Box::new(pattern.scan(piece))));
-            self.piece_end = end;
+            let start = std::mem::replace(&mut self.piece_end, end);
+            let Some(first) = patterns(&self.sequence.last).next() else { return Ok(Some((vec![end], 0))) };
+            self.scan = Some(match &self.sequence.joint {
+                Some(joint) => {
+                    let scan = joint.scan(patterns(&self.sequence.last), &self.text[..end], start);
+                    PieceScan::Joint(Box::new(scan), Failures::default())
+                }
+                None => PieceScan::First(start, Box::new(first.scan(&self.text[start..end]))),
+            });
         }
+    }
+
+    /// Cut a piece of the first pattern by one step after the other, where the patterns cannot cut it together.
+    fn help(&mut self, start: usize, pulse: &mut Pulse) -> Result<Vec<usize>> {
+        let Some(PieceScan::Joint(scan, failures)) = &mut self.scan else { return Ok(Vec::new()) };
+        let mut search = Search::new(failures, pulse);
+        let end = scan.piece_end(start, &mut search);
+        search.finish()?;
+        scan.go_on_at(end);
+        let count = self.sequence.joint.as_ref().map_or(0, |joint| joint.count());
+        let mut ends = vec![end];
+        for pattern in patterns(&self.sequence.last).take(count).skip(1) {
+            let mut cut = Vec::new();
+            cut_each(self.text, start, &ends, pattern, &mut cut, pulse)?;
+            ends = cut;
+        }
+        Ok(ends)
     }
 }
 

@@ -10,6 +10,7 @@ use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::MaskScanner;
 use super::search::{Failures, Search};
+use super::sequence::Sequence;
 use super::syntax::parse;
 use super::vectors::Instructions;
 use super::{Batch, Pattern, Pieces, Way, pretokenize};
@@ -77,8 +78,9 @@ const PATTERNS: [&str; 21] = [
     r" ?[^(\s|.,!?…。，、।۔،)]+",
 ];
 
-/// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, and a step that sees bytes.
-const SEQUENCES: [&str; 3] = [
+/// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, a step that sees bytes, Falcon's, most of DeepSeek
+/// LLM's, and two that count digits from the end.
+const SEQUENCES: [&str; 7] = [
     concat!(
         r"\p{N}{1,3}(?then)[一-龥぀-ゟ゠-ヿ]+(?then)",
         r##"[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"##,
@@ -86,6 +88,16 @@ const SEQUENCES: [&str; 3] = [
     ),
     r"\p{N}(?then)'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"\p{N}(?then) ?\p{L}+|\s+(?then)(?bytes)(?then)[Ġ\u0141-\u0143]",
+    concat!(
+        r"[\p{P}$+<=>^~`|]+(?then)'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+",
+        r"|\s+(?!\S)|\s+(?then)[0-9][0-9][0-9]"
+    ),
+    concat!(
+        r"[\r\n](?then)\s?\p{L}+(?then)\s?[!-/:-~！-／：-～‘-‟\u3000-。]+(?then)\s+(?![\s\S])",
+        r"(?then)[一-龥ࠀ-一가-\ud7ff]+(?then)\p{N}+"
+    ),
+    r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))(?then)\p{Han}+(?then) ?\p{L}+|\s+(?!\S)|\s+",
+    r"\p{N}+(?then)\p{N}(?:(?!(?:\p{N}{3})+(?!\p{N}))\p{N})*(?then)a",
 ];
 
 /// Patterns of this shape are compiled; what they cut need not make sense.
@@ -158,6 +170,15 @@ impl Random {
             alternatives.push(parts.collect::<String>());
         }
         alternatives.join("|")
+    }
+
+    /// A step of a sequence: of one set, of a model's pattern, or of any pattern.
+    fn step(&mut self) -> String {
+        match self.below(4) {
+            0 => self.of(&PATTERNS).to_owned(),
+            1 => self.pattern(),
+            _ => format!("(?:{}){}", self.of(&PARTS[..24]), self.of(&BOUNDS)),
+        }
     }
 
     /// Two or three patterns, one after the other.
@@ -345,6 +366,99 @@ fn every_way_cuts_by_patterns_nobody_has_seen_alike() {
         }
     }
     assert!(compiled > 1300 && by_masks > 800, "{compiled} compiled, {by_masks} by masks");
+}
+
+/// A sequence on every machine, and its steps, each for the backtracking machine.
+struct Joined {
+    source: String,
+    steps: Vec<Machine>,
+    sequences: Vec<(Instructions, Sequence)>,
+}
+
+impl Joined {
+    fn new(source: &str) -> Self {
+        let steps = source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap())).collect();
+        let on = |machine| (machine, Sequence::new(source).unwrap().unwrap().on(machine));
+        let sequences = Instructions::all().into_iter().map(on).collect();
+        Self { source: source.to_owned(), steps, sequences }
+    }
+
+    fn agree(&self, text: &str) {
+        let mut expected = vec![text.len()];
+        for step in &self.steps {
+            let mut start = 0;
+            let mut cut = Vec::new();
+            for end in expected {
+                cut.extend(by(step, &text[start..end]).iter().map(|piece| start + piece.0));
+                start = end;
+            }
+            expected = cut;
+        }
+        for (machine, sequence) in &self.sequences {
+            let (mut pulse, mut batch, mut found) = (Pulse::until(&STOPPED), Batch::default(), Vec::new());
+            let prepared = sequence.prepare(text, &mut pulse).unwrap();
+            let mut steps = sequence.scan(&prepared);
+            while found.last() != Some(&text.len()) && !text.is_empty() {
+                batch.clear();
+                steps.fill(&mut batch, &mut pulse).unwrap();
+                assert!(!batch.ends().is_empty());
+                found.extend_from_slice(batch.ends());
+            }
+            assert_eq!(found, expected, "{machine:?} {:?} {text:?}", self.source);
+        }
+    }
+}
+
+/// Sequences without steps that are no patterns.
+fn sequences_of_patterns() -> impl Iterator<Item = &'static str> {
+    SEQUENCES.into_iter().filter(|source| !source.contains("(?bytes)"))
+}
+
+#[test]
+fn patterns_cut_together_like_one_after_the_other() {
+    let mut random = Random(17);
+    for source in sequences_of_patterns() {
+        let joined = Joined::new(source);
+        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+        for first in CHARACTERS {
+            for second in CHARACTERS {
+                CHARACTERS[..24].iter().for_each(|third| joined.agree(&format!("{first}{second}{third}")));
+            }
+        }
+        for round in 0..300 {
+            joined.agree(&random.text(if round % 10 == 0 { 3000 } else { 90 }));
+        }
+    }
+}
+
+#[test]
+fn patterns_cut_together_around_the_ends_of_windows() {
+    for source in sequences_of_patterns() {
+        let joined = Joined::new(source);
+        for unit in ["a", " ", "a ", "中", "\n", "é!", "1", "a\n  "] {
+            for ahead in (500..516_usize).chain([5000]) {
+                for behind in ["", "'s", "12345 x", "\u{3000}y", " \n x", "é", "中文 b", "  "] {
+                    joined.agree(&(unit.repeat(ahead.div_ceil(unit.len())) + behind));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_that_nobody_has_seen_cut_together_like_one_after_the_other() {
+    let mut random = Random(19);
+    let mut together = 0;
+    for _ in 0..600 {
+        let count = 2 + random.below(3);
+        let steps: Vec<String> = (0..count).map(|_| random.step()).collect();
+        let joined = Joined::new(&steps.join("(?then)"));
+        together += usize::from(Pattern::new(&joined.source).unwrap().way() == Way::Masks);
+        for round in 0..25 {
+            joined.agree(&random.text(if round % 5 == 0 { 1200 } else { 40 }));
+        }
+    }
+    assert!(together > 200, "{together}");
 }
 
 /// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.

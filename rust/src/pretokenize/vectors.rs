@@ -51,11 +51,11 @@ pub trait Vectors {
     unsafe fn atoms(bytes: &[u8; 64], table: &[u8; 128], atoms: &mut [u8; 64]) -> Kinds;
 
     /// Find which terms are fulfilled at each place, and return those that are fulfilled anywhere. The atom at the first
-    /// place is the second one; at least two atoms follow the last place.
+    /// place is the second one; what is behind each place is given, as it may be the end of a piece.
     ///
     /// # Safety
     /// The machine must have the instructions that the implementation names.
-    unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8;
+    unsafe fn fulfilled(atoms: &[u8], after: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8;
 
     /// Add the places that fulfil one of some terms.
     ///
@@ -180,10 +180,11 @@ pub trait Vectors {
     }
 }
 
-/// The atoms before, at and behind the 64 places of each word.
+/// The atoms before and at the 64 places of each word, and those behind them.
 #[inline(always)]
-fn nearby(atoms: &[u8]) -> impl Iterator<Item = &[u8; 66]> {
-    atoms.windows(66).step_by(64).filter_map(|near| near.first_chunk())
+fn nearby<'a>(atoms: &'a [u8], behind: &'a [u8]) -> impl Iterator<Item = (&'a [u8; 65], &'a [u8; 64])> {
+    let at = atoms.windows(65).step_by(64).filter_map(|near| near.first_chunk());
+    at.zip(behind.as_chunks().0)
 }
 
 /// The bits that any byte of a word has.
@@ -260,12 +261,12 @@ impl Vectors for Portable {
         kinds
     }
 
-    unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+    unsafe fn fulfilled(atoms: &[u8], after: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
         let mut anywhere = 0;
-        for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+        for (fulfilled, (near, behind)) in fulfilled.iter_mut().zip(nearby(atoms, after)) {
             for (place, fulfilled) in fulfilled.iter_mut().enumerate() {
                 let [before, at, behind] =
-                    [place, place + 1, place + 2].map(|place| usize::from(near[place]) % ATOMS);
+                    [near[place], near[place + 1], behind[place]].map(|atom| usize::from(atom) % ATOMS);
                 *fulfilled = terms.before[before] & terms.at[at] & terms.behind[behind];
                 anywhere |= *fulfilled;
             }
@@ -336,19 +337,19 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+        unsafe fn fulfilled(atoms: &[u8], after: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
             // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own bytes: from
-            // 66, 64 three times.
+            // 65, 64 twice.
             unsafe {
                 let before = _mm512_castsi256_si512(_mm256_loadu_si256(terms.before.as_ptr().cast()));
                 let at = _mm512_castsi256_si512(_mm256_loadu_si256(terms.at.as_ptr().cast()));
                 let behind = _mm512_castsi256_si512(_mm256_loadu_si256(terms.behind.as_ptr().cast()));
                 let mut anywhere = _mm512_setzero_si512();
-                for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+                for (fulfilled, (near, after)) in fulfilled.iter_mut().zip(nearby(atoms, after)) {
                     let near = near.as_ptr();
                     let before = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.cast()), before);
                     let at = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.add(1).cast()), at);
-                    let behind = _mm512_permutexvar_epi8(_mm512_loadu_si512(near.add(2).cast()), behind);
+                    let behind = _mm512_permutexvar_epi8(_mm512_loadu_si512(after.as_ptr().cast()), behind);
                     let all = _mm512_ternarylogic_epi64::<0x80>(before, at, behind);
                     anywhere = _mm512_or_si512(anywhere, all);
                     _mm512_storeu_si512(fulfilled.as_mut_ptr().cast(), all);
@@ -551,17 +552,17 @@ mod x86_64 {
 
         #[inline]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+        unsafe fn fulfilled(atoms: &[u8], after: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
             let mut anywhere = _mm256_setzero_si256();
-            for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+            for (fulfilled, (near, after)) in fulfilled.iter_mut().zip(nearby(atoms, after)) {
                 for half in [0, 32] {
                     // SAFETY: the caller vouches for the instructions; what is loaded and stored are the arrays' own
-                    // bytes: 32 of 64, and of 66 three times.
+                    // bytes: 32 of 64, and of 65 twice.
                     unsafe {
-                        let near = near.as_ptr().add(half);
+                        let (near, after) = (near.as_ptr().add(half), after.as_ptr().add(half));
                         let before = look_up_atoms(&terms.before, near, terms.few_atoms);
                         let at = look_up_atoms(&terms.at, near.add(1), terms.few_atoms);
-                        let behind = look_up_atoms(&terms.behind, near.add(2), terms.few_atoms);
+                        let behind = look_up_atoms(&terms.behind, after, terms.few_atoms);
                         let all = _mm256_and_si256(_mm256_and_si256(before, at), behind);
                         anywhere = _mm256_or_si256(anywhere, all);
                         _mm256_storeu_si256(fulfilled.as_mut_ptr().add(half).cast(), all);
@@ -819,20 +820,20 @@ mod aarch64 {
             }
         }
 
-        unsafe fn fulfilled(atoms: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
+        unsafe fn fulfilled(atoms: &[u8], after: &[u8], terms: &Terms, fulfilled: &mut Fulfilled) -> u8 {
             // SAFETY: every aarch64 machine has NEON; what is loaded and stored are the arrays' own bytes: 32 of each
-            // table, 16 of 64, and of 66 three times.
+            // table, 16 of 64, and of 65 twice.
             unsafe {
                 let before = vld1q_u8_x2(terms.before.as_ptr());
                 let at = vld1q_u8_x2(terms.at.as_ptr());
                 let behind = vld1q_u8_x2(terms.behind.as_ptr());
                 let mut anywhere = vdupq_n_u8(0);
-                for (fulfilled, near) in fulfilled.iter_mut().zip(nearby(atoms)) {
+                for (fulfilled, (near, after)) in fulfilled.iter_mut().zip(nearby(atoms, after)) {
                     for quarter in [0, 16, 32, 48] {
-                        let near = near.as_ptr().add(quarter);
+                        let (near, after) = (near.as_ptr().add(quarter), after.as_ptr().add(quarter));
                         let before = vqtbl2q_u8(before, vld1q_u8(near));
                         let at = vqtbl2q_u8(at, vld1q_u8(near.add(1)));
-                        let behind = vqtbl2q_u8(behind, vld1q_u8(near.add(2)));
+                        let behind = vqtbl2q_u8(behind, vld1q_u8(after));
                         let all = vandq_u8(vandq_u8(before, at), behind);
                         anywhere = vorrq_u8(anywhere, all);
                         vst1q_u8(fulfilled.as_mut_ptr().add(quarter), all);
@@ -931,8 +932,8 @@ mod tests {
                 let (mut expected, mut found) = ([[0; 64]; 2], [[0; 64]; 2]);
                 // SAFETY: the callers test for the instructions first.
                 unsafe {
-                    let anywhere = Portable::fulfilled(&atoms, &terms, &mut expected);
-                    assert_eq!(anywhere, V::fulfilled(&atoms, &terms, &mut found));
+                    let anywhere = Portable::fulfilled(&atoms, &atoms[2..], &terms, &mut expected);
+                    assert_eq!(anywhere, V::fulfilled(&atoms, &atoms[2..], &terms, &mut found));
                 }
                 assert_eq!(expected, found);
                 for some in 0..=255 {
@@ -1009,7 +1010,8 @@ mod tests {
         let (mut fulfilled, mut places) = ([[0; 64]], [0; WORDS]);
         // SAFETY: the portable way asks for nothing.
         let anywhere = unsafe {
-            let anywhere = Portable::fulfilled(&[&[1][..], &atoms, &[2]].concat(), &terms, &mut fulfilled);
+            let near = [&[1][..], &atoms, &[2]].concat();
+            let anywhere = Portable::fulfilled(&near, &near[2..], &terms, &mut fulfilled);
             Portable::places(&fulfilled, 0b10, &mut places);
             anywhere
         };

@@ -1,0 +1,449 @@
+//! Several patterns at once: each cuts the pieces of the one before, and all look at the same windows.
+//!
+//! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of them, and the character
+//! before it has nothing behind it: whatever a rule says about the end of the text holds there.
+//!
+//! A pattern without local rules, or whose matches may begin and fail, is run in places, if a match can begin at few of
+//! them.
+//!
+//! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
+//! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
+
+use super::reading::{Characters, Reader};
+use super::*;
+use crate::pretokenize::alphabet::Alphabet;
+use crate::pretokenize::compiled::Compiled;
+use crate::pretokenize::local::USUAL;
+use crate::pretokenize::machine::MachineRun;
+
+/// The maximum number of patterns.
+const MOST: usize = 8;
+
+/// In a window, this many characters are read again at most by a pattern that is run in places.
+const MAX_READ: usize = 4 * WINDOW;
+
+/// Patterns that cut text together.
+pub struct Joint {
+    instructions: Instructions,
+    alphabet: Alphabet,
+    steps: Vec<JointStep>,
+}
+
+struct JointStep {
+    /// The scanner, or if the pattern is run in places, the rule for these.
+    scanner: MaskScanner,
+    in_places: bool,
+    /// The atoms of the pattern, by those that all patterns share.
+    atoms: [u8; ATOMS],
+}
+
+impl Joint {
+    /// As many of the first patterns as can be cut together, if there are several.
+    pub fn new(patterns: &[&Compiled]) -> Option<Self> {
+        let found = patterns.iter().take(MOST).map_while(|pattern| pattern.for_windows());
+        let found: Vec<(&Automaton, MaskScanner, bool)> = found.collect();
+        (2..=found.len()).rev().find_map(|count| Self::of(&found[..count]))
+    }
+
+    fn of(patterns: &[(&Automaton, MaskScanner, bool)]) -> Option<Self> {
+        let alphabets: Vec<&Alphabet> = patterns.iter().map(|(automaton, ..)| &automaton.alphabet).collect();
+        let (alphabet, atoms) = Alphabet::joint(&alphabets, ATOMS)?;
+        let step = |((_, scanner, in_places), atoms): (&(_, MaskScanner, bool), Vec<u8>)| {
+            let mut own = [0; ATOMS];
+            own[..atoms.len()].copy_from_slice(&atoms);
+            JointStep {
+                scanner: scanner.with_atoms(&own, &alphabet, !in_places),
+                in_places: *in_places,
+                atoms: own,
+            }
+        };
+        let steps = patterns.iter().zip(atoms).map(step).collect();
+        Some(Self { instructions: Instructions::this(), alphabet, steps })
+    }
+
+    /// How many of the patterns.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Use other instructions, which this machine must support.
+    #[cfg(test)]
+    pub fn on(mut self, instructions: Instructions) -> Self {
+        self.instructions = instructions;
+        self
+    }
+
+    /// Begin to cut a part of a text.
+    pub fn scan<'a>(
+        &'a self,
+        patterns: impl Iterator<Item = &'a Compiled>,
+        text: &'a str,
+        start: usize,
+    ) -> JointScan<'a> {
+        let patterns: Vec<&Compiled> = patterns.take(self.steps.len()).collect();
+        let runs = patterns.iter().map(|_| Default::default()).collect();
+        JointScan {
+            joint: self,
+            patterns,
+            runs,
+            text,
+            base: start,
+            labels: [0; MOST],
+            piece: start,
+            done: start,
+        }
+    }
+}
+
+impl MaskScanner {
+    /// The same for other atoms, without the rules of gaps. If the label of the first character of a window is known, no
+    /// rule is about it, but the one for what its label implies.
+    fn with_atoms(&self, own: &[u8; ATOMS], alphabet: &Alphabet, is_known: bool) -> Self {
+        let mut scanner = self.clone();
+        for eight in scanner.plain.iter_mut().chain(&mut scanner.wide) {
+            let Terms { before, at, behind, few_atoms } = &mut eight.terms;
+            for entries in [&mut *before, at, behind] {
+                *entries = own.map(|atom| entries[usize::from(atom)]);
+            }
+            let about_first = |part: &&Use| !is_known || Some(part.relation) == self.opens_here;
+            before[usize::from(alphabet.end)] &=
+                eight.uses.iter().filter(about_first).fold(0, |terms, part| terms | part.terms);
+            *few_atoms = alphabet.count <= 16;
+            eight.uses.retain(|part| Some(part.relation) != self.gaps);
+        }
+        scanner.gaps = None;
+        scanner
+    }
+}
+
+/// Cuts one text.
+pub struct JointScan<'a> {
+    joint: &'a Joint,
+    patterns: Vec<&'a Compiled>,
+    /// For each pattern, the run of its machine, and the end of the text that it saw.
+    runs: Vec<(usize, MachineRun)>,
+    text: &'a str,
+    /// The start of the next window.
+    base: usize,
+    /// For each pattern, the label of the character there; for one that is run in places, how many characters from there on
+    /// belong to a match that has begun before.
+    labels: [usize; MOST],
+    /// The start of the last piece of the first pattern, and the place up to which all pieces are done.
+    piece: usize,
+    done: usize,
+}
+
+/// What a joint scan needs next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Room, or nothing if the text is at its end.
+    Room,
+    /// The piece of the first pattern that begins here must be cut step by step.
+    Help(usize),
+}
+
+impl JointScan<'_> {
+    /// Add the next pieces to a batch that is nearly empty.
+    pub fn fill(&mut self, batch: &mut Batch, search: &mut Search) -> Needs {
+        let mut job = Joining { scan: self, batch, search, needs: None };
+        while job.needs.is_none() && job.scan.base < job.scan.text.len() {
+            run_in_windows(job.scan.joint.instructions, job.scan.text.len() - job.scan.base, &mut job);
+        }
+        job.needs.unwrap_or(Needs::Room)
+    }
+
+    /// The place up to which all pieces are done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// The end of the piece of the first pattern that begins at a place.
+    pub fn piece_end(&mut self, start: usize, search: &mut Search) -> usize {
+        match self.patterns[0] {
+            Compiled::Automaton { automaton, .. } => {
+                automaton.piece_end(self.text.as_bytes(), start, search).0
+            }
+            Compiled::Machine { machine, .. } => {
+                let run = &mut self.runs[0].1;
+                let found = search.by(|pulse| machine.piece_end(self.text, start, run, pulse));
+                found.map_or(self.text.len(), |found| found.0)
+            }
+        }
+    }
+
+    /// Go on where a piece of the first pattern ends, whose pieces are found.
+    pub fn go_on_at(&mut self, end: usize) {
+        (self.base, self.piece, self.done, self.labels) = (end, end, end, [0; MOST]);
+    }
+}
+
+struct Joining<'j, 'a, 's, 'p> {
+    scan: &'j mut JointScan<'a>,
+    batch: &'j mut Batch,
+    search: &'j mut Search<'s, 'p>,
+    needs: Option<Needs>,
+}
+
+/// What is found out about a window by all patterns.
+#[repr(C, align(64))]
+struct JointWindow<const N: usize> {
+    scan: ScanWindow<N>,
+    /// The atoms behind each place: the end of the text where a piece ends.
+    behind: [u8; WINDOW],
+    /// The labels for each pattern; for one that is run in places, where matches begin and end.
+    labels: [[Bits<N>; LABELLED.len()]; MOST],
+    /// Where the pieces of the patterns so far begin.
+    starts: Bits<N>,
+    /// The characters after which a state of any pattern may be open.
+    open: Bits<N>,
+    /// The first character of which this is not known, and whether that is so whatever the next window says.
+    limit: usize,
+    is_unsure: bool,
+}
+
+impl<const N: usize> JointWindow<N> {
+    /// Where the pieces of the first pattern begin.
+    fn first_starts(&self, joint: &Joint) -> Bits<N> {
+        let [begins, ends, _] = self.labels[0];
+        let in_places = joint.steps.first().is_some_and(|step| step.in_places);
+        std::array::from_fn(|word| begins[word] | if in_places { ends[word] } else { 0 })
+    }
+
+    /// Results after the last place that is not open may still change, and a window begins at such a place.
+    fn limit_to_sure(&mut self) {
+        if !self.is_whole() {
+            self.limit = last_not_in(&self.open, self.limit).map_or(0, |place| place + 1);
+        }
+    }
+
+    /// Whether everything up to the end of the text is known.
+    fn is_whole(&self) -> bool {
+        self.scan.characters.ends && self.limit == self.scan.characters.count
+    }
+}
+
+impl WindowJob for Joining<'_, '_, '_, '_> {
+    #[inline(always)]
+    unsafe fn run<V: Vectors, const N: usize>(&mut self) {
+        let left = if N == WORDS { SHORT_REST } else { 0 };
+        let mut window = JointWindow {
+            scan: ScanWindow::new(),
+            behind: [0; WINDOW],
+            labels: [[[0; N]; LABELLED.len()]; MOST],
+            starts: [0; N],
+            open: [0; N],
+            limit: 0,
+            is_unsure: false,
+        };
+        while self.needs.is_none() && self.scan.text.len() - self.scan.base > left {
+            if self.batch.room() < USUAL_PIECES || !self.search.work(64 * N) {
+                self.needs = Some(Needs::Room);
+                return;
+            }
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe {
+                self.scan.look::<V, N>(&mut window, self.search);
+                self.needs = self.scan.push::<V, N>(&window, self.batch);
+            }
+        }
+    }
+}
+
+impl JointScan<'_> {
+    /// Find where pieces begin in the next window.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn look<V: Vectors, const N: usize>(&mut self, window: &mut JointWindow<N>, search: &mut Search) {
+        #[cfg(test)]
+        crate::pretokenize::tests::count_steps(64 * N);
+        let joint = self.joint;
+        let reader =
+            Reader { text: self.text.as_bytes(), alphabet: &joint.alphabet, tells_final_line_feed: false };
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { reader.read::<V, N>(self.base, &mut window.scan.characters) };
+        let Characters { atoms, count, ends, .. } = &window.scan.characters;
+        window.behind.copy_from_slice(&atoms[2..2 + WINDOW]);
+        (window.limit, window.is_unsure) = (count - usize::from(!ends), false);
+        (window.starts, window.open) = ([0; N], [0; N]);
+        for (index, (step, first)) in joint.steps.iter().zip(self.labels).enumerate() {
+            if index > 0 && !window.is_whole() {
+                window.limit = window.limit.saturating_sub(1);
+            }
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe {
+                if index > 0 {
+                    end_before::<V, N>(&window.starts, joint.alphabet.end, &mut window.behind);
+                }
+                let ScanWindow { relations, labels, fulfilled, characters } = &mut window.scan;
+                step.scanner.find_relations::<V, N>(characters, &window.behind, relations, fulfilled);
+                if step.in_places {
+                    self.run_in_places(index, first, window, search);
+                    continue;
+                }
+                window.starts[0] |= u64::from(first == BEGINS);
+                let found = step.scanner.label::<V, N>(relations, labels, &window.starts, first);
+                (window.starts, window.labels[index % MOST]) = (found.begins, labels.at);
+                if let Some(unsure) = first_from(&found.unsure, 0).filter(|place| *place < window.limit) {
+                    (window.limit, window.is_unsure) = (unsure, true);
+                }
+                if step.scanner.opens {
+                    add::<V, N>(&mut window.open, &found.open, &found.open);
+                    window.limit_to_sure();
+                }
+            }
+        }
+        window.limit_to_sure();
+    }
+
+    /// Run a pattern from each place where a match may begin.
+    #[inline(never)]
+    fn run_in_places<const N: usize>(
+        &mut self,
+        index: usize,
+        busy: usize,
+        window: &mut JointWindow<N>,
+        search: &mut Search,
+    ) {
+        let step = &self.joint.steps[index];
+        let before = window.starts;
+        // The end of the text, if the last piece ends there; otherwise how far that piece is known.
+        let whole = window.is_whole();
+        let known = if whole { window.limit } else { window.limit + usize::from(index > 0) };
+        let (mut begins, mut ends, mut left) = ([0; N], [0; N], MAX_READ);
+        let mark = |bits: &mut Bits<N>, place: usize| {
+            bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
+        };
+        let mut from = busy;
+        if busy > 0 {
+            mark(&mut ends, busy);
+        }
+        let may_begin = window.scan.relations.places(step.scanner.always[BEGINS]);
+        while let Some(place) = first_from(may_begin, from).filter(|place| *place < window.limit) {
+            let next = first_from(&before, place + 1).filter(|next| *next < known);
+            let end = next.unwrap_or(known);
+            let has_end = next.is_some() || whole;
+            let found = match self.patterns[index] {
+                Compiled::Automaton { automaton, .. } => {
+                    let atoms = window.scan.characters.atoms[1 + place..=end].iter();
+                    let own = atoms.map(|atom| step.atoms[usize::from(*atom) % ATOMS]);
+                    let own = own.chain(has_end.then_some(automaton.alphabet.end));
+                    automaton.match_within(own.inspect(|_| left = left.saturating_sub(1)))
+                }
+                // The pieces of the first pattern are parts of the whole text.
+                Compiled::Machine { .. } if index > 0 && !has_end => PartialMatch::GoesOn,
+                Compiled::Machine { machine, .. } => {
+                    let characters = &window.scan.characters;
+                    let start = self.base + characters.byte_of(place);
+                    let text_end = next.map_or(self.text.len(), |next| self.base + characters.byte_of(next));
+                    let (seen, run) = &mut self.runs[index];
+                    if std::mem::replace(seen, text_end) != text_end {
+                        *run = MachineRun::default();
+                    }
+                    let text = &self.text[..text_end];
+                    match search.by(|pulse| machine.match_end(text, start, run, pulse)).flatten() {
+                        None => PartialMatch::Nothing,
+                        Some(match_end) => match characters.place_of(match_end - self.base) {
+                            match_end if match_end <= end => PartialMatch::End(match_end - place),
+                            _ => PartialMatch::GoesOn,
+                        },
+                    }
+                }
+            };
+            match found {
+                PartialMatch::Nothing => from = place + 1,
+                PartialMatch::GoesOn => window.limit = place,
+                PartialMatch::End(length) => {
+                    from = place + length;
+                    mark(&mut begins, place);
+                    mark(&mut ends, from);
+                }
+            }
+            if left == 0 {
+                (window.limit, window.is_unsure) = (window.limit.min(from), true);
+            }
+        }
+        for word in 0..N {
+            window.starts[word] |= begins[word] | ends[word];
+        }
+        window.labels[index][..2].copy_from_slice(&[begins, ends]);
+    }
+
+    /// Push the pieces of a window and go on to the next one.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn push<V: Vectors, const N: usize>(
+        &mut self,
+        window: &JointWindow<N>,
+        batch: &mut Batch,
+    ) -> Option<Needs> {
+        let Characters { leads, wide, .. } = &window.scan.characters;
+        let (mut starts, done) = (window.starts, self.done.saturating_sub(self.base));
+        clear_from(&mut starts, window.limit);
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let (end, had_room) = unsafe {
+            if *wide {
+                let mut starts = at_bytes::<V, N>(&starts, leads);
+                clear_to(starts.as_flattened_mut(), done);
+                push_starts::<V>(self.base, starts.as_flattened(), batch)
+            } else {
+                clear_to(&mut starts, done);
+                push_starts::<V>(self.base, &starts, batch)
+            }
+        };
+        self.done = self.done.max(end);
+        if !had_room || batch.room() == 0 {
+            return Some(Needs::Room);
+        }
+        if let Some(place) = last_in(&window.first_starts(self.joint), window.limit) {
+            self.piece = self.base + window.scan.characters.byte_of(place);
+        }
+        if window.is_whole() {
+            (self.base, self.done) = (self.text.len(), batch.push_to(self.text.len()));
+            return None;
+        }
+        let Some(last) = window.limit.checked_sub(1).filter(|last| *last > 0 && !window.is_unsure) else {
+            return Some(Needs::Help(self.piece));
+        };
+        self.base += window.scan.characters.byte_of(last);
+        for (step, (label, found)) in self.joint.steps.iter().zip(self.labels.iter_mut().zip(&window.labels))
+        {
+            *label = if step.in_places {
+                let begin = last_in(&found[0], last + 1);
+                let end = |begin| first_from(&found[1], begin + 1).unwrap_or(64 * N);
+                begin.map_or(*label, end).saturating_sub(last)
+            } else {
+                let label = LABELLED.iter().zip(found).find(|(_, places)| is_in(&places[..], last));
+                label.map_or(USUAL, |(label, _)| *label)
+            };
+        }
+        None
+    }
+}
+
+/// Let the text end before each start of a piece.
+///
+/// # Safety
+/// The machine must have the instructions of `V`.
+#[inline(always)]
+unsafe fn end_before<V: Vectors, const N: usize>(starts: &Bits<N>, end: u8, behind: &mut [u8; WINDOW]) {
+    for (word, behind) in behind.as_chunks_mut().0.iter_mut().enumerate().take(N) {
+        let next = starts.get(word + 1).copied().unwrap_or(0);
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe { V::look_up(&[end; 64], &[0; 64], starts[word] >> 1 | next << 63, behind) };
+    }
+}
+
+/// Clear the bits up to a place.
+#[inline(always)]
+fn clear_to(bits: &mut [u64], place: usize) {
+    for word in bits.iter_mut().take(place / 64) {
+        *word = 0;
+    }
+    if let Some(word) = bits.get_mut(place / 64) {
+        *word &= !0 << (place % 64) << 1;
+    }
+}

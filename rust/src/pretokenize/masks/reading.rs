@@ -1,0 +1,188 @@
+//! Reads the characters of a window as atoms.
+
+use super::super::alphabet::Alphabet;
+use super::super::vectors::Vectors;
+use super::{ATOMS_OF_WINDOW, BytesBits, places_in};
+
+/// A text, and how its characters are read.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    pub text: &'a [u8],
+    pub alphabet: &'a Alphabet,
+    /// Whether a line feed at the end of the text has an atom of its own.
+    pub tells_final_line_feed: bool,
+}
+
+/// The characters of a window: as many as its masks have bits for, in up to twice as many bytes.
+pub struct Characters<const N: usize> {
+    /// Their atoms, from the second place on.
+    pub atoms: [u8; ATOMS_OF_WINDOW],
+    pub count: usize,
+    /// The first bytes of the characters, and whether any character has several bytes.
+    pub leads: BytesBits<N>,
+    pub wide: bool,
+    /// Whether the text ends with them.
+    pub ends: bool,
+}
+
+impl<const N: usize> Characters<N> {
+    pub fn new() -> Self {
+        Self { atoms: [0; ATOMS_OF_WINDOW], count: 0, leads: [[0; N]; 2], wide: false, ends: false }
+    }
+
+    /// The place of the character that begins at a byte; if it is not in the window, none of the window.
+    pub fn place_of(&self, byte: usize) -> usize {
+        let words = self.leads.as_flattened();
+        let word = |word: usize| {
+            if word == byte / 64 { words[word] & ((1 << (byte % 64)) - 1) } else { words[word] }
+        };
+        match (byte / 64 < words.len(), self.wide) {
+            (false, _) => usize::MAX,
+            (true, false) => byte,
+            (true, true) => (0..=byte / 64).map(|at| word(at).count_ones() as usize).sum(),
+        }
+    }
+
+    /// The first byte of the character at a place.
+    pub fn byte_of(&self, mut place: usize) -> usize {
+        if !self.wide {
+            return place;
+        }
+        for (word, &leads) in self.leads.as_flattened().iter().enumerate() {
+            let count = leads.count_ones() as usize;
+            if place < count {
+                return places_in(64 * word, leads).nth(place).unwrap_or(0);
+            }
+            place -= count;
+        }
+        0
+    }
+}
+
+impl Reader<'_> {
+    /// Read the characters of the window at `base`.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    pub unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
+        let alphabet = self.alphabet;
+        (this.count, this.wide, this.leads[0]) = (0, false, [0; N]);
+        this.atoms[0] = alphabet.end;
+        let text = &self.text[base..];
+        this.ends = text.len() <= 64 * N;
+        for (word, rest) in text.chunks(64).take(N).enumerate() {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            this.leads[0][word] = unsafe { self.read_word::<V, N>(base + 64 * word, rest, this) };
+        }
+        // Characters of several bytes have left room for more.
+        if this.wide {
+            this.leads[1] = [0; N];
+            for (word, rest) in text.chunks(64).skip(N).take(N).enumerate() {
+                if this.count > 64 * (N - 1) {
+                    break;
+                }
+                // SAFETY: the caller vouches for the instructions of `V`.
+                this.leads[1][word] = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, this) };
+                this.ends = text.len() <= 64 * (N + word + 1);
+            }
+        }
+        if this.ends {
+            if self.tells_final_line_feed && self.text.last() == Some(&b'\n') {
+                this.atoms[this.count] = alphabet.final_line_feed;
+            }
+            // A word is read whole: after the last character, it has the atom of the end of the text.
+            if let Some(behind) = this.atoms[this.count + 1..].first_chunk_mut::<64>() {
+                behind.fill(alphabet.end);
+            }
+        }
+    }
+
+    /// Add the characters that begin in a word of up to 64 bytes at `base`; returns their first bytes.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn read_word<V: Vectors, const N: usize>(
+        self,
+        base: usize,
+        word: &[u8],
+        this: &mut Characters<N>,
+    ) -> u64 {
+        let padded;
+        let bytes = match word.first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                // SAFETY: the caller vouches for the instructions of `V`.
+                padded = unsafe { V::padded(word) };
+                &padded
+            }
+        };
+        let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { return 0 };
+        // SAFETY: the caller vouches for the instructions of `V`.
+        let kinds = unsafe { V::atoms(bytes, &self.alphabet.ascii, atoms) };
+        let leads = !kinds.inside & !0 >> (64 - word.len());
+        if kinds.wide != 0 {
+            this.wide = true;
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe {
+                let mut all = *atoms;
+                self.wide_atoms::<V>(base, bytes, kinds.wide & leads, &mut all);
+                V::gather(&all, leads, atoms);
+            }
+        }
+        this.count += leads.count_ones() as usize;
+        leads
+    }
+
+    /// Look up the atoms of characters beyond ASCII and store them at their first bytes: all characters that share the
+    /// first byte, or the first two, at once.
+    ///
+    /// # Safety
+    /// The machine must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn wide_atoms<V: Vectors>(self, base: usize, bytes: &[u8; 64], leads: u64, atoms: &mut [u8; 64]) {
+        let alphabet = self.alphabet;
+        let mut padded = [[0; 64]; 2];
+        for (behind, bytes) in padded.iter_mut().enumerate() {
+            match self.text[base..].get(1 + behind..65 + behind) {
+                Some(whole) => bytes.copy_from_slice(whole),
+                None => {
+                    let rest = self.text.get(base + 1 + behind..).unwrap_or(&[]);
+                    bytes[..rest.len()].copy_from_slice(rest);
+                }
+            }
+        }
+        let [second, third] = &padded;
+        // SAFETY: the caller vouches for the instructions of `V`.
+        unsafe {
+            let mut mixed = V::look_up(&alphabet.leads, bytes, leads, atoms);
+            let mut of_four = 0;
+            while mixed != 0 {
+                let lead = bytes[mixed.trailing_zeros() as usize];
+                let same = V::equal(bytes, lead) & mixed;
+                mixed &= !same;
+                if lead >= 0xF0 {
+                    of_four |= same;
+                    continue;
+                }
+                if lead < 0xE0 {
+                    V::look_up(alphabet.page(usize::from(lead & 0x1F) << 6), second, same, atoms);
+                    continue;
+                }
+                let lead = usize::from(lead & 0x0F);
+                let mut still_mixed = V::look_up(&alphabet.leads_of_three[lead], second, same, atoms);
+                while still_mixed != 0 {
+                    let next = second[still_mixed.trailing_zeros() as usize];
+                    let same = V::equal(second, next) & still_mixed;
+                    still_mixed &= !same;
+                    let page = alphabet.page(lead << 12 | usize::from(next & 0x3F) << 6);
+                    V::look_up(page, third, same, atoms);
+                }
+            }
+            for place in places_in(0, of_four) {
+                atoms[place] = alphabet.at(self.text, base + place).0;
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+"""Patterns in a sequence, which cut the same windows of text together, cut it like the specification does."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from collections import Counter
+from random import Random
+
+import pytest
+from fuzz.patterns import family
+from fuzz.texts import text as any_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import _engine
+from bpetite._pretokenizer import pretokenize
+from bpetite.formats import gguf
+from bpetite.patterns import PATTERNS
+
+PUBLISHED = sorted({pattern for pattern, _ in gguf._NAMES if "(?then)" in pattern})
+"""The sequences of published models."""
+
+JOINT = [pattern for pattern in PUBLISHED if _engine.pattern_way(pattern) == "masks"]
+SMALL = {
+    "runs": "b+(?then)[ab](?then)1",
+    "counted from where a run begins": "a(?then)1{1,3}(?then)b1?",
+    "whole groups": "b(?then)111(?then)a+",
+    "at the end": "[b1](?then)a+(?![ab1])(?then)aa",
+    "open ends": r"1(?then)a*b|a(?then)[^b]+(?then)b",
+    "gpt2 in between": rf"[1!](?then){PATTERNS['gpt2']}(?then)a",
+}
+STEPS = [
+    "a",
+    "a+",
+    "b{1,2}",
+    "aa",
+    "[ab]+",
+    "1",
+    "1{1,3}",
+    r"\s",
+    r"\s?a+",
+    r"\s+(?!\S)|\s",
+    "[^a]+",
+    "11",
+    "ab|b1",
+]
+EVERY = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+
+
+def differing(texts: list[str], pattern: str) -> list[str]:
+    return [text for text in texts if _engine.pretokenize(text, pattern) != pretokenize(text, pattern)]
+
+
+def test_sequences_of_published_models_cut_by_masks_where_their_rules_are_local() -> None:
+    names = {name for pattern, names in gguf._NAMES if pattern in JOINT for name in names.split()}
+    assert {"falcon", "default", "deepseek-llm", "deepseek-coder", "viking", "youtu", "minicpm5"} <= names
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_short_text_over_few_letters(name: str) -> None:
+    assert _engine.pattern_way(SMALL[name]) == "masks"
+    texts = ["".join(letters) for length in range(8) for letters in itertools.product("ab1 ", repeat=length)]
+    # Behind other text, each of them begins somewhere else in a window.
+    texts += [
+        "a1 b" * (120 + place % 9) + "a" * (place % 4) + text for place, text in enumerate(texts[:4000])
+    ]
+    assert differing(texts, SMALL[name]) == []
+
+
+def test_every_machine() -> None:
+    """Without vector instructions, all is the same."""
+    script = (
+        "from test_pattern_sequences import *\n"
+        "for pattern in [*SMALL.values(), *JOINT]:\n"
+        "    texts = [''.join(letters) for letters in itertools.product('ab1 ', repeat=5)]\n"
+        "    texts += [any_text(Random(number)) * 9 for number in range(40)]\n"
+        "    assert differing(texts, pattern) == [], pattern\n"
+        "print('alike')"
+    )
+    environment = os.environ | {"BPETITE_PORTABLE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
+    assert done.stdout == "alike\n", done.stderr
+
+
+@pytest.mark.parametrize("pattern", JOINT)
+def test_every_code_point(pattern: str) -> None:
+    texts = [
+        "".join(f"a{one}1{one} {one}" for one in EVERY[first : first + 4096])
+        for first in range(0, 0x20000, 4096)
+    ]
+    texts += ["\n".join(EVERY[first : first + 4096]) for first in range(0x20000, len(EVERY), 4096)]
+    assert differing(texts, pattern) == []
+
+
+@pytest.mark.parametrize("pattern", [*JOINT, *SMALL.values()])
+@pytest.mark.parametrize("unit", ["a", "1", " ", "\n", "!", "中", "a ", "12 "])
+def test_pieces_longer_than_windows(pattern: str, unit: str) -> None:
+    texts = [
+        unit * (length // len(unit)) + behind
+        for length in (63, 65, 511, 1025, 4099)
+        for behind in ("", "b", "1a!")
+    ]
+    assert differing(texts, pattern) == []
+
+
+@given(
+    steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=5),
+    text=st.text("ab1 \n", max_size=300) | st.text("ab1 é中", max_size=60).map(lambda text: text * 20),
+)
+def test_any_sequence_of_steps(steps: list[str], text: str) -> None:
+    pattern = "(?then)".join(steps)
+    assert _engine.pretokenize(text, pattern) == pretokenize(text, pattern)
+
+
+def test_sequences_that_nobody_wrote() -> None:
+    rng, ways = Random(3), Counter[str]()
+    for _ in range(100):
+        steps = [rng.choice([family(rng), *STEPS]) for _ in range(rng.randint(2, 4))]
+        pattern = "(?then)".join(steps)
+        ways[_engine.pattern_way(pattern)] += 1
+        texts = [any_text(rng) for _ in range(10)]
+        assert differing(texts, pattern) == [], pattern
+    assert ways["masks"] > 60, ways
+
+
+@pytest.mark.parametrize("pattern", [f"(?space)(?then){JOINT[0]}", f"{JOINT[0]}(?then)(?bytes)(?then)[Ġ1]"])
+def test_steps_that_are_no_patterns(pattern: str) -> None:
+    assert differing([any_text(Random(number)) * 3 for number in range(300)], pattern) == []
