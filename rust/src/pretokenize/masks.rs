@@ -20,8 +20,7 @@ use std::cmp::Reverse;
 
 use super::automaton::{Automaton, PartialMatch};
 use super::local::{
-    BEGINS, GAP, If, LABELS, Label, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS,
-    UNSURE,
+    BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
 use super::search::Search;
 use super::vectors::{ATOMS, Fulfilled, Instructions, Portable, Terms, Vectors, WORDS};
@@ -420,11 +419,12 @@ impl WindowJob for Filling<'_, '_, '_, '_> {
     unsafe fn run<V: Vectors, const N: usize>(&mut self) {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = ScanWindow::new();
-        let Self { input, start, batch, search } = self;
-        while input.text.len() - *start > left && batch.room() >= USUAL_PIECES {
+        let (input, mut start, batch, search) = (self.input, self.start, &mut *self.batch, &mut *self.search);
+        while input.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            *start = unsafe { input.scan_window::<V, N>(*start, &mut window, batch, search) };
+            start = unsafe { input.scan_window::<V, N>(start, &mut window, batch, search) };
         }
+        self.start = start;
     }
 }
 
@@ -549,12 +549,12 @@ impl ScanInput<'_> {
     unsafe fn look<V: Vectors, const N: usize>(self, window: &mut ScanWindow<N>) -> WindowBits<N> {
         let ScanWindow { relations, labels, fulfilled, characters } = window;
         // A piece begins at the first character of a window.
-        let mut first = [0; N];
-        first[0] = 1;
+        let mut first = [[0; N]; LABELLED.len()];
+        first[BEGINS][0] = 1;
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe {
             self.scanner.find_relations::<V, N>(characters, &characters.atoms[2..], relations, fulfilled);
-            self.scanner.label::<V, N>(relations, labels, &first, BEGINS)
+            self.scanner.label::<V, N>(relations, labels, &first)
         }
     }
 
@@ -632,8 +632,7 @@ impl MaskScanner {
         }
     }
 
-    /// Find the labels of all characters. A piece begins at each of the given places; the first character has the given
-    /// label.
+    /// Find the labels of all characters, some of which are given: that of the first, and where pieces begin.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
@@ -642,14 +641,12 @@ impl MaskScanner {
         &self,
         relations: &Relations<N>,
         labels: &mut Labelled<N>,
-        given: &Bits<N>,
-        first: Label,
+        given: &[Bits<N>; LABELLED.len()],
     ) -> WindowBits<N> {
         let mut always = LABELLED.map(|label| *relations.places(self.always[label]));
-        // SAFETY: the caller vouches for the instructions of `V`.
-        unsafe { add::<V, N>(&mut always[BEGINS], given, given) };
-        for (places, label) in always.iter_mut().zip(LABELLED).skip(1) {
-            places[0] |= u64::from(first == label);
+        for (places, given) in always.iter_mut().zip(given) {
+            // SAFETY: the caller vouches for the instructions of `V`.
+            unsafe { add::<V, N>(places, given, given) };
         }
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { labels.start_from::<V>(&always) };
@@ -669,16 +666,15 @@ impl MaskScanner {
             add::<V, N>(&mut unsure, relations.places(self.always[UNSURE]), &[!0; N]);
             unsure = labels.followed::<V>(&self.unsure, relations, unsure);
             if self.opens {
-                add::<V, N>(&mut open, relations.places(self.always[OPEN]), &[!0; N]);
-                take_away::<V, N>(&mut open, given);
                 add::<V, N>(&mut open, relations.places(self.opens_here), &labels.at[BEGINS]);
+                add::<V, N>(&mut open, relations.places(self.always[OPEN]), &[!0; N]);
                 if open != [0; N] {
                     open = run::<V, N>(&open, relations.places(self.stays_open));
                     let open_before = up::<V, N>(&open);
                     add::<V, N>(&mut unsure, relations.places(self.contradicts), &open_before);
                 }
             }
-            take_away::<V, N>(&mut unsure, given);
+            take_away::<V, N>(&mut unsure, &given[BEGINS]);
         }
         WindowBits { begins: labels.at[BEGINS], unsure, open, gaps: *relations.places(self.gaps) }
     }

@@ -6,6 +6,8 @@
 //! A pattern without local rules, or whose matches may begin and fail, is run in places, if a match can begin at few of
 //! them.
 //!
+//! Where the masks of a pattern are unsure, the pattern is run within its own piece, as if it were alone.
+//!
 //! A window begins with the last character of the one before, whose labels are known; so it may begin within a piece. What
 //! depends on more than a window is left to the caller: a whole piece of the first pattern is then cut step by step.
 
@@ -114,6 +116,10 @@ impl MaskScanner {
         scanner.gaps = None;
         scanner
     }
+
+    fn may_be_unsure(&self) -> bool {
+        self.always[UNSURE].or(self.contradicts).is_some() || !self.unsure.is_empty()
+    }
 }
 
 /// Cuts one text.
@@ -189,13 +195,15 @@ struct Joining<'j, 'a, 's, 'p> {
 struct JointWindow<const N: usize> {
     scan: ScanWindow<N>,
     /// The atoms behind each place: the end of the text where a piece ends.
-    behind: [u8; WINDOW],
+    behind: [[u8; 64]; WORDS],
     /// The labels for each pattern; for one that is run in places, where matches begin and end.
     labels: [[Bits<N>; LABELLED.len()]; MOST],
     /// Where the pieces of the patterns so far begin.
     starts: Bits<N>,
     /// The characters after which a state of any pattern may be open.
     open: Bits<N>,
+    /// The characters within pieces of patterns that may be unsure.
+    within: Bits<N>,
     /// The first character of which this is not known, and whether that is so whatever the next window says.
     limit: usize,
     is_unsure: bool,
@@ -216,6 +224,23 @@ impl<const N: usize> JointWindow<N> {
         }
     }
 
+    /// Let the next window begin where a piece does, if it can: a place that is unsure is settled from there on.
+    fn limit_to_beginning(&mut self) {
+        let within: Bits<N> = std::array::from_fn(|word| self.open[word] | self.within[word]);
+        match last_not_in(&within, self.limit).filter(|place| *place > 0) {
+            Some(place) if !self.is_whole() => self.limit = place + 1,
+            _ => self.limit_to_sure(),
+        }
+    }
+
+    /// How far the piece of the pattern before is known that a place is in, and whether it ends there.
+    fn piece_end(&self, index: usize, before: &Bits<N>, place: usize) -> (usize, bool) {
+        let whole = self.is_whole();
+        let known = if whole { self.limit } else { self.limit + usize::from(index > 0) };
+        let next = first_from(before, place + 1).filter(|next| *next < known);
+        (next.unwrap_or(known), next.is_some() || whole)
+    }
+
     /// Whether everything up to the end of the text is known.
     fn is_whole(&self) -> bool {
         self.scan.characters.ends && self.limit == self.scan.characters.count
@@ -228,10 +253,11 @@ impl WindowJob for Joining<'_, '_, '_, '_> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = JointWindow {
             scan: ScanWindow::new(),
-            behind: [0; WINDOW],
+            behind: [[0; 64]; WORDS],
             labels: [[[0; N]; LABELLED.len()]; MOST],
             starts: [0; N],
             open: [0; N],
+            within: [0; N],
             limit: 0,
             is_unsure: false,
         };
@@ -264,9 +290,9 @@ impl JointScan<'_> {
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { reader.read::<V, N>(self.base, &mut window.scan.characters) };
         let Characters { atoms, count, ends, .. } = &window.scan.characters;
-        window.behind.copy_from_slice(&atoms[2..2 + WINDOW]);
+        window.behind.as_flattened_mut().copy_from_slice(&atoms[2..2 + WINDOW]);
         (window.limit, window.is_unsure) = (count - usize::from(!ends), false);
-        (window.starts, window.open) = ([0; N], [0; N]);
+        (window.starts, window.open, window.within) = ([0; N], [0; N], [0; N]);
         for (index, (step, first)) in joint.steps.iter().zip(self.labels).enumerate() {
             if index > 0 && !window.is_whole() {
                 window.limit = window.limit.saturating_sub(1);
@@ -277,16 +303,26 @@ impl JointScan<'_> {
                     end_before::<V, N>(&window.starts, joint.alphabet.end, &mut window.behind);
                 }
                 let ScanWindow { relations, labels, fulfilled, characters } = &mut window.scan;
-                step.scanner.find_relations::<V, N>(characters, &window.behind, relations, fulfilled);
+                let behind = window.behind.as_flattened();
+                step.scanner.find_relations::<V, N>(characters, behind, relations, fulfilled);
                 if step.in_places {
                     self.run_in_places(index, first, window, search);
                     continue;
                 }
-                window.starts[0] |= u64::from(first == BEGINS);
-                let found = step.scanner.label::<V, N>(relations, labels, &window.starts, first);
-                (window.starts, window.labels[index % MOST]) = (found.begins, labels.at);
-                if let Some(unsure) = first_from(&found.unsure, 0).filter(|place| *place < window.limit) {
-                    (window.limit, window.is_unsure) = (unsure, true);
+                let mut given = [window.starts, [0; N], [0; N]];
+                if let Some(label) = LABELLED.iter().position(|label| *label == first) {
+                    given[label][0] |= 1;
+                }
+                let mut found = step.scanner.label::<V, N>(relations, labels, &given);
+                window.labels[index % MOST] = labels.at;
+                if first_from(&found.unsure, 0).is_some_and(|place| place < window.limit) {
+                    self.settle(index, &mut found, window, search);
+                    window.labels[index % MOST][BEGINS] = found.begins;
+                }
+                window.starts = found.begins;
+                if step.scanner.may_be_unsure() {
+                    add::<V, N>(&mut window.within, &[!0; N], &[!0; N]);
+                    take_away::<V, N>(&mut window.within, &found.begins);
                 }
                 if step.scanner.opens {
                     add::<V, N>(&mut window.open, &found.open, &found.open);
@@ -294,7 +330,100 @@ impl JointScan<'_> {
                 }
             }
         }
-        window.limit_to_sure();
+        window.limit_to_beginning();
+    }
+
+    /// Run a pattern where the masks are unsure, and correct their result. What is within a piece that is found so has no
+    /// label.
+    #[inline(never)]
+    fn settle<const N: usize>(
+        &mut self,
+        index: usize,
+        found: &mut WindowBits<N>,
+        window: &mut JointWindow<N>,
+        search: &mut Search,
+    ) {
+        let (before, mut settled, mut left) = (window.starts, 0, MAX_READ);
+        while let Some(unsure) =
+            first_from(&found.unsure, settled + 1).filter(|unsure| *unsure < window.limit)
+        {
+            let sure = last_not_in(&found.open, unsure).unwrap_or(0).max(settled);
+            let Some(mut start) = last_in(&found.begins, sure + 1) else {
+                (window.limit, window.is_unsure) = (unsure, true);
+                return;
+            };
+            loop {
+                let (piece_end, has_end) = window.piece_end(index, &before, start);
+                let mut place = start;
+                let end = loop {
+                    match self.match_at(index, place, &before, window, &mut left, search) {
+                        PartialMatch::End(length) if place == start => break Some(start + length),
+                        PartialMatch::End(_) => break Some(place),
+                        PartialMatch::GoesOn => break None,
+                        PartialMatch::Nothing if place + 1 < piece_end => place += 1,
+                        PartialMatch::Nothing => break has_end.then_some(piece_end),
+                    }
+                };
+                let Some(end) = end.filter(|_| left > 0) else {
+                    (window.limit, window.is_unsure) = (start, left == 0);
+                    return;
+                };
+                let known = end < window.limit && is_in(&found.begins, end) && !is_in(&found.unsure, end);
+                clear_between(&mut found.begins, start, end.min(window.limit));
+                (start + 1..end.min(window.limit)).for_each(|within| mark(&mut window.open, within));
+                if end >= window.limit {
+                    return;
+                }
+                mark(&mut found.begins, end);
+                start = end;
+                if end > unsure && known {
+                    break;
+                }
+            }
+            settled = start;
+        }
+    }
+
+    /// The match of a pattern that begins at a place, in its piece.
+    fn match_at<const N: usize>(
+        &mut self,
+        index: usize,
+        place: usize,
+        before: &Bits<N>,
+        window: &JointWindow<N>,
+        left: &mut usize,
+        search: &mut Search,
+    ) -> PartialMatch {
+        let (end, has_end) = window.piece_end(index, before, place);
+        let characters = &window.scan.characters;
+        match self.patterns[index] {
+            Compiled::Automaton { automaton, .. } => {
+                let step = &self.joint.steps[index];
+                let atoms = characters.atoms[1 + place..=end].iter();
+                let own = atoms.map(|atom| step.atoms[usize::from(*atom) % ATOMS]);
+                let own = own.chain(has_end.then_some(automaton.alphabet.end));
+                automaton.match_within(own.inspect(|_| *left = left.saturating_sub(1)))
+            }
+            // The pieces of the first pattern are parts of the whole text.
+            Compiled::Machine { .. } if index > 0 && !has_end => PartialMatch::GoesOn,
+            Compiled::Machine { machine, .. } => {
+                let start = self.base + characters.byte_of(place);
+                let next = first_from(before, place + 1).filter(|next| *next < characters.count);
+                let text_end = next.map_or(self.text.len(), |next| self.base + characters.byte_of(next));
+                let (seen, run) = &mut self.runs[index];
+                if std::mem::replace(seen, text_end) != text_end {
+                    *run = MachineRun::default();
+                }
+                let text = &self.text[..text_end];
+                match search.by(|pulse| machine.match_end(text, start, run, pulse)).flatten() {
+                    None => PartialMatch::Nothing,
+                    Some(match_end) => match characters.place_of(match_end - self.base) {
+                        match_end if match_end <= end => PartialMatch::End(match_end - place),
+                        _ => PartialMatch::GoesOn,
+                    },
+                }
+            }
+        }
     }
 
     /// Run a pattern from each place where a match may begin.
@@ -306,51 +435,14 @@ impl JointScan<'_> {
         window: &mut JointWindow<N>,
         search: &mut Search,
     ) {
-        let step = &self.joint.steps[index];
-        let before = window.starts;
-        // The end of the text, if the last piece ends there; otherwise how far that piece is known.
-        let whole = window.is_whole();
-        let known = if whole { window.limit } else { window.limit + usize::from(index > 0) };
-        let (mut begins, mut ends, mut left) = ([0; N], [0; N], MAX_READ);
-        let mark = |bits: &mut Bits<N>, place: usize| {
-            bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
-        };
-        let mut from = busy;
+        let (before, mut begins, mut ends) = (window.starts, [0; N], [0; N]);
+        let (mut from, mut left) = (busy, MAX_READ);
         if busy > 0 {
             mark(&mut ends, busy);
         }
-        let may_begin = window.scan.relations.places(step.scanner.always[BEGINS]);
-        while let Some(place) = first_from(may_begin, from).filter(|place| *place < window.limit) {
-            let next = first_from(&before, place + 1).filter(|next| *next < known);
-            let end = next.unwrap_or(known);
-            let has_end = next.is_some() || whole;
-            let found = match self.patterns[index] {
-                Compiled::Automaton { automaton, .. } => {
-                    let atoms = window.scan.characters.atoms[1 + place..=end].iter();
-                    let own = atoms.map(|atom| step.atoms[usize::from(*atom) % ATOMS]);
-                    let own = own.chain(has_end.then_some(automaton.alphabet.end));
-                    automaton.match_within(own.inspect(|_| left = left.saturating_sub(1)))
-                }
-                // The pieces of the first pattern are parts of the whole text.
-                Compiled::Machine { .. } if index > 0 && !has_end => PartialMatch::GoesOn,
-                Compiled::Machine { machine, .. } => {
-                    let characters = &window.scan.characters;
-                    let start = self.base + characters.byte_of(place);
-                    let text_end = next.map_or(self.text.len(), |next| self.base + characters.byte_of(next));
-                    let (seen, run) = &mut self.runs[index];
-                    if std::mem::replace(seen, text_end) != text_end {
-                        *run = MachineRun::default();
-                    }
-                    let text = &self.text[..text_end];
-                    match search.by(|pulse| machine.match_end(text, start, run, pulse)).flatten() {
-                        None => PartialMatch::Nothing,
-                        Some(match_end) => match characters.place_of(match_end - self.base) {
-                            match_end if match_end <= end => PartialMatch::End(match_end - place),
-                            _ => PartialMatch::GoesOn,
-                        },
-                    }
-                }
-            };
+        let may_begin = *window.scan.relations.places(self.joint.steps[index].scanner.always[BEGINS]);
+        while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
+            let found = self.match_at(index, place, &before, window, &mut left, search);
             match found {
                 PartialMatch::Nothing => from = place + 1,
                 PartialMatch::GoesOn => window.limit = place,
@@ -424,13 +516,18 @@ impl JointScan<'_> {
     }
 }
 
+/// Set the bit of a place, if there is one.
+fn mark(bits: &mut [u64], place: usize) {
+    bits.get_mut(place / 64).into_iter().for_each(|word| *word |= 1 << (place % 64));
+}
+
 /// Let the text end before each start of a piece.
 ///
 /// # Safety
 /// The machine must have the instructions of `V`.
 #[inline(always)]
-unsafe fn end_before<V: Vectors, const N: usize>(starts: &Bits<N>, end: u8, behind: &mut [u8; WINDOW]) {
-    for (word, behind) in behind.as_chunks_mut().0.iter_mut().enumerate().take(N) {
+unsafe fn end_before<V: Vectors, const N: usize>(starts: &Bits<N>, end: u8, behind: &mut [[u8; 64]; WORDS]) {
+    for (word, behind) in behind.iter_mut().enumerate().take(N) {
         let next = starts.get(word + 1).copied().unwrap_or(0);
         // SAFETY: the caller vouches for the instructions of `V`.
         unsafe { V::look_up(&[end; 64], &[0; 64], starts[word] >> 1 | next << 63, behind) };

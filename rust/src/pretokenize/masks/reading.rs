@@ -67,38 +67,44 @@ impl Reader<'_> {
     #[inline(always)]
     pub unsafe fn read<V: Vectors, const N: usize>(self, base: usize, this: &mut Characters<N>) {
         let alphabet = self.alphabet;
-        (this.count, this.wide, this.leads[0]) = (0, false, [0; N]);
+        (this.wide, this.leads[0]) = (false, [0; N]);
+        let mut count = 0;
         this.atoms[0] = alphabet.end;
         let text = &self.text[base..];
         this.ends = text.len() <= 64 * N;
         for (word, rest) in text.chunks(64).take(N).enumerate() {
             // SAFETY: the caller vouches for the instructions of `V`.
-            this.leads[0][word] = unsafe { self.read_word::<V, N>(base + 64 * word, rest, this) };
+            let leads = unsafe { self.read_word::<V, N>(base + 64 * word, rest, count, this) };
+            this.leads[0][word] = leads;
+            count += leads.count_ones() as usize;
         }
         // Characters of several bytes have left room for more.
         if this.wide {
             this.leads[1] = [0; N];
             for (word, rest) in text.chunks(64).skip(N).take(N).enumerate() {
-                if this.count > 64 * (N - 1) {
+                if count > 64 * (N - 1) {
                     break;
                 }
                 // SAFETY: the caller vouches for the instructions of `V`.
-                this.leads[1][word] = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, this) };
+                let leads = unsafe { self.read_word::<V, N>(base + 64 * (N + word), rest, count, this) };
+                this.leads[1][word] = leads;
+                count += leads.count_ones() as usize;
                 this.ends = text.len() <= 64 * (N + word + 1);
             }
         }
+        this.count = count;
         if this.ends {
             if self.tells_final_line_feed && self.text.last() == Some(&b'\n') {
-                this.atoms[this.count] = alphabet.final_line_feed;
+                this.atoms[count] = alphabet.final_line_feed;
             }
             // A word is read whole: after the last character, it has the atom of the end of the text.
-            if let Some(behind) = this.atoms[this.count + 1..].first_chunk_mut::<64>() {
+            if let Some(behind) = this.atoms[count + 1..].first_chunk_mut::<64>() {
                 behind.fill(alphabet.end);
             }
         }
     }
 
-    /// Add the characters that begin in a word of up to 64 bytes at `base`; returns their first bytes.
+    /// Add the characters that begin in a word of up to 64 bytes at `base` behind `count` others; returns their first bytes.
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
@@ -107,6 +113,7 @@ impl Reader<'_> {
         self,
         base: usize,
         word: &[u8],
+        count: usize,
         this: &mut Characters<N>,
     ) -> u64 {
         let padded;
@@ -118,7 +125,7 @@ impl Reader<'_> {
                 &padded
             }
         };
-        let Some(atoms) = this.atoms[1 + this.count..].first_chunk_mut() else { return 0 };
+        let Some(atoms) = this.atoms[1 + count..].first_chunk_mut() else { return 0 };
         // SAFETY: the caller vouches for the instructions of `V`.
         let kinds = unsafe { V::atoms(bytes, &self.alphabet.ascii, atoms) };
         let leads = !kinds.inside & !0 >> (64 - word.len());
@@ -131,7 +138,6 @@ impl Reader<'_> {
                 V::gather(&all, leads, atoms);
             }
         }
-        this.count += leads.count_ones() as usize;
         leads
     }
 
