@@ -55,12 +55,11 @@ enum PairInstructions {
 impl PairInstructions {
     /// All that this machine has, the best one last.
     fn all() -> Vec<Self> {
-        let mut all = vec![Self::Portable];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            all.push(Self::Avx2);
+            return vec![Self::Portable, Self::Avx2];
         }
-        all
+        vec![Self::Portable]
     }
 
     fn this() -> Self {
