@@ -210,6 +210,11 @@ def counted(threads: int) -> str:
     return f"{threads} thread{'s' * (threads > 1)}"
 
 
+def taken_of(rounds: int) -> str:
+    """Return what a figure is made of, in words."""
+    return "that of one process" if rounds == 1 else f"the median of {rounds} processes, which take turns"
+
+
 def prompts_table(models: Sequence[Model], corpus: Path, rounds: int, results: list[dict[str, Any]]) -> str:
     """Return microseconds for a prompt of each length to a list of ids, and MB/s of decoding."""
     rows = []
@@ -358,7 +363,7 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
     parts = [
         f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder` on {machine()}, "
         f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; lists of documents. Each figure is "
-        f"the median of {options.rounds} processes, which take turns: MB/s of the first pass / the best of "
+        f"{taken_of(options.rounds)}: MB/s of the first pass / the best of "
         f"{LATER_PASSES} later ones, with the tokenizer loaded. One thread, pinned: processor time; "
         "more: time on the wall. Whoever takes over twice as long as the best in both is timed once; "
         f"{', '.join(SLOW)} are, with {SAMPLE // 1_000_000} MB. Ratios are to the best other in each. "
