@@ -10,6 +10,7 @@ are not those of the model's own library is named, and its figures are not shown
 MODELS holds tokenizer files, in folders of any depth, perhaps packed by xz. Beside these models, vocabularies
 are timed that are trained here, on the corpora. CORPORA holds .txt and .txt.xz files; by default, the source
 of the standard library is the corpus. With --large, corpora of 500 MB and more are timed as a whole, too.
+Figures without those of a single thread get a section of their own.
 """
 
 from __future__ import annotations
@@ -241,6 +242,15 @@ def prompts_table(models: Sequence[Model], corpus: Path, rounds: int, results: l
     return table(["µs for a prompt, to a list", *heads, "decoding, MB/s"], rows)
 
 
+def prompts_of(
+    models: Sequence[Model], corpora: Mapping[str, Path], rounds: int, results: list[dict[str, Any]]
+) -> list[str]:
+    """Return what is said of prompts and of decoding."""
+    corpus = corpora.get("english", next(iter(corpora.values())))
+    said = "Prompts one by one, after all were encoded once, and decoding of many ids:"
+    return [said, prompts_table(models, corpus, rounds, results)]
+
+
 # What is timed.
 
 
@@ -361,7 +371,8 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
     prompts: list[dict[str, Any]] = []
     sizes = ", ".join(f"{row.corpus} {row.megabytes:.0f}" for row in everything[: len(corpora)])
     parts = [
-        f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder` on {machine()}, "
+        f"`make bench-encode {'MODELS=folder ' * bool(options.models)}CORPORA=folder OPTIONS='--threads "
+        f"{' '.join(map(str, options.threads))} --rounds {options.rounds}'` on {machine()}, "
         f"{conditions}; {versions(PACKAGES)}. Corpora, in MB: {sizes}; lists of documents. Each figure is "
         f"{taken_of(options.rounds)}: MB/s of the first pass / the best of "
         f"{LATER_PASSES} later ones, with the tokenizer loaded. One thread, pinned: processor time; "
@@ -377,8 +388,7 @@ def section(options: argparse.Namespace, folder: Path) -> tuple[str, dict[str, A
         f"{SAMPLE // 1_000_000} MB of each corpus, and with each other for all of it.",
         *(speed_table(made, f"{counted(threads)}, MB/s") for threads, made in found.items()),
         *([speed_table(large, f"1 thread, MB/s, at least {LARGE} MB")] if large else []),
-        "Prompts one by one, after all were encoded once, and decoding of many ids:",
-        prompts_table(alike, corpora.get("english", next(iter(corpora.values()))), options.rounds, prompts),
+        *(prompts_of(alike, corpora, options.rounds, prompts) if 1 in options.threads else []),
         "The interface of each library, the fastest of those that give ids: "
         + " ".join(f"{name}: {load.__doc__}" for name, load in LIBRARIES.items()),
         TRIED,
@@ -405,8 +415,11 @@ def main(arguments: Sequence[str], project: Path = PROJECT) -> None:
     with tempfile.TemporaryDirectory() as folder:
         text, results = section(options, Path(folder))
     print(text)
-    if not options.print:
-        write_section("Encoding", text, project)
+    if options.print:
+        return
+    several = "" if 1 in options.threads else f", {' and '.join(map(counted, options.threads))}"
+    write_section(f"Encoding{several}", text, project)
+    if not several:
         (project / "docs" / "benchmarks.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
