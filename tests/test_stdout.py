@@ -44,6 +44,9 @@ PRINTERS = {
 }
 """A command line for every command, and for what is printed without one."""
 
+ODD_NAMES = ("körpus, 東京.txt".encode(), b"k\xf6rpus.txt")
+"""Names of files as the system sees them, which Python writes as its own locale says."""
+
 posix = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell and its pipes")
 
 BUFFERED = ("nothing set", "unbuffered")
@@ -95,7 +98,7 @@ def written(out: Path) -> dict[str, bytes]:
 
 @posix
 @pytest.mark.parametrize("environment", [name for name in STRANGE if name != "nothing set"])
-@pytest.mark.parametrize("name", ["corpus.txt", "körpus, 東京.txt", os.fsdecode(b"k\xf6rpus.txt")])
+@pytest.mark.parametrize("name", ["corpus.txt", *map(os.fsdecode, ODD_NAMES)])
 def test_a_command_does_the_same_in_every_environment(folder: Path, name: str, environment: str) -> None:
     """The times that some print, and the speeds, are left out."""
     model = f"{name}.json"
@@ -116,17 +119,18 @@ def test_a_command_does_the_same_in_every_environment(folder: Path, name: str, e
 
 @posix
 def test_texts_among_the_arguments_are_the_same_in_every_locale(folder: Path) -> None:
-    texts = ("--special-token", "<é>", "<日本>", "--pattern", "é+|.", "--separator", "ï")
+    texts = ["--special-token", "<é>", "<日本>", "--pattern", "é+|.", "--separator", "ï"]
+    as_arguments = [os.fsdecode(text.encode()) for text in texts]
     results = []
     for environment in ("nothing set", "ASCII"):
-        done = run(folder, [*PRINTERS["train"], *texts], environment)
+        done = run(folder, [*PRINTERS["train"], *as_arguments], environment)
         assert done.returncode == 0, done.stderr
         results.append((folder / "out").read_bytes())
     assert results[0] == results[1]
 
 
 @posix
-@pytest.mark.parametrize("name", ["körpus, 東京.txt", os.fsdecode(b"k\xf6rpus.txt")])
+@pytest.mark.parametrize("name", [*map(os.fsdecode, ODD_NAMES)])
 def test_a_run_is_continued_and_checked_in_another_locale(tmp_path: Path, name: str) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / name).write_text("the cat\n" * 300)
