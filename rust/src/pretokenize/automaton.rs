@@ -6,7 +6,8 @@
 //! Look-ahead of one character needs no extra step: an entry of the table, for a state and the next character, also
 //! says whether a match ends before that character.
 //!
-//! Patterns with back-references, look-behind or longer look-ahead have no automaton.
+//! Patterns with back-references, look-behind or longer look-ahead have no automaton. The graph may have longer look-ahead, for
+//! [views](super::views).
 
 use std::collections::HashMap;
 
@@ -319,7 +320,7 @@ fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
 }
 
 /// All sets of an expression; for one that tests for a final line feed, also the set of the line feed.
-fn sets(expression: &Expression) -> Vec<CharSet> {
+pub fn sets(expression: &Expression) -> Vec<CharSet> {
     let mut found = Vec::new();
     visit(expression, &mut |part| match part {
         Expression::Set(set) => found.push(set.clone()),
@@ -329,7 +330,7 @@ fn sets(expression: &Expression) -> Vec<CharSet> {
     found
 }
 
-fn has_final_line_feed(expression: &Expression) -> bool {
+pub fn has_final_line_feed(expression: &Expression) -> bool {
     let mut found = false;
     visit(expression, &mut |part| found |= matches!(part, Expression::End { before_line_feed: true }));
     found
@@ -341,11 +342,13 @@ fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
 }
 
 /// A node of the graph.
-enum Node {
+pub enum Node {
     /// Consume one character of these atoms.
     Take(Atoms, usize),
     /// Go on if one of these atoms follows.
     Look(Atoms, usize),
+    /// Go on if what follows can be matched from the node `part`, or if it cannot.
+    Ahead { part: usize, negated: bool, next: usize },
     /// Continue at each of these nodes, in the order of preference.
     Split(Vec<usize>),
     /// The pattern has matched.
@@ -353,16 +356,16 @@ enum Node {
 }
 
 /// The graph of a pattern.
-struct Net<'a> {
-    nodes: Vec<Node>,
-    entry: usize,
+pub struct Net<'a> {
+    pub nodes: Vec<Node>,
+    pub entry: usize,
     alphabet: &'a Alphabet,
     /// Whether there is no match where the preferred one is empty.
     is_atomic: bool,
 }
 
 impl<'a> Net<'a> {
-    fn new(expression: &Expression, alphabet: &'a Alphabet) -> Option<Self> {
+    pub fn new(expression: &Expression, alphabet: &'a Alphabet) -> Option<Self> {
         let is_atomic = matches!(expression, Expression::Atomic(_));
         let mut net = Self { nodes: vec![Node::Match], entry: 0, alphabet, is_atomic };
         // If the empty text matches, the search for a longer match backtracks.
@@ -400,9 +403,12 @@ impl<'a> Net<'a> {
                 self.add_repeat(part, *least, *most, *greed == Greed::Lazy, next)
             }
             Expression::Ahead { part, negated } => {
-                let follows = self.first_atoms(part)?;
-                let allowed = if *negated { self.alphabet.everything() & !follows } else { follows };
-                self.push(Node::Look(allowed, next))
+                if let Some(follows) = self.first_atoms(part) {
+                    let allowed = if *negated { self.alphabet.everything() & !follows } else { follows };
+                    return self.push(Node::Look(allowed, next));
+                }
+                let part = self.add(part, 0, true)?;
+                self.push(Node::Ahead { part, negated: *negated, next })
             }
             Expression::End { .. } => {
                 let allowed = self.first_atoms(expression)?;
@@ -538,6 +544,9 @@ impl<'a> Net<'a> {
 
     /// Build all states and their transitions (the subset construction).
     fn states(&self) -> Option<Vec<Vec<Move>>> {
+        if self.nodes.iter().any(|node| matches!(node, Node::Ahead { .. })) {
+            return None;
+        }
         let mut number: HashMap<Vec<usize>, u16> = HashMap::from([(Vec::new(), DEAD)]);
         let dead = Move { matched: false, next: DEAD };
         let mut moves = vec![vec![dead; self.alphabet.count]];
@@ -606,7 +615,7 @@ impl<'a> Net<'a> {
         match &self.nodes[node] {
             Node::Split(ways) => ways.iter().for_each(|&way| self.close_past_matches(way, list, seen)),
             Node::Match => {}
-            Node::Take(..) | Node::Look(..) => list.push(node),
+            Node::Take(..) | Node::Look(..) | Node::Ahead { .. } => list.push(node),
         }
     }
 }
@@ -648,7 +657,7 @@ impl NetStep<'_> {
                 self.visits += self.net.nodes.len() / 16;
                 self.net.closed(next, self.at_start).into_iter().any(|node| self.go(node))
             }
-            Node::Split(_) => false,
+            Node::Split(_) | Node::Ahead { .. } => false,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A compiled regular expression: the fastest of the three ways that can run it.
 
+use super::alphabet::Alphabet;
 use super::automaton::{Automaton, CutEffect, Cuts};
 use super::expression::Expression;
 use super::local::LocalRules;
@@ -7,6 +8,7 @@ use super::machine::{Machine, MachineRun};
 use super::masks::MaskScanner;
 use super::search::{Failures, Search};
 use super::syntax::{parse, steps};
+use super::views::Views;
 use super::{Batch, Scanner, State, on_large_stack};
 use crate::error::Result;
 use crate::memory;
@@ -48,11 +50,12 @@ pub enum Compiled {
         automaton: Box<Automaton>,
         masks: Option<Box<MaskScanner>>,
         cuts: Cuts,
+        /// For patterns that masks alone do not decide at once.
+        views: Option<Box<Views>>,
     },
     Machine {
         machine: Machine,
-        /// Finds the characters with which a match may begin, if the machine may be run in places.
-        first: Option<Box<Automaton>>,
+        views: Option<Box<Views>>,
     },
 }
 
@@ -82,13 +85,14 @@ impl Compiled {
         let rules = LocalRules::new(&automaton).filter(|rules| rules.pays);
         let masks = rules.and_then(|rules| MaskScanner::new(&rules)).map(Box::new);
         let cuts = automaton.cuts();
-        Some(Self::Automaton { automaton, masks, cuts })
+        let is_decided = masks.is_some() && LocalRules::decide_at_once(&automaton);
+        let views = if is_decided { None } else { Views::new(expression).map(Box::new) };
+        Some(Self::Automaton { automaton, masks, cuts, views })
     }
 
     fn by_machine(expression: &Expression) -> Self {
-        let first = expression.first().filter(|_| !expression.looks_behind());
-        let first = first.and_then(|first| Automaton::new(&Expression::Set(first))).map(Box::new);
-        Self::Machine { machine: Machine::new(expression), first }
+        let views = Views::new(expression).map(Box::new);
+        Self::Machine { machine: Machine::new(expression), views }
     }
 
     pub fn way(&self) -> Way {
@@ -119,20 +123,28 @@ impl Compiled {
         }
     }
 
-    /// What cuts windows together with other patterns: an automaton for its alphabet, and masks for the starts of pieces;
-    /// or, as is told last, for the few places where a match may begin.
-    pub fn for_windows(&self) -> Option<(&Automaton, MaskScanner, bool)> {
-        let automaton = match self {
-            Self::Automaton { automaton, .. } if automaton.tells_final_line_feed() => return None,
+    /// The views, if the pattern has any.
+    pub fn views(&self) -> Option<&Views> {
+        match self {
+            Self::Automaton { views, .. } | Self::Machine { views, .. } => views.as_deref(),
+        }
+    }
+
+    /// What cuts windows together with other patterns: an alphabet, and masks for the starts of pieces; or, as is told
+    /// last, for the few places where a match may begin, to be found by views.
+    pub fn for_windows(&self) -> Option<(&Alphabet, MaskScanner, bool)> {
+        match self {
+            Self::Automaton { automaton, .. } if automaton.tells_final_line_feed() => None,
             Self::Automaton { automaton, masks: Some(masks), .. }
                 if LocalRules::decide_at_once(automaton) =>
             {
-                return Some((automaton, MaskScanner::clone(masks), false));
+                Some((&automaton.alphabet, MaskScanner::clone(masks), false))
             }
-            Self::Automaton { automaton, .. } => automaton,
-            Self::Machine { first, .. } => first.as_ref()?,
-        };
-        Some((automaton, MaskScanner::new(&LocalRules::possible_matches(automaton)?)?, true))
+            _ => {
+                let views = self.views()?;
+                Some((&views.alphabet, MaskScanner::new(&LocalRules::possible_matches(views)?)?, true))
+            }
+        }
     }
 
     /// The automaton, if it is the fastest for a text of some bytes: a window of masks costs as much as a short text.

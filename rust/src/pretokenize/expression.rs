@@ -101,29 +101,6 @@ impl Expression {
         }
     }
 
-    /// The characters that a match may begin with, if they are known.
-    pub fn first(&self) -> Option<CharSet> {
-        match self {
-            Self::Set(set) => Some(set.clone()),
-            Self::Sequence(parts) => {
-                let needed =
-                    parts.iter().position(|part| !part.can_be_empty()).map_or(parts.len(), |last| last + 1);
-                first_of_any(&parts[..needed])
-            }
-            Self::Choice(parts) => first_of_any(parts),
-            Self::Repeat { part, .. } | Self::Atomic(part) | Self::Group(_, part) => part.first(),
-            Self::Ahead { .. } | Self::End { .. } | Self::Start | Self::Behind { .. } => {
-                Some(CharSet::default())
-            }
-            Self::Reference(_) => None,
-        }
-    }
-
-    /// Whether a match may depend on what is before it.
-    pub fn looks_behind(&self) -> bool {
-        matches!(self, Self::Start | Self::Behind { .. }) || self.parts().iter().any(Self::looks_behind)
-    }
-
     /// The parts that it consists of.
     pub fn parts(&self) -> &[Self] {
         match self {
@@ -141,10 +118,6 @@ impl Expression {
         let own = if let Self::Set(set) = self { set.ranges().len() } else { 1 };
         self.parts().iter().map(Self::size).sum::<usize>() + own
     }
-}
-
-fn first_of_any(parts: &[Expression]) -> Option<CharSet> {
-    parts.iter().try_fold(CharSet::default(), |all, part| Some(all.union(&part.first()?)))
 }
 
 /// The number that a repetition tries first.

@@ -23,6 +23,7 @@ use std::cmp::Reverse;
 
 use super::automaton::{Automaton, DEAD, Move, START};
 use super::search::{Failures, Search};
+use super::views::Views;
 use crate::watch::{Pulse, Unwatched};
 
 /// Text of many kinds, to learn the frequent states from.
@@ -162,24 +163,24 @@ impl LocalRules {
     }
 
     /// A rule for the places where a match may begin, if they are few.
-    pub fn possible_matches(automaton: &Automaton) -> Option<Self> {
-        let atoms =
-            u8::try_from(automaton.alphabet.count).ok().filter(|atoms| usize::from(*atoms) <= MOST_ATOMS)?;
-        let (gaps, mut relation) = (GapStates::new(automaton), Relation::new());
-        for at in (0..atoms).filter(|at| *at != automaton.alphabet.end) {
-            let may_begin = |next: u8| Set::from(gaps.match_begins(at, next) != Some(false)) << next;
-            let holds = (0..atoms).fold(0, |all, next| all | may_begin(next));
+    pub fn possible_matches(views: &Views) -> Option<Self> {
+        let alphabet = &views.alphabet;
+        let atoms = alphabet.count as u8;
+        let mut relation = Relation::new();
+        for at in 0..alphabet.end {
+            let may_begin = |next: u8| Set::from(views.may_begin(at, next)) << next;
+            let holds = (0..=alphabet.end).fold(0, |all, next| all | may_begin(next));
             for place in (0..atoms).map(|before| place(before, at)) {
                 relation.holds[place] = holds;
                 relation.fails[place] = Set::MAX >> (MOST_ATOMS - usize::from(atoms)) & !holds;
             }
         }
-        let sample = Sample::new(automaton).atoms;
+        let sample: Vec<u8> = SAMPLE.chars().map(|character| alphabet.of(character as usize)).collect();
         let is_possible = |two: &&[u8]| relation.holds[place(0, two[0])] >> two[1] & 1 != 0;
         let pays = sample.windows(2).filter(is_possible).count() <= sample.len() / MAX_UNSURE;
+        let plain = alphabet.plain();
         let rules = vec![LabelRule { target: BEGINS, condition: If::Always, relation }];
-        Some(Self { covers: false, pays, atoms, plain: automaton.alphabet.plain(), rules })
-            .filter(|rules| rules.pays)
+        pays.then_some(Self { covers: false, pays, atoms, plain, rules })
     }
 }
 
@@ -282,7 +283,8 @@ struct Labels<'a> {
     gaps: GapStates<'a>,
     /// The number of atoms.
     atoms: u8,
-    /// For each state, whether it cannot reach a match at the next character, so that it may be open.
+    /// For each state, whether it may be open: it cannot reach a match at the next character, which does not always tell
+    /// whether it will.
     settles: Vec<bool>,
     configs: LabelTable<Option<Config>>,
 }
@@ -290,8 +292,11 @@ struct Labels<'a> {
 impl<'a> Labels<'a> {
     fn new(automaton: &'a Automaton, sample: &Sample) -> Option<Self> {
         let characters = automaton.alphabet.end;
-        let settles = (0..automaton.states as u16)
-            .map(|state| (0..characters).all(|at| !automaton.step(state, at).matched));
+        let is_told = |to: Move| to.next == DEAD || automaton.surely_matches(to.next);
+        let settles = (0..automaton.states as u16).map(|state| {
+            let mut moves = (0..characters).map(|at| automaton.step(state, at));
+            moves.clone().all(|to| !to.matched) && !moves.all(is_told)
+        });
         let settles = settles.collect();
         let atoms = automaton.alphabet.count as u8;
         let gaps = GapStates::new(automaton);
@@ -405,7 +410,7 @@ impl<'a> Labels<'a> {
             return (then, None);
         }
         let then = self.step(config.next, behind);
-        if then.matched || !config.matched {
+        if then.matched || !config.matched || self.automaton.surely_matches(then.next) {
             let (then, open) = self.settle(then);
             let lives = then.matched || then.next != DEAD;
             return if lives { (Then::GoesOn(then), open) } else { (Then::Unsure, None) };

@@ -38,7 +38,7 @@ const WINDOW: usize = 64 * WORDS;
 pub const USUAL_PIECES: usize = 3 * WINDOW / 8;
 
 /// The atom before the first character of a window, the atoms of the window, and those after it, up to a whole word.
-const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
+pub const ATOMS_OF_WINDOW: usize = 64 + WINDOW + 64;
 
 /// The maximum numbers of groups of eight terms, for ASCII and for any text: with more, the automaton is as fast.
 const MAX_PLAIN_EIGHTS: usize = 11;
@@ -59,7 +59,7 @@ const LABELLED: [usize; 3] = [BEGINS, SPECIAL[0], SPECIAL[1]];
 
 /// The maximum number of rounds in which labels are propagated within a window; characters that still change are then
 /// unsure.
-const MAX_ROUNDS: usize = 6;
+const MAX_ROUNDS: usize = 12;
 
 /// The capacity for relations: enough for all rules, and a power of two, so that the compiler can drop bounds checks.
 const MAX_RELATIONS: usize = 32;

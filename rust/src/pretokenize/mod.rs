@@ -10,7 +10,7 @@
 //! 3. The [backtracking machine](machine) runs all others, such as those with back-references.
 //!
 //! The choice depends on the structure of a pattern, never on its spelling. In a [sequence] of patterns, each one cuts the
-//! pieces of the one before; masks cut by several at once.
+//! pieces of the one before; masks cut by several at once, with [views] where a match may fail.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
@@ -38,6 +38,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod vectors;
+mod views;
 
 pub use automaton::Automaton;
 use automaton::CutEffect;

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::watch::Pulse;
 
 /// Patterns of tokenizers that people use.
-const PATTERNS: [&str; 21] = [
+const PATTERNS: [&str; 23] = [
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     concat!(
@@ -76,6 +76,8 @@ const PATTERNS: [&str; 21] = [
     r"\s?\p{L}+",
     r"\s?[[:punct:]]+|[0-9][0-9][0-9]",
     r" ?[^(\s|.,!?…。，、।۔،)]+",
+    r"[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+    r"[\t\n]|    |  ",
 ];
 
 /// Sequences of tokenizers that people use: DeepSeek V3's, StarCoder's, a step that sees bytes, Falcon's, most of DeepSeek
@@ -432,6 +434,13 @@ fn patterns_cut_together_like_one_after_the_other() {
 }
 
 #[test]
+fn what_the_next_character_but_one_tells_is_local() {
+    for source in &PATTERNS[21..] {
+        assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
+    }
+}
+
+#[test]
 fn patterns_cut_together_around_the_ends_of_windows() {
     for source in sequences_of_patterns() {
         let joined = Joined::new(source);
@@ -461,8 +470,49 @@ fn patterns_that_nobody_has_seen_cut_together_like_one_after_the_other() {
     assert!(together > 200, "{together}");
 }
 
+impl Random {
+    /// A pattern of few characters that looks far ahead.
+    fn looking_ahead(&mut self) -> String {
+        let sets = [r"\d", r"\p{N}", "[1-3]", "1", "[12a]", "[!/]", r"\p{Han}"];
+        let ahead = |this: &mut Self| {
+            let [part, next, behind] = [(); 3].map(|()| this.of(&sets));
+            let (many, kind) = (this.of(&["*", "+", "*?", "{2}", "?"]), this.of(&["=", "!", "!", "=(?!22)"]));
+            let end = this.of(&["(?!BEHIND)", "BEHIND", "", "$", r"(?=BEHIND+a|\z)"]);
+            format!("(?{kind}(?:{part}{next}){many}{})", end.replace("BEHIND", behind))
+        };
+        let (set, other, bound) = (self.of(&sets), self.of(&sets), self.of(&["", "+", "{1,3}", "{2}", "+?"]));
+        match self.below(3) {
+            0 => format!("{set}{bound}{}", ahead(self)),
+            1 => format!("{set}(?:{}{other}){}", ahead(self), self.of(&["*", "{0,2}", "+", "*?"])),
+            _ => format!("{}{set}{bound}|{other}{set}{}", ahead(self), ahead(self)),
+        }
+    }
+}
+
+#[test]
+fn look_aheads_of_any_length_are_told_by_views() {
+    let (mut random, mut together) = (Random(23), 0);
+    for _ in 0..400 {
+        let mut steps = [random.looking_ahead(), random.of(&["a+", r"\s", r"\p{N}+", "[12]"]).to_owned()];
+        let is_alone = Pattern::new(&steps[0]).unwrap().way() == Way::Machine;
+        if random.below(2) == 0 {
+            steps.reverse();
+        }
+        let joined = Joined::new(&steps.join("(?then)"));
+        together += usize::from(is_alone && Pattern::new(&joined.source).unwrap().way() == Way::Masks);
+        for round in 0..25 {
+            let longest = if round % 5 == 0 { 1500 } else { 12 };
+            let text = (0..random.below(longest))
+                .map(|_| random.of(&["1", "1", "2", "12", "a", "!", "中", " ", "a b "]));
+            joined.agree(&text.collect::<String>());
+            joined.agree(&random.text(longest));
+        }
+    }
+    assert!(together > 150, "{together}");
+}
+
 /// Patterns whose matches begin and fail, or go on in vain after their end, and a text where they do.
-const IN_VAIN: [(&str, &str); 22] = [
+const IN_VAIN: [(&str, &str); 24] = [
     ("a+b", "a"),
     ("a*b|a", "a"),
     (r"\w+\d|.", "a"),
@@ -474,6 +524,8 @@ const IN_VAIN: [(&str, &str); 22] = [
     (r"\s+x|\s|[a-z]+(?=1)", "  a"),
     (r" ?\p{L}+\p{N}| ?\p{L}|\s+(?=x)", "a b  "),
     (r"\S+\s+\d|\S", "ab  "),
+    (r"\d+(?=(?:\d\d)*x)(?then)a", "1"),
+    (r"a(?then)\s+(?![\s\S])(?then)1", "      1"),
     // The machine.
     (r"a+b(?=cd)", "a"),
     (r"(?<=x)a+|a+b", "a"),

@@ -3,8 +3,8 @@
 //! The starts of the pieces of a pattern are a mask for the next one. A piece begins at each of them, and the character
 //! before it has nothing behind it: whatever a rule says about the end of the text holds there.
 //!
-//! A pattern without local rules, or whose matches may begin and fail, is run in places, if a match can begin at few of
-//! them.
+//! A pattern without local rules, or whose matches may begin and fail, is run in places with [views](super::super::views), if
+//! a match can begin at few of them.
 //!
 //! Where the masks of a pattern are unsure, the pattern is run within its own piece, as if it were alone.
 //!
@@ -17,11 +17,12 @@ use crate::pretokenize::alphabet::Alphabet;
 use crate::pretokenize::compiled::Compiled;
 use crate::pretokenize::local::USUAL;
 use crate::pretokenize::machine::MachineRun;
+use crate::pretokenize::views::Viewed;
 
 /// The maximum number of patterns.
 const MOST: usize = 8;
 
-/// In a window, this many characters are read again at most by a pattern that is run in places.
+/// In a window, this many characters are read again at most where masks are unsure.
 const MAX_READ: usize = 4 * WINDOW;
 
 /// Patterns that cut text together.
@@ -43,12 +44,12 @@ impl Joint {
     /// As many of the first patterns as can be cut together, if there are several.
     pub fn new(patterns: &[&Compiled]) -> Option<Self> {
         let found = patterns.iter().take(MOST).map_while(|pattern| pattern.for_windows());
-        let found: Vec<(&Automaton, MaskScanner, bool)> = found.collect();
+        let found: Vec<(&Alphabet, MaskScanner, bool)> = found.collect();
         (2..=found.len()).rev().find_map(|count| Self::of(&found[..count]))
     }
 
-    fn of(patterns: &[(&Automaton, MaskScanner, bool)]) -> Option<Self> {
-        let alphabets: Vec<&Alphabet> = patterns.iter().map(|(automaton, ..)| &automaton.alphabet).collect();
+    fn of(patterns: &[(&Alphabet, MaskScanner, bool)]) -> Option<Self> {
+        let alphabets: Vec<&Alphabet> = patterns.iter().map(|(alphabet, ..)| *alphabet).collect();
         let (alphabet, atoms) = Alphabet::joint(&alphabets, ATOMS)?;
         let step = |((_, scanner, in_places), atoms): (&(_, MaskScanner, bool), Vec<u8>)| {
             let mut own = [0; ATOMS];
@@ -83,11 +84,10 @@ impl Joint {
         start: usize,
     ) -> JointScan<'a> {
         let patterns: Vec<&Compiled> = patterns.take(self.steps.len()).collect();
-        let runs = patterns.iter().map(|_| Default::default()).collect();
         JointScan {
             joint: self,
             patterns,
-            runs,
+            run: MachineRun::default(),
             text,
             base: start,
             labels: [0; MOST],
@@ -126,8 +126,8 @@ impl MaskScanner {
 pub struct JointScan<'a> {
     joint: &'a Joint,
     patterns: Vec<&'a Compiled>,
-    /// For each pattern, the run of its machine, and the end of the text that it saw.
-    runs: Vec<(usize, MachineRun)>,
+    /// The run of the machine of the first pattern.
+    run: MachineRun,
     text: &'a str,
     /// The start of the next window.
     base: usize,
@@ -170,7 +170,7 @@ impl JointScan<'_> {
                 automaton.piece_end(self.text.as_bytes(), start, search).0
             }
             Compiled::Machine { machine, .. } => {
-                let run = &mut self.runs[0].1;
+                let run = &mut self.run;
                 let found = search.by(|pulse| machine.piece_end(self.text, start, run, pulse));
                 found.map_or(self.text.len(), |found| found.0)
             }
@@ -268,7 +268,7 @@ impl WindowJob for Joining<'_, '_, '_, '_> {
             }
             // SAFETY: the caller vouches for the instructions of `V`.
             unsafe {
-                self.scan.look::<V, N>(&mut window, self.search);
+                self.scan.look::<V, N>(&mut window);
                 self.needs = self.scan.push::<V, N>(&window, self.batch);
             }
         }
@@ -281,7 +281,7 @@ impl JointScan<'_> {
     /// # Safety
     /// The machine must have the instructions of `V`.
     #[inline(always)]
-    unsafe fn look<V: Vectors, const N: usize>(&mut self, window: &mut JointWindow<N>, search: &mut Search) {
+    unsafe fn look<V: Vectors, const N: usize>(&self, window: &mut JointWindow<N>) {
         #[cfg(test)]
         crate::pretokenize::tests::count_steps(64 * N);
         let joint = self.joint;
@@ -306,7 +306,7 @@ impl JointScan<'_> {
                 let behind = window.behind.as_flattened();
                 step.scanner.find_relations::<V, N>(characters, behind, relations, fulfilled);
                 if step.in_places {
-                    self.run_in_places(index, first, window, search);
+                    self.run_in_places(index, first, window);
                     continue;
                 }
                 let mut given = [window.starts, [0; N], [0; N]];
@@ -316,7 +316,7 @@ impl JointScan<'_> {
                 let mut found = step.scanner.label::<V, N>(relations, labels, &given);
                 window.labels[index % MOST] = labels.at;
                 if first_from(&found.unsure, 0).is_some_and(|place| place < window.limit) {
-                    self.settle(index, &mut found, window, search);
+                    self.settle(index, &mut found, window);
                     window.labels[index % MOST][BEGINS] = found.begins;
                 }
                 window.starts = found.begins;
@@ -336,13 +336,7 @@ impl JointScan<'_> {
     /// Run a pattern where the masks are unsure, and correct their result. What is within a piece that is found so has no
     /// label.
     #[inline(never)]
-    fn settle<const N: usize>(
-        &mut self,
-        index: usize,
-        found: &mut WindowBits<N>,
-        window: &mut JointWindow<N>,
-        search: &mut Search,
-    ) {
+    fn settle<const N: usize>(&self, index: usize, found: &mut WindowBits<N>, window: &mut JointWindow<N>) {
         let (before, mut settled, mut left) = (window.starts, 0, MAX_READ);
         while let Some(unsure) =
             first_from(&found.unsure, settled + 1).filter(|unsure| *unsure < window.limit)
@@ -356,7 +350,7 @@ impl JointScan<'_> {
                 let (piece_end, has_end) = window.piece_end(index, &before, start);
                 let mut place = start;
                 let end = loop {
-                    match self.match_at(index, place, &before, window, &mut left, search) {
+                    match self.match_at(index, place, &before, window, &mut left) {
                         PartialMatch::End(length) if place == start => break Some(start + length),
                         PartialMatch::End(_) => break Some(place),
                         PartialMatch::GoesOn => break None,
@@ -386,64 +380,36 @@ impl JointScan<'_> {
 
     /// The match of a pattern that begins at a place, in its piece.
     fn match_at<const N: usize>(
-        &mut self,
+        &self,
         index: usize,
         place: usize,
         before: &Bits<N>,
         window: &JointWindow<N>,
         left: &mut usize,
-        search: &mut Search,
     ) -> PartialMatch {
         let (end, has_end) = window.piece_end(index, before, place);
-        let characters = &window.scan.characters;
-        match self.patterns[index] {
-            Compiled::Automaton { automaton, .. } => {
-                let step = &self.joint.steps[index];
-                let atoms = characters.atoms[1 + place..=end].iter();
-                let own = atoms.map(|atom| step.atoms[usize::from(*atom) % ATOMS]);
-                let own = own.chain(has_end.then_some(automaton.alphabet.end));
-                automaton.match_within(own.inspect(|_| *left = left.saturating_sub(1)))
-            }
-            // The pieces of the first pattern are parts of the whole text.
-            Compiled::Machine { .. } if index > 0 && !has_end => PartialMatch::GoesOn,
-            Compiled::Machine { machine, .. } => {
-                let start = self.base + characters.byte_of(place);
-                let next = first_from(before, place + 1).filter(|next| *next < characters.count);
-                let text_end = next.map_or(self.text.len(), |next| self.base + characters.byte_of(next));
-                let (seen, run) = &mut self.runs[index];
-                if std::mem::replace(seen, text_end) != text_end {
-                    *run = MachineRun::default();
-                }
-                let text = &self.text[..text_end];
-                match search.by(|pulse| machine.match_end(text, start, run, pulse)).flatten() {
-                    None => PartialMatch::Nothing,
-                    Some(match_end) => match characters.place_of(match_end - self.base) {
-                        match_end if match_end <= end => PartialMatch::End(match_end - place),
-                        _ => PartialMatch::GoesOn,
-                    },
-                }
-            }
-        }
+        let Some(automaton) = self.patterns[index].automaton() else { return PartialMatch::GoesOn };
+        let step = &self.joint.steps[index];
+        let atoms = window.scan.characters.atoms[1 + place..=end].iter();
+        let own = atoms.map(|atom| step.atoms[usize::from(*atom) % ATOMS]);
+        let own = own.chain(has_end.then_some(automaton.alphabet.end));
+        automaton.match_within(own.inspect(|_| *left = left.saturating_sub(1)))
     }
 
     /// Run a pattern from each place where a match may begin.
     #[inline(never)]
-    fn run_in_places<const N: usize>(
-        &mut self,
-        index: usize,
-        busy: usize,
-        window: &mut JointWindow<N>,
-        search: &mut Search,
-    ) {
+    fn run_in_places<const N: usize>(&self, index: usize, busy: usize, window: &mut JointWindow<N>) {
         let (before, mut begins, mut ends) = (window.starts, [0; N], [0; N]);
-        let (mut from, mut left) = (busy, MAX_READ);
+        let Some(views) = self.patterns[index].views() else { return };
+        let (step, mut viewed, mut from) = (&self.joint.steps[index], Viewed::new(), busy);
         if busy > 0 {
             mark(&mut ends, busy);
         }
-        let may_begin = *window.scan.relations.places(self.joint.steps[index].scanner.always[BEGINS]);
+        let may_begin = *window.scan.relations.places(step.scanner.always[BEGINS]);
         while let Some(place) = first_from(&may_begin, from).filter(|place| *place < window.limit) {
-            let found = self.match_at(index, place, &before, window, &mut left, search);
-            match found {
+            viewed.go_on(place, window.piece_end(index, &before, place));
+            let atoms = &window.scan.characters.atoms;
+            match viewed.match_at(views, place, |at| step.atoms[usize::from(atoms[1 + at]) % ATOMS]) {
                 PartialMatch::Nothing => from = place + 1,
                 PartialMatch::GoesOn => window.limit = place,
                 PartialMatch::End(length) => {
@@ -451,9 +417,6 @@ impl JointScan<'_> {
                     mark(&mut begins, place);
                     mark(&mut ends, from);
                 }
-            }
-            if left == 0 {
-                (window.limit, window.is_unsure) = (window.limit.min(from), true);
             }
         }
         for word in 0..N {

@@ -30,19 +30,6 @@ impl<const N: usize> Characters<N> {
         Self { atoms: [0; ATOMS_OF_WINDOW], count: 0, leads: [[0; N]; 2], wide: false, ends: false }
     }
 
-    /// The place of the character that begins at a byte; if it is not in the window, none of the window.
-    pub fn place_of(&self, byte: usize) -> usize {
-        let words = self.leads.as_flattened();
-        let word = |word: usize| {
-            if word == byte / 64 { words[word] & ((1 << (byte % 64)) - 1) } else { words[word] }
-        };
-        match (byte / 64 < words.len(), self.wide) {
-            (false, _) => usize::MAX,
-            (true, false) => byte,
-            (true, true) => (0..=byte / 64).map(|at| word(at).count_ones() as usize).sum(),
-        }
-    }
-
     /// The first byte of the character at a place.
     pub fn byte_of(&self, mut place: usize) -> usize {
         if !self.wide {

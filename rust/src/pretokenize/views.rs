@@ -1,0 +1,192 @@
+//! Finds matches with the text behind in view: no way is tried in vain.
+//!
+//! A *view* tells, for each node of the [graph](Net) of a pattern, whether what follows a place can be matched from it.
+//! It depends on the next character and the view behind that; so views are found from the end of a text backwards, by one
+//! table lookup for each character, however far a look-ahead may go. Most characters tell the view before them whatever
+//! follows, and one need not begin further back than there. With the views, a match takes at each place the first way
+//! that will succeed.
+
+use std::collections::HashMap;
+
+use super::alphabet::{Alphabet, Atoms};
+use super::automaton::{Net, Node, PartialMatch, has_final_line_feed, sets};
+use super::expression::Expression;
+use super::local::MOST_ATOMS;
+use super::masks::ATOMS_OF_WINDOW;
+
+/// The maximum numbers of nodes and of views.
+const MAX_NODES: usize = 128;
+const MAX_VIEWS: usize = 255;
+
+/// The ways of nodes that have matched, and of those that cannot.
+const MATCHED: u8 = 0xFF;
+const FAILED: u8 = 0xFE;
+
+/// The view at the end of the text.
+const AT_END: u8 = 0;
+
+/// The view for each node.
+type View = Vec<bool>;
+
+type Tables = (Vec<[u8; MAX_VIEWS + 1]>, Vec<[u8; MAX_NODES]>);
+
+/// The views of a pattern.
+pub struct Views {
+    pub alphabet: Alphabet,
+    entry: u8,
+    /// For each atom and view, the view before a character with this atom.
+    before: Vec<[u8; MAX_VIEWS + 1]>,
+    /// For each atom, the view before it, if it is the same whatever follows.
+    certain: Vec<Option<u8>>,
+    /// For each view and node, the node behind the next character.
+    ways: Vec<[u8; MAX_NODES]>,
+}
+
+impl Views {
+    /// The views of a pattern, if it can have few.
+    pub fn new(expression: &Expression) -> Option<Self> {
+        let alphabet = Alphabet::new(&sets(expression)).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
+        let net = Net::new(expression, &alphabet)?;
+        if net.nodes.len() > MAX_NODES || expression.can_be_empty() || has_final_line_feed(expression) {
+            return None;
+        }
+        let (before, ways) = net.tables(alphabet.end)?;
+        let certain = before.iter().map(|before| {
+            let all = &before[..ways.len()];
+            all.iter().all(|view| *view == all[0]).then_some(all[0])
+        });
+        let (certain, entry) = (certain.collect(), net.entry as u8);
+        Some(Self { entry, certain, before, ways, alphabet })
+    }
+
+    /// Whether a match may begin at the first of two characters.
+    pub fn may_begin(&self, at: u8, next: u8) -> bool {
+        let behind = 0..if next == self.alphabet.end { 1 } else { self.ways.len() };
+        behind.map(|behind| self.before.get(usize::from(next)).map_or(AT_END, |next| next[behind])).any(
+            |view| {
+                let view = self.before[usize::from(at)][usize::from(view)];
+                self.ways[usize::from(view)][usize::from(self.entry)] != FAILED
+            },
+        )
+    }
+}
+
+impl Net<'_> {
+    /// The views before characters and the ways, as [`Views`] has them.
+    fn tables(&self, end: u8) -> Option<Tables> {
+        let nothing = vec![false; self.nodes.len()];
+        let mut views = vec![self.view(end, &nothing)];
+        let mut number = HashMap::from([(views[0].clone(), AT_END)]);
+        let mut before = vec![[AT_END; MAX_VIEWS + 1]; usize::from(end)];
+        let mut ways = Vec::new();
+        while let Some(view) = views.get(ways.len()).cloned() {
+            for (atom, before) in before.iter_mut().enumerate() {
+                let found = self.view(atom as u8, &view);
+                let new = views.len();
+                before[ways.len()] = *number.entry(found).or_insert_with_key(|found| {
+                    views.push(found.clone());
+                    new as u8
+                });
+                if views.len() > MAX_VIEWS {
+                    return None;
+                }
+            }
+            ways.push(std::array::from_fn(|node| self.way(node, &view)));
+        }
+        Some((before, ways))
+    }
+
+    /// The view before a character, given that behind it.
+    fn view(&self, atom: u8, behind: &View) -> View {
+        let mut known = vec![None; self.nodes.len()];
+        (0..known.len()).map(|node| self.matches(node, 1 << atom, behind, &mut known)).collect()
+    }
+
+    fn matches(&self, node: usize, atom: Atoms, behind: &View, known: &mut [Option<bool>]) -> bool {
+        if let Some(known) = known[node] {
+            return known;
+        }
+        let found = match &self.nodes[node] {
+            Node::Match => true,
+            Node::Take(atoms, next) => atoms & atom != 0 && behind[*next],
+            Node::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, known),
+            Node::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, known)),
+            Node::Ahead { part, negated, next } => {
+                self.matches(*part, atom, behind, known) != *negated
+                    && self.matches(*next, atom, behind, known)
+            }
+        };
+        known[node] = Some(found);
+        found
+    }
+
+    /// The node behind the next character.
+    fn way(&self, node: usize, view: &View) -> u8 {
+        if view.get(node) != Some(&true) {
+            return FAILED;
+        }
+        match &self.nodes[node] {
+            Node::Match => MATCHED,
+            Node::Take(_, next) => *next as u8,
+            Node::Look(_, next) | Node::Ahead { next, .. } => self.way(*next, view),
+            Node::Split(ways) => {
+                ways.iter().find(|way| view[**way]).map_or(FAILED, |way| self.way(*way, view))
+            }
+        }
+    }
+}
+
+/// The views within a piece.
+pub struct Viewed {
+    views: [u8; ATOMS_OF_WINDOW],
+    /// The first place whose view is not known.
+    until: usize,
+    /// The end of the piece, or if that is not known, of what is known of it.
+    end: usize,
+    has_end: bool,
+}
+
+impl Viewed {
+    pub fn new() -> Self {
+        Self { views: [0; ATOMS_OF_WINDOW], until: 0, end: 0, has_end: false }
+    }
+
+    /// Go on to the next place, in this piece.
+    pub fn go_on(&mut self, place: usize, (end, has_end): (usize, bool)) {
+        if self.end != end {
+            self.until = place;
+        }
+        (self.end, self.has_end) = (end, has_end);
+    }
+
+    /// The match that begins at a place.
+    pub fn match_at(&mut self, views: &Views, place: usize, atom: impl Fn(usize) -> u8) -> PartialMatch {
+        let mut node = views.entry;
+        for at in place.. {
+            if at >= self.until && !self.look_from(views, at, &atom) {
+                return PartialMatch::GoesOn;
+            }
+            node = views.ways[usize::from(self.views[at])][usize::from(node)];
+            match node {
+                FAILED => return PartialMatch::Nothing,
+                MATCHED => return PartialMatch::End(at - place),
+                _ => {}
+            }
+        }
+        PartialMatch::GoesOn
+    }
+
+    /// Find the views from a place up to the next one that is certain; returns false if none is.
+    fn look_from(&mut self, views: &Views, place: usize, atom: impl Fn(usize) -> u8) -> bool {
+        let certain = |at: usize| views.certain[usize::from(atom(at))].map(|view| (at, view));
+        let last = (place..self.end).find_map(certain).or(self.has_end.then_some((self.end, AT_END)));
+        let Some((last, mut view)) = last else { return false };
+        self.views[last] = view;
+        for at in (place..last).rev() {
+            view = views.before[usize::from(atom(at))][usize::from(view)];
+            self.views[at] = view;
+        }
+        self.until = last + 1;
+        true
+    }
+}
