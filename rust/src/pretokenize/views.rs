@@ -28,7 +28,7 @@ const AT_END: u8 = 0;
 /// The view for each node.
 type View = Vec<bool>;
 
-type Tables = (Vec<[u8; MAX_VIEWS + 1]>, Vec<[u8; MAX_NODES]>);
+type ViewTables = (Vec<[u8; MAX_VIEWS + 1]>, Vec<[u8; MAX_NODES]>);
 
 /// The views of a pattern.
 pub struct Views {
@@ -73,7 +73,7 @@ impl Views {
 
 impl Net<'_> {
     /// The views before characters and the ways, as [`Views`] has them.
-    fn tables(&self, end: u8) -> Option<Tables> {
+    fn tables(&self, end: u8) -> Option<ViewTables> {
         let nothing = vec![false; self.nodes.len()];
         let mut views = vec![self.view(end, &nothing)];
         let mut number = HashMap::from([(views[0].clone(), AT_END)]);
