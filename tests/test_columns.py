@@ -1,285 +1,398 @@
-"""Texts of Parquet columns: what the engine takes from pages is what pyarrow reads, whoever wrote them."""
+"""Columns of other libraries: what goes in and comes out by Arrow is what lists of texts give."""
 
-import io
-import random
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import ctypes
+import gc
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
-from unittest import mock
 
+import numpy as np
+import pandas  # type: ignore[import-untyped]
+import polars
 import pyarrow
-import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite._engine import Buffers, JoinedTexts, PageTexts, column_chunks
-from bpetite.reading import parquet as columns
-from bpetite.reading import parquet_pages
-from bpetite.reading.raw import Raw
-from bpetite.reading.sources import Input
+from bpetite import Counts, TextColumn, Tokenizer
+from bpetite.corpus import Documents, stats
 
-Row = bytes | None
+Row = str | None
 
-ROWS = [b"first", b"", b"third\n", "東京".encode(), b"a" * 5000, b"\xff"]
-CODECS = ["none", "snappy", "zstd", "gzip", "brotli", "lz4"]
-LEFT_TO_PYARROW = mock.patch.object(columns._Column, "_has_pages", return_value=False)
+TOKENIZER = Tokenizer.train("the cat sat on the mat, naïve cafés 東京 " * 20, 300)
+ROWS: list[Row] = ["the cat", "", "naïve cafés", None, "on the mat, on the mat", "東京 <|endoftext|>", "x"]
+rows_of_any_kind = st.lists(st.none() | st.text(alphabet="the cé東\n", max_size=20), max_size=30)
 
-
-def written(rows: Sequence[Row], *, required: bool = False, **options: Any) -> bytes:
-    field = pyarrow.field("text", pyarrow.binary(), nullable=not required)
-    table = pyarrow.table([pyarrow.array(rows, pyarrow.binary())], pyarrow.schema([field]))
-    file = io.BytesIO()
-    pyarrow.parquet.write_table(table, file, **options)
-    return file.getvalue()
-
-
-def rows_of(path: Path, size: int = 1 << 20) -> list[Row]:
-    return [text for texts in batches_of(path, size) for text in texts]
-
-
-def batches_of(path: Path, size: int, longest: int = sys.maxsize) -> Iterator[columns.Texts]:
-    raw = Raw(Input(str(path)))
-    try:
-        for texts, _ in columns.column_texts(raw, "text", size, Buffers(size), longest):
-            yield texts
-    finally:
-        raw.close()
-
-
-def rows_with_blocks(path: Path, size: int, longest: int, block: int, streamed: int = 0) -> list[Row]:
-    """Return the rows; long ones come in blocks, and pages of more than `streamed` bytes too."""
-    rows: list[Row] = []
-    changed = mock.patch.multiple(parquet_pages, PIECE=block, STREAMED=streamed)
-    with mock.patch.object(columns, "PIECE", block), changed:
-        for texts in batches_of(path, size, longest):
-            if isinstance(texts, Iterator):
-                blocks = list(texts)
-                assert all(len(text) <= block for text in blocks)
-                row = b"".join(blocks)
-                assert len(row) > longest
-                rows.append(row)
-            else:
-                rows += texts
-                assert all(text is None or len(text) <= longest for text in texts)
-    return rows
-
-
-@given(
-    rows=st.lists(st.none() | st.sampled_from(ROWS) | st.binary(max_size=40), max_size=80),
-    required=st.booleans(),
-    options=st.fixed_dictionaries(
-        {
-            "compression": st.sampled_from(CODECS),
-            "use_dictionary": st.booleans(),
-            "dictionary_pagesize_limit": st.sampled_from([20, 1 << 20]),
-            "data_page_size": st.sampled_from([1, 60, 1 << 20]),
-            "data_page_version": st.sampled_from(["1.0", "1.0", "2.0"]),
-            "write_batch_size": st.sampled_from([1, 5, 1024]),
-            "row_group_size": st.sampled_from([1, 7, 1 << 20]),
-            "write_page_checksum": st.booleans(),
-        }
+KINDS: dict[str, Callable[[list[Row]], Any]] = {
+    "string": lambda rows: pyarrow.array(rows, pyarrow.string()),
+    "large_string": lambda rows: pyarrow.array(rows, pyarrow.large_string()),
+    "string_view": lambda rows: pyarrow.array(rows, pyarrow.string_view()),
+    "binary": lambda rows: pyarrow.array(as_bytes(rows), pyarrow.binary()),
+    "large_binary": lambda rows: pyarrow.array(as_bytes(rows), pyarrow.large_binary()),
+    "binary_view": lambda rows: pyarrow.array(as_bytes(rows), pyarrow.binary_view()),
+    "dictionary": lambda rows: pyarrow.array(rows, pyarrow.string()).dictionary_encode(),
+    "small dictionary": lambda rows: pyarrow.array(
+        rows, pyarrow.dictionary(pyarrow.int8(), pyarrow.large_string())
     ),
-    size=st.sampled_from([1, 50, 1 << 20]),
-    longest=st.integers(0, 60),
-)
-def test_rows_come_as_they_were_written_whatever_the_pages(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: list[Row],
-    required: bool,
-    options: Any,
-    size: int,
-    longest: int,
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "column.parquet"
-    path.write_bytes(written(rows, required=required and None not in rows, **options))
-    assert rows_of(path, size) == rows
-    assert rows_with_blocks(path, size, longest, 1 + longest // 2) == rows
-    with LEFT_TO_PYARROW:
-        assert rows_of(path, size) == rows
-        assert rows_with_blocks(path, size, longest, 1 + longest // 2) == rows
-    with mock.patch.object(parquet_pages, "USUAL", 30):
-        for streamed in (50, 1 << 24):
-            assert rows_with_blocks(path, size, longest, 7, streamed) == rows
+    "chunked": lambda rows: pyarrow.chunked_array([rows[:2], [], rows[2:]], pyarrow.string()),
+    "slice": lambda rows: pyarrow.array(["before", None, *rows, "after"], pyarrow.string())[2:-1],
+    "slice of views": lambda rows: pyarrow.array(["b" * 20, *rows, "a"], pyarrow.string_view())[1:-1],
+    "table": lambda rows: pyarrow.table({"text": pyarrow.array(rows, pyarrow.string())}),
+    "slice of a table": lambda rows: pyarrow.record_batch(
+        {"t": pyarrow.array(["x", *rows], pyarrow.string())}
+    )[1:],
+    "stream": lambda rows: pyarrow.table({"t": pyarrow.array(rows, pyarrow.string())}).to_reader(3),
+    "polars": lambda rows: polars.Series(rows, dtype=polars.String),
+    "categories of polars": lambda rows: polars.Series(rows, dtype=polars.Categorical),
+    "pandas": lambda rows: pandas.Series(rows, dtype="str"),
+}
 
 
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
-@pytest.mark.parametrize("required", [False, True])
-def test_the_engine_takes_what_nearly_all_files_have(tmp_path: Path, codec: str, required: bool) -> None:
-    rows = [*ROWS * 9, *(b"%d" % number for number in range(5000)), *ROWS]
-    choices: list[dict[str, Any]] = [
-        {"use_dictionary": False},
-        {"use_dictionary": True, "dictionary_pagesize_limit": 9000},
-        {"row_group_size": 999, "data_page_size": 2000, "write_batch_size": 10},
-        {"data_page_version": "2.0", "use_dictionary": False},
-        {"data_page_version": "2.0", "dictionary_pagesize_limit": 9000},
+def as_bytes(rows: list[Row]) -> list[bytes | None]:
+    return [row if row is None else row.encode() for row in rows]
+
+
+def listed(column: Any) -> list[Any]:
+    """The values of a result, once pyarrow has found nothing wrong with it."""
+    array = pyarrow.array(column)
+    array.validate(full=True)
+    return array.to_pylist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(rows=rows_of_any_kind)
+def test_every_kind_of_column_gives_what_its_texts_give(kind: str, rows: list[Row]) -> None:
+    column = KINDS[kind]
+    ids = [None if row is None else TOKENIZER.encode(row) for row in rows]
+    assert listed(TOKENIZER.encode_column(column(rows), nulls="keep")) == ids
+    assert listed(TOKENIZER.encode_column(column(rows), nulls="empty")) == [row or [] for row in ids]
+    counts = [row if row is None else len(row) for row in ids]
+    assert listed(TOKENIZER.count_column(column(rows), nulls="keep")) == counts
+    texts = [row for row in rows if row is not None]
+    assert list(TextColumn(column(rows), nulls="skip")) == [text.encode() for text in texts]
+    if texts != rows:
+        with pytest.raises(ValueError, match=f"row {rows.index(None)} is null"):
+            TOKENIZER.encode_column(column(rows))
+        with pytest.raises(ValueError, match=f"row {rows.index(None)} is null"):
+            TOKENIZER.encode_batch(column(rows))
+        rows = [*texts]
+    assert TOKENIZER.encode_batch(column(rows)) == TOKENIZER.encode_batch(texts)
+    assert TOKENIZER.count_batch(column(rows)) == TOKENIZER.count_batch(texts)
+    for ours, theirs in zip(
+        TOKENIZER.encode_batch_to_numpy(column(rows)), TOKENIZER.encode_batch_to_numpy(texts), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+    assert Counts.from_iterator(column(rows)) == Counts.from_iterator(texts)
+
+
+@given(rows=rows_of_any_kind, dtype=st.sampled_from(["uint16", "uint32"]), large=st.booleans())
+def test_ids_become_the_texts_that_they_are_of(rows: list[Row], dtype: Any, large: bool) -> None:
+    encoded = pyarrow.array(TOKENIZER.encode_column(KINDS["string"](rows), dtype=dtype, nulls="keep"))
+    assert encoded.type == pyarrow.list_(pyarrow.uint16() if dtype == "uint16" else pyarrow.uint32())
+    if large:
+        encoded = encoded.cast(pyarrow.large_list(pyarrow.int64()))
+    assert listed(TOKENIZER.decode_column(encoded, nulls="keep")) == rows
+    assert listed(TOKENIZER.decode_column(encoded[1:], nulls="empty")) == [row or "" for row in rows[1:]]
+    if None in rows:
+        with pytest.raises(ValueError, match=f"row {rows.index(None)} is null"):
+            TOKENIZER.decode_column(encoded)
+
+
+@pytest.mark.parametrize("kind", [f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64)])
+def test_ids_may_have_any_width(kind: str) -> None:
+    column = pyarrow.chunked_array([[[104, 105]], [[], [256]]], pyarrow.list_(getattr(pyarrow, kind)()))
+    assert listed(TOKENIZER.decode_column(column)) == ["hi", "", TOKENIZER.decode([256])]
+
+
+def test_bytes_that_are_no_text_are_treated_as_asked() -> None:
+    column = pyarrow.array([[104, 0xC3, 105], [0xE6, 0x9D], [0xFF, 0xFF]])
+    for errors in ("replace", "ignore"):
+        expected = [TOKENIZER.decode(ids, errors=errors) for ids in column.to_pylist()]
+        assert listed(TOKENIZER.decode_column(column, errors=errors)) == expected
+    with pytest.raises(ValueError, match="row 0, decoded: not valid UTF-8 at byte 1"):
+        TOKENIZER.decode_column(column)
+    with pytest.raises(
+        ValueError, match='errors: must be strict, replace or ignore for columns, not "other"'
+    ):
+        TOKENIZER.decode_column(column, errors="other")
+
+
+def test_options_are_those_of_batches() -> None:
+    texts = ["a<|endoftext|>b", "", "c"]
+    column = pyarrow.array(texts)
+    end = TOKENIZER.special_tokens["<|endoftext|>"]
+    for special in ("parse", "text"):
+        expected = TOKENIZER.encode_batch(texts, special=special)
+        assert listed(TOKENIZER.encode_column(column, special=special)) == expected
+        assert listed(TOKENIZER.count_column(column, special=special)) == list(map(len, expected))
+    appended = [[*ids, end] for ids in TOKENIZER.encode_batch(texts)]
+    for num_threads in (1, 2, 7):
+        assert listed(TOKENIZER.encode_column(column, append=end, num_threads=num_threads)) == appended
+    with pytest.raises(ValueError, match=r'special token "<\|endoftext\|>" at character 1'):
+        TOKENIZER.encode_column(column, special="error")
+    with pytest.raises(KeyError, match="99999"):
+        TOKENIZER.encode_column(column, append=99999)
+
+
+def test_a_column_is_read_where_documents_are() -> None:
+    texts = ["the cat", "sat", "on the mat"] * 50_000
+    column = pyarrow.chunked_array([texts[:5], texts[5:]])
+    assert Counts.from_iterator(column) == Counts.from_iterator(texts)
+    assert Counts.from_iterator(TextColumn(column)) == Counts.from_iterator(texts)
+    assert Tokenizer.train_from_iterator(column, 300) == Tokenizer.train_from_iterator(texts, 300)
+    assert stats(TOKENIZER, Documents(column)) == stats(TOKENIZER, Documents(texts))
+
+
+WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "integers": (lambda: pyarrow.array([1, 2]), TypeError, "must hold strings or bytes, not integers"),
+    "lists": (lambda: pyarrow.array([["a"]]), TypeError, "must hold strings or bytes, not lists"),
+    "structs": (
+        lambda: pyarrow.array([{"a": {"b": "c"}}]),
+        TypeError,
+        "must hold strings or bytes, not structs",
+    ),
+    "several columns": (
+        lambda: polars.DataFrame({"a": ["x"], "b": ["y"]}),
+        TypeError,
+        "a table is no column of texts: choose one of its columns (a, b)",
+    ),
+    "fixed size": (
+        lambda: pyarrow.array([b"ab"], pyarrow.binary(2)),
+        TypeError,
+        "must hold strings or bytes, not bytes of a fixed size",
+    ),
+    "runs": (
+        lambda: pyarrow.RunEndEncodedArray.from_arrays([2], ["a"]),
+        TypeError,
+        "must hold strings or bytes, not runs (run-end encoded)",
+    ),
+    "no text": (lambda: pyarrow.array([b"a", b"b\xff"]), ValueError, "row 1: not valid UTF-8 at byte 1"),
+    "no text behind": (
+        lambda: pyarrow.chunked_array([[b"a"], [b"b", b"\xff"]]),
+        ValueError,
+        "row 2: not valid UTF-8 at byte 0",
+    ),
+    "no column": (lambda: 5, TypeError, "column must be a column of Arrow"),
+    "a list": (lambda: ["a"], TypeError, "column must be a column of Arrow"),
+    "an array of NumPy": (lambda: np.array([1]), TypeError, "not ndarray"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_no_column_of_texts_is_refused(name: str) -> None:
+    make, error, message = WRONG[name]
+    for call in (TOKENIZER.encode_column, TOKENIZER.count_column):
+        with pytest.raises(error, match=re.escape(message)):
+            call(make())
+
+
+def test_the_row_of_an_error_counts_the_rows_that_were_left_out() -> None:
+    column = TextColumn(pyarrow.array([None, b"a", None, b"\xff"]), nulls="skip")
+    with pytest.raises(ValueError, match="row 3: not valid UTF-8 at byte 0"):
+        TOKENIZER.encode_batch(column)
+
+
+@pytest.mark.parametrize("call", [TextColumn, TOKENIZER.encode_column, TOKENIZER.decode_column])
+def test_a_treatment_of_nulls_that_is_none_is_refused(call: Any) -> None:
+    column = pyarrow.array([[1]] if call == TOKENIZER.decode_column else ["a"])
+    for nulls in ("drop", "keep" if call is TextColumn else "skip"):
+        with pytest.raises(ValueError, match=f'nulls: must be error, .*not "{nulls}"'):
+            call(column, nulls=nulls)
+    with pytest.raises(TypeError, match="nulls: must be"):
+        call(column, nulls=5)
+
+
+def test_lists_that_hold_no_ids_are_refused() -> None:
+    for column, error, message in [
+        (pyarrow.array(["a"]), TypeError, "must hold lists of ids, not strings"),
+        (pyarrow.array([["a"]]), TypeError, "ids must be integers, not strings"),
+        (pyarrow.array([[1], [2, None]]), ValueError, "an id that is null"),
+        (pyarrow.array([[1], [-1]]), ValueError, "row 1: an id is negative or too large"),
+        (pyarrow.array([[1], [1 << 32]]), ValueError, "row 1: an id is negative or too large"),
+        (pyarrow.array([[1], [], [999]]), KeyError, "row 2: no token has the id 999"),
+        ([[1]], TypeError, "column must be a column of Arrow"),
+    ]:
+        with pytest.raises(error, match=message):
+            TOKENIZER.decode_column(column)
+
+
+def test_a_stream_that_fails_says_why_and_one_that_was_used_up_too() -> None:
+    schema = pyarrow.schema([("text", pyarrow.string())])
+
+    def batches() -> Iterator[Any]:
+        yield pyarrow.record_batch([["the cat"]], schema)
+        raise RuntimeError("the disk is gone")
+
+    for call in (TOKENIZER.encode_column, Counts.from_iterator):
+        with pytest.raises(ValueError, match=r"(?s)ended with an error: .*the disk is gone"):
+            call(pyarrow.RecordBatchReader.from_batches(schema, batches()))
+    capsule = pyarrow.array(["a"]).__arrow_c_array__()
+
+    class Once:
+        def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+            return capsule
+
+    assert TOKENIZER.count_batch(Once()) == [1]
+    with pytest.raises(ValueError, match="was used up before"):
+        TOKENIZER.count_batch(Once())
+
+
+def test_what_a_library_raises_is_passed_on() -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+            raise OSError("no such table")
+
+    class NoCapsule:
+        def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+            return "one", "two"
+
+    with pytest.raises(OSError, match="no such table"):
+        TOKENIZER.encode_column(Broken())
+    with pytest.raises(TypeError):
+        TOKENIZER.encode_column(NoCapsule())
+
+
+def test_columns_are_kept_as_long_as_anybody_has_them_and_no_longer() -> None:
+    gc.collect()
+    before = pyarrow.total_allocated_bytes()
+    column = pyarrow.array(["the cat sat"] * 100_000)
+    texts = TextColumn(column)
+    part = texts[5:7]
+    ids = TOKENIZER.encode_column(column)
+    assert pyarrow.total_allocated_bytes() - before > 1_000_000
+    del column, texts
+    gc.collect()
+    assert list(part) == [b"the cat sat"] * 2
+    del part
+    gc.collect()
+    assert pyarrow.total_allocated_bytes() <= before
+    first, second = pyarrow.array(ids), polars.Series(ids)
+    del ids
+    gc.collect()
+    assert first.to_pylist() == second.to_list() == [TOKENIZER.encode("the cat sat")] * 100_000
+
+
+# Producers that lie ---------------------------------------------------------------------------------------
+
+
+class Struct(ctypes.Structure):
+    """The beginning of an array of Arrow's C interface, which tests change."""
+
+    _fields_ = [
+        ("length", ctypes.c_int64),
+        ("null_count", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("n_buffers", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+        ("children", ctypes.c_void_p),
+        ("dictionary", ctypes.c_void_p),
     ]
-    for number, options in enumerate(choices):
-        path = tmp_path / f"{number}.parquet"
-        path.write_bytes(written(rows, required=required, compression=codec, **options))
-        with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
-            assert rows_of(path) == rows
-            with mock.patch.object(parquet_pages, "USUAL", 500):
-                assert rows_of(path) == rows
 
 
-NOT_WHOLE = mock.patch.object(parquet_pages.Pages, "_take_whole", side_effect=AssertionError)
+class Changed:
+    """An array whose struct was changed before it is given away."""
+
+    def __init__(self, array: Any, change: Callable[[Struct], None]) -> None:
+        self.array, self.change = array, change
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        schema, capsule = self.array.__arrow_c_array__()
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        self.change(Struct.from_address(pointer_of(capsule, b"arrow_array")))
+        return schema, capsule
 
 
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
-@pytest.mark.parametrize("required", [False, True])
-def test_a_page_with_a_long_row_comes_in_pieces(tmp_path: Path, codec: str, required: bool) -> None:
-    words = [b"%d " % (number * 7919 % 5000) for number in range(99_000)]
-    rows = [*ROWS, b"".join(words), b"", b"x" * 300_000, b"".join(reversed(words)), *ROWS[:5]]
-    path = tmp_path / "c.parquet"
-    path.write_bytes(written(rows, required=required, compression=codec, use_dictionary=False))
-    with NOT_WHOLE, mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
-        for size, block in ((1, 1 << 18), (1 << 20, 1000)):
-            assert rows_with_blocks(path, size, 5000, block) == rows
+def setting(**fields: int) -> Callable[[Struct], None]:
+    def change(struct: Struct) -> None:
+        for name, value in fields.items():
+            setattr(struct, name, value)
+
+    return change
 
 
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd", "gzip"])
-def test_long_texts_of_a_dictionary_are_read_again(tmp_path: Path, codec: str) -> None:
-    long = [b"%d " % number * 60_000 for number in range(4)]
-    orders = {(0, 1, 2, 3): True, (0, 0, 1, 2): False, (0, 1, 2, 3, 1): False}
-    for order, is_in_order in orders.items():
-        rows: list[Row] = []
-        for number in order:
-            rows += [*ROWS, long[number], b"a" * 70_000 if number == 2 else b"short"]
-        path = tmp_path / "c.parquet"
-        path.write_bytes(written(rows, compression=codec, dictionary_pagesize_limit=1 << 24))
-        with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
-            others = parquet_pages.Pages._take_whole
-            with mock.patch.object(
-                parquet_pages.Pages, "_take_whole", autospec=True, side_effect=others
-            ) as whole:
-                assert rows_with_blocks(path, 1000, 65_000, 50_000) == rows
-        assert all(call.args[2] < 1000 for call in whole.call_args_list) == is_in_order
+def without_buffer(number: int) -> Callable[[Struct], None]:
+    def change(struct: Struct) -> None:
+        struct.buffers[number] = None
+
+    return change
 
 
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
-def test_a_long_row_that_breaks_off_is_refused_with_its_file(tmp_path: Path, codec: str) -> None:
-    row = b"".join(b"%d " % (number * 7919 % 5000) for number in range(99_000))
-    whole = written([row], compression=codec, use_dictionary=False)
-    path = tmp_path / "c.parquet"
-    for place in (len(whole) // 3, len(whole) // 2):
-        path.write_bytes(whole[:place] + bytes(5000) + whole[place + 5000 :])
-        if codec != "none":
-            with pytest.raises(ValueError, match=r"c\.parquet: broken Parquet"):
-                rows_with_blocks(path, 1, 5000, 1000)
-    raw = Raw(Input(str(path)))
-    file = raw.file()
-    page = parquet_pages._Packed("c.parquet", file, 4, 1000, 2000, 0)
-    for blocks in (page.blocks(), page.blocks()):
-        assert blocks is not None
-        with pytest.raises(
-            ValueError, match=r"c\.parquet: broken Parquet: a page has not the size that it says"
-        ):
-            list(blocks.take(2000))
-    raw.close()
+def with_offsets(kind: Any, offsets: list[int], width: Any) -> Any:
+    """Strings whose offsets change once pyarrow has looked at them."""
+    stored = np.zeros(len(offsets), width)
+    buffers = [None, pyarrow.py_buffer(stored), pyarrow.py_buffer(b"abcdef")]
+    column = pyarrow.Array.from_buffers(kind, len(offsets) - 1, buffers)
+    stored[:] = offsets
+    return column
 
 
-def test_pyarrow_goes_on_where_a_page_has_a_null(tmp_path: Path) -> None:
-    rows: list[Row] = [*(b"%d" % number for number in range(300)), None, *ROWS]
-    options: dict[str, Any] = {"data_page_size": 1, "write_batch_size": 20, "use_dictionary": False}
-    (tmp_path / "c.parquet").write_bytes(written(rows, **options))
-    others = columns._Column._arrays
-    with mock.patch.object(columns._Column, "_arrays", autospec=True, side_effect=others) as arrays:
-        for size in (1, 100, 1 << 20):
-            assert rows_of(tmp_path / "c.parquet", size) == rows
-    assert [call.args[2] for call in arrays.call_args_list] == [300, 300, 300]
+def with_view(length: int, buffer: int, start: int) -> Any:
+    view = np.array([length, 0, buffer, start], np.int32)
+    buffers = [None, pyarrow.py_buffer(view), pyarrow.py_buffer(b"abcdefghijklmnopqrstuvwxyz")]
+    return pyarrow.Array.from_buffers(pyarrow.string_view(), 1, buffers)
 
 
-@pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
-def test_pyarrow_reads_other_encodings(tmp_path: Path, encoding: str) -> None:
-    options: dict[str, Any] = {"use_dictionary": False, "column_encoding": {"text": encoding}}
-    (tmp_path / "c.parquet").write_bytes(written(ROWS * 99, **options))
-    assert rows_of(tmp_path / "c.parquet", 10_000) == ROWS * 99
+def with_index(index: int) -> Any:
+    indices = pyarrow.array([index], pyarrow.int8())
+    return pyarrow.DictionaryArray.from_arrays(indices, ["a", "b"], safe=False)
 
 
-def test_a_column_is_found_behind_nested_ones(tmp_path: Path) -> None:
-    table = pyarrow.table(
-        {
-            "a": [{"text": b"x", "b": [1, 2]}, {"text": b"y", "b": []}],
-            "text": pyarrow.array([b"one", b"two"]),
-            "c": [[b"z"], None],
-        }
-    )
-    pyarrow.parquet.write_table(table, tmp_path / "c.parquet")
-    with mock.patch.object(columns._Column, "_arrays", side_effect=AssertionError):
-        assert rows_of(tmp_path / "c.parquet") == [b"one", b"two"]
+STRING, LARGE = pyarrow.string(), pyarrow.large_string()
+THREE = pyarrow.array(["one", "two", "three"])
+LIES: dict[str, Callable[[], Any]] = {
+    "a negative length": lambda: Changed(THREE, setting(length=-1)),
+    "a negative offset": lambda: Changed(THREE, setting(offset=-1)),
+    "a length beyond all memory": lambda: Changed(THREE, setting(length=2**62)),
+    "an offset beyond all memory": lambda: Changed(THREE, setting(offset=2**63 - 1)),
+    "no buffers": lambda: Changed(THREE, setting(n_buffers=0)),
+    "too few buffers": lambda: Changed(THREE, setting(n_buffers=2)),
+    "no offsets": lambda: Changed(THREE, without_buffer(1)),
+    "no content": lambda: Changed(THREE, without_buffer(2)),
+    "no dictionary": lambda: Changed(THREE.dictionary_encode(), setting(dictionary=0)),
+    "no views": lambda: Changed(THREE.cast(pyarrow.string_view()), setting(n_buffers=1)),
+    "no columns": lambda: Changed(pyarrow.record_batch([THREE], ["a"]), setting(n_children=0)),
+    "more rows than its column": lambda: Changed(pyarrow.record_batch([THREE], ["a"]), setting(length=4)),
+    "offsets that fall": lambda: with_offsets(STRING, [0, 3, 1], np.int32),
+    "negative offsets": lambda: with_offsets(STRING, [-2, 1], np.int32),
+    "large offsets that fall": lambda: with_offsets(LARGE, [0, 3, 1], np.int64),
+    "a view beyond its buffer": lambda: with_view(20, 0, 10),
+    "a view that begins before its buffer": lambda: with_view(20, 0, -1),
+    "a view of no buffer": lambda: with_view(20, 1, 0),
+    "a view with a negative length": lambda: with_view(-1, 0, 0),
+    "an index beyond its dictionary": lambda: with_index(2),
+    "a negative index": lambda: with_index(-1),
+}
 
 
-@pytest.mark.parametrize("use_dictionary", [False, True])
-def test_batches_have_the_size_that_was_asked_for_however_large_pages_are(
-    tmp_path: Path, use_dictionary: bool
-) -> None:
-    rows = [bytes([65 + number % 26]) * (number % 7 * 1000) for number in range(900)]
-    rows[300] = b"x" * 3_000_000
-    (tmp_path / "c.parquet").write_bytes(written(rows, use_dictionary=use_dictionary))
-    batches = list(batches_of(tmp_path / "c.parquet", 100_000))
-    assert [text for texts in batches for text in texts] == rows
-    for texts in batches:
-        assert isinstance(texts, JoinedTexts)
-        assert sum(map(len, texts[:-1])) < 100_000
-    assert len(batches) > 25
+@pytest.mark.parametrize("lie", LIES)
+def test_a_column_that_contradicts_itself_is_refused_before_anything_is_read(lie: str) -> None:
+    for call in (TOKENIZER.encode_column, TOKENIZER.count_batch, Counts.from_iterator, TextColumn):
+        with pytest.raises(ValueError, match="the column contradicts itself"):
+            call(LIES[lie]())
 
 
-def test_damage_is_refused_or_changes_what_pyarrow_reads_too(tmp_path: Path) -> None:
-    """Damage that goes unnoticed must be in a part that nobody needs, such as the statistics before a page.
-
-    One place is damaged or two, most of them in the metadata.
-    """
-    chance = random.Random(0)
-    path = tmp_path / "c.parquet"
-    outcomes = set()
-    for _ in range(800):
-        rows = [bytes(chance.choices(b"abcd", k=chance.choice((0, 1, 40)))) for _ in range(30)]
-        content = bytearray(
-            written(
-                rows if chance.random() < 0.5 else chance.choices(rows[:5], k=30),
-                compression=chance.choice(CODECS),
-                use_dictionary=chance.random() < 0.5,
-                data_page_size=chance.choice([1, 100, 10_000]),
-                write_batch_size=8,
-                row_group_size=chance.choice([11, 1000]),
-            )
-        )
-        whole = _outcome(path, content)
-        first_of_metadata = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-        alone = [whole]
-        for _ in range(chance.choice((1, 2))):
-            place = chance.randrange(chance.choice((0, first_of_metadata)), len(content))
-            bit = 1 << chance.randrange(8)
-            content[place] ^= bit
-            alone.append(_outcome(path, content))
-        ours = alone[-1]
-        with LEFT_TO_PYARROW:
-            theirs = _outcome(path, content)
-        streamed = _outcome(path, content, 20)
-        for found in (ours, streamed):
-            assert found == theirs or (theirs is None and found in alone[:-1])
-        outcomes.add((ours is None, theirs is None, ours == whole))
-    assert {(True, True, False), (False, False, False), (False, False, True)} <= outcomes
+def lists_with(offsets: list[int]) -> Any:
+    stored = np.zeros(len(offsets), np.int32)
+    ids = pyarrow.array([1, 2, 3], pyarrow.uint32())
+    buffers = [None, pyarrow.py_buffer(stored)]
+    column = pyarrow.Array.from_buffers(pyarrow.list_(pyarrow.uint32()), 1, buffers, children=[ids])
+    stored[:] = offsets
+    return column
 
 
-def _outcome(path: Path, content: bytes | bytearray, longest: int | None = None) -> list[Row] | None:
-    path.write_bytes(content)
-    try:
-        return rows_of(path) if longest is None else rows_with_blocks(path, 1000, longest, 7)
-    except ValueError:
-        return None
+FALSE_LISTS: dict[str, Callable[[], Any]] = {
+    "a negative length": lambda: Changed(lists_with([0, 3]), setting(length=-1)),
+    "no ids": lambda: Changed(lists_with([0, 3]), setting(n_children=0)),
+    "no offsets": lambda: Changed(lists_with([0, 3]), without_buffer(1)),
+    "more ids than there are": lambda: lists_with([0, 4]),
+    "negative offsets": lambda: lists_with([-1, 1]),
+    "offsets that fall": lambda: lists_with([2, 1]),
+}
 
 
-def test_pages_and_metadata_that_are_none_are_left(tmp_path: Path) -> None:
-    found = PageTexts(Buffers(10))
-    found.begin_group(False)
-    chance = random.Random(0)
-    for _ in range(5000):
-        noise = chance.randbytes(chance.randrange(60))
-        assert column_chunks(noise, 0) in (None, [])
-        if found.take_header(noise) is not None:
-            array = pyarrow.array([], pyarrow.uint8()).to_numpy()
-            assert found.take_page(array, False, 10) in (None, 0)
-    assert len(found) == 0
+@pytest.mark.parametrize("lie", FALSE_LISTS)
+def test_lists_that_contradict_themselves_are_refused(lie: str) -> None:
+    with pytest.raises(ValueError, match="the column contradicts itself"):
+        TOKENIZER.decode_column(FALSE_LISTS[lie]())

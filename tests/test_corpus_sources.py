@@ -409,6 +409,9 @@ def test_long_texts_in_lines_and_rows_are_read_in_pieces_that_change_nothing(
     reading = Reading(cut=cutter([tokenizer.pattern], []))
     assert texts_of(tmp_path / name, reading) == texts
     pieces = list(read_batches(Input(str(tmp_path / name)), reading))
+    if name == "c.parquet":  # whose rows are held whole
+        assert not any(batch.goes_on for batch in pieces)
+        return
     assert sum(batch.goes_on for batch in pieces) > 10
     assert max(len(text) for batch in pieces for text in batch.texts) < 4 << 15
 
@@ -433,7 +436,7 @@ def test_of_a_long_document_what_is_no_text_is_told_or_repaired_once(
         assert texts_of(tmp_path / name, chosen) == expected
         found = list(read_batches(Input(str(tmp_path / name)), chosen))
         assert sum(batch.affected for batch in found) == affected
-        assert any(batch.goes_on for batch in found) == (invalid == "replace")
+        assert any(batch.goes_on for batch in found) == (invalid == "replace" and name != "c.parquet")
 
 
 LONG_LINES = [

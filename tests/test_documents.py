@@ -103,8 +103,3 @@ def shell(commands: str, folder: Path) -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
-
-
-def test_there_are_thirty_recipes() -> None:
-    numbers = re.findall(r"^\*\*(\d+)\.", (PROJECT / "docs" / "recipes.md").read_text("utf-8"), re.MULTILINE)
-    assert numbers == [str(number) for number in range(1, 31)]

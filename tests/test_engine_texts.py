@@ -5,12 +5,13 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import pyarrow
 import pytest
 import xxhash
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bpetite._engine import Buffers, CountTable, JoinedTexts, SplitTexts, Xxh3128
+from bpetite._engine import Buffers, CountTable, SplitTexts, TextColumn, Xxh3128
 from bpetite.patterns import PATTERNS
 from encoders import trained_encoder
 
@@ -69,10 +70,13 @@ def test_texts_stay_what_they_are_while_more_are_split() -> None:
         assert list(joined) == texts
 
 
+def column(texts: list[bytes]) -> TextColumn:
+    return TextColumn(pyarrow.array(texts, pyarrow.binary()))
+
+
 @given(texts=st.lists(st.binary(max_size=5)), start=st.integers(-9, 9), stop=st.integers(-9, 9))
 def test_texts_are_taken_as_from_a_list(texts: list[bytes], start: int, stop: int) -> None:
-    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-    joined = JoinedTexts(b"".join(texts), offsets)
+    joined = column(texts)
     assert len(joined) == len(texts)
     assert list(joined) == texts
     assert list(joined[start:stop]) == texts[start:stop]
@@ -84,27 +88,16 @@ def test_texts_are_taken_as_from_a_list(texts: list[bytes], start: int, stop: in
             joined[index]
 
 
-def test_texts_may_begin_behind_the_start_of_the_buffer() -> None:
-    assert list(JoinedTexts(b"..abc..", np.array([2, 2, 4, 5]))) == [b"", b"ab", b"c"]
-    assert list(JoinedTexts(b"..", np.array([], np.int64))) == []
-
-
-@pytest.mark.parametrize("offsets", [[0, 4], [2, 1], [-1, 2], [0, -1], [4]])
-def test_texts_outside_of_the_buffer_are_refused(offsets: list[int]) -> None:
-    with pytest.raises(ValueError, match="ascend within the buffer"):
-        JoinedTexts(b"abc", np.array(offsets))
-
-
 def test_only_one_stretch_of_texts_is_taken() -> None:
     with pytest.raises(ValueError, match="a slice must have step 1"):
-        JoinedTexts(b"abc", np.array([0, 1, 2, 3]))[::2]
+        column([b"a", b"b", b"c"])[::2]
 
 
 @given(texts=st.lists(st.text(alphabet="ab é東<|endoftext|>", max_size=30)))
 def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None:
     encoder = trained_encoder()
     content = [text.encode() for text in texts]
-    joined = JoinedTexts(b"".join(content), np.cumsum([0, *map(len, content)], dtype=np.int64))
+    joined = column(content)
     assert encoder.encode_batch(joined) == encoder.encode_batch(texts)
     assert encoder.count_batch(joined) == encoder.count_batch(texts)
     for ours, theirs in zip(
@@ -112,7 +105,7 @@ def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None
     ):
         np.testing.assert_array_equal(ours, theirs)
     tables = [CountTable(PATTERNS["gpt2"], ["<|endoftext|>"]) for _ in range(2)]
-    tables[0].add_documents(joined)
+    tables[0].add_documents(iter([joined]))
     tables[1].add_documents(texts)
     assert tables[0].sorted()[0] == tables[1].sorted()[0]
     assert tables[0].sorted()[2].tolist() == tables[1].sorted()[2].tolist()
@@ -128,14 +121,14 @@ def test_they_encode_and_count_as_the_texts_themselves(texts: list[str]) -> None
     ],
 )
 def test_each_must_be_text_by_itself(texts: list[bytes], message: str) -> None:
-    joined = JoinedTexts(b"".join(texts), np.cumsum([0, *map(len, texts)], dtype=np.int64))
+    joined = column(texts)
     found = SplitTexts(b"|", Buffers(0))
     found.take_block(b"|".join([*texts, b""]))
     for many in (joined, found.take(), texts):
-        with pytest.raises(ValueError, match=f"text {message}"):
+        with pytest.raises(ValueError, match=f"(text|row) {message}"):
             trained_encoder().encode_batch_to_numpy(many)
         with pytest.raises(ValueError, match=f"document {message}"):
-            CountTable(PATTERNS["gpt2"]).add_documents(many)
+            CountTable(PATTERNS["gpt2"]).add_documents(many if isinstance(many, list) else iter([many]))
 
 
 @given(texts=st.lists(st.text(max_size=8)))

@@ -105,43 +105,6 @@ def test_weights_and_sums_stay_within_their_limit(corpus: Path, smallest: int) -
     assert Counts.load(corpus / "limited").total == Counts.load(whole).total
 
 
-@pytest.fixture(scope="module")
-def rows(smallest: int) -> list[str]:
-    """Texts of which one is longer than fits the smallest limit."""
-    size = 3 * smallest // 2
-    words = " ".join(f"{number * 7919 % 99_991}".translate(LETTERS) for number in range(200_000))
-    return ["first", (words * (size // len(words) + 1))[:size], "last"]
-
-
-@pytest.fixture(scope="module")
-def unlimited(tmp_path_factory: pytest.TempPathFactory, rows: list[str]) -> bytes:
-    """What counting these texts gives without a limit."""
-    folder = tmp_path_factory.mktemp("unlimited")
-    (folder / "c.jsonl").write_text("".join(f'{{"text": "{row}"}}\n' for row in rows))
-    peak("count", "--input", folder / "c.jsonl", "--output", folder / "c")
-    return (folder / "c").read_bytes()
-
-
-@pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
-@pytest.mark.parametrize("use_dictionary", [False, True])
-def test_a_long_row_of_parquet_takes_no_more_than_others(
-    tmp_path: Path, smallest: int, rows: list[str], unlimited: bytes, codec: str, use_dictionary: bool
-) -> None:
-    pyarrow.parquet.write_table(
-        pyarrow.table({"text": rows}),
-        tmp_path / "c.parquet",
-        compression=codec,
-        use_dictionary=use_dictionary,
-    )
-    limit = smallest + 10_000_000
-    most, said = peak(
-        "count", "--input", tmp_path / "c.parquet", "--output", tmp_path / "c", "--memory-limit", limit
-    )
-    assert "error" not in said
-    assert most < MARGIN * limit
-    assert (tmp_path / "c").read_bytes() == unlimited
-
-
 @pytest.mark.parametrize("codec", ["brotli", "snappy"])
 def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
     tmp_path: Path, smallest: int, codec: str
@@ -157,21 +120,6 @@ def test_a_page_that_must_be_whole_is_refused_beyond_the_limit(
     assert most < MARGIN * smallest
     _, said = peak(*command, "--memory-limit", int(found[1]) * 10**6 + 30_000_000)
     assert "error" not in said
-
-
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("required", [False, True])
-def test_a_long_row_is_bounded_in_pages_of_both_versions(
-    tmp_path: Path, smallest: int, rows: list[str], version: str, required: bool
-) -> None:
-    field = pyarrow.field("text", pyarrow.string(), nullable=not required)
-    path = tmp_path / "c.parquet"
-    table = pyarrow.table([pyarrow.array(rows)], schema=pyarrow.schema([field]))
-    pyarrow.parquet.write_table(table, path, data_page_version=version)
-    limit = smallest + 10_000_000
-    most, said = peak("count", "--input", path, "--output", tmp_path / "c", "--memory-limit", limit)
-    assert "error" not in said
-    assert most < MARGIN * limit
 
 
 @pytest.mark.parametrize("form", ["txt", "jsonl", "parquet"])

@@ -26,7 +26,7 @@ import bpetite.symbols
 LIMIT = 240
 """Seconds for all calls, which take a few; one that takes a quarter of it is ended with its stack."""
 
-FOREIGN = re.compile(r"\b(Iterable|Iterator|Callable|Progress|Ids|Write)\b")
+FOREIGN = re.compile(r"\b(Iterable|Iterator|Callable|Progress|Ids|Texts|Column|Write)\b")
 """The types of what belongs to the caller and is called or iterated by us."""
 
 # `source(items)` yields the items, and panics once; `callback` panics once. `n` is the number of threads.
@@ -63,6 +63,9 @@ CALLS = {
     "bpetite.Tokenizer.encode_batch_to_numpy texts": (
         "TOKENIZER.encode_batch_to_numpy(source(TEXTS), num_threads=n)"
     ),
+    "bpetite.Tokenizer.encode_column column": "TOKENIZER.encode_column(column(TEXTS), num_threads=n)",
+    "bpetite.Tokenizer.count_column column": "TOKENIZER.count_column(column(TEXTS), num_threads=n)",
+    "bpetite.Tokenizer.decode_column column": "TOKENIZER.decode_column(column([[97]]))",
     "bpetite.Tokenizer.encode_iterable iterable": "list(TOKENIZER.encode_iterable(source(TEXTS)))",
     "bpetite.Tokenizer.count_batch texts": "TOKENIZER.count_batch(source(TEXTS), num_threads=n)",
     "bpetite.Tokenizer.decode ids": "TOKENIZER.decode(source(range(99)))",
@@ -109,6 +112,7 @@ CALLS = {
 
 SETUP = """
 import asyncio, faulthandler, pathlib, sys, tempfile
+import pyarrow
 from bpetite import Counts, Dialect, Tokenizer, Vocabulary, corpus, cs336, explain_difference, symbols
 
 WORDS = [f"word{number}" for number in range(3000)]
@@ -149,6 +153,12 @@ for name, call in CALLS.items():
                 for item in items:
                     callback()
                     yield item
+            def column(items):
+                class Column:
+                    def __arrow_c_stream__(self, requested_schema=None):
+                        callback()
+                        return pyarrow.chunked_array([items]).__arrow_c_stream__()
+                return Column()
             what = f"{name}, {kind}, {when}, {n} threads"
             faulthandler.dump_traceback_later(LIMIT / 4, exit=True)
             try:

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub enum Error {
     /// An invalid argument or input (`ValueError`).
     Value(String),
+    /// A value of the wrong type (`TypeError`).
+    Type(String),
     /// An id that no token has (`KeyError`).
     UnknownId(u64),
     /// A count that does not fit 64 unsigned bits (`OverflowError`).
@@ -37,7 +39,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Value(message) | Self::Overflow(message) | Self::Memory(message) => f.write_str(message),
+            Self::Value(message) | Self::Type(message) | Self::Overflow(message) | Self::Memory(message) => {
+                f.write_str(message)
+            }
             Self::UnknownId(id) => write!(f, "{id}"),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::NotUtf8 { input, offset } => {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bpetite.interfaces.huggingface import accelerate
     from bpetite.show.compare import Comparison, compare
     from bpetite.show.difference import Difference, explain_difference
-    from bpetite.tokenizer import Tokenizer, trim_memory
+    from bpetite.tokenizer import TextColumn, Tokenizer, trim_memory
     from bpetite.vocabulary import Vocabulary
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Counts",
     "Dialect",
     "Difference",
+    "TextColumn",
     "Tokenizer",
     "Vocabulary",
     "accelerate",
@@ -37,6 +38,7 @@ _MODULES = {
     "Counts": "bpetite.counts",
     "Dialect": "bpetite.dialect",
     "Difference": "bpetite.show.difference",
+    "TextColumn": "bpetite.tokenizer",
     "Tokenizer": "bpetite.tokenizer",
     "Vocabulary": "bpetite.vocabulary",
     "accelerate": "bpetite.interfaces.huggingface",

@@ -1,16 +1,17 @@
 """The interface of the Rust engine (`rust/src/`), in the order in which data flows. Private to `bpetite`."""
 
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from os import PathLike
 from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.types import DType, Ids, Progress, Special, Write
+from bpetite._internal.types import Column, DType, Ids, Nulls, Progress, Special, Texts, Write
 
 __all__ = [
     "UNICODE_VERSION",
+    "ArrowColumn",
     "Buffers",
     "CountTable",
     "DecodeStream",
@@ -21,18 +22,17 @@ __all__ = [
     "FramedEncoding",
     "GrowingEncoding",
     "Gunzip",
-    "JoinedTexts",
     "Normalizer",
-    "PageTexts",
     "PieceTokens",
     "SplitTexts",
-    "Unsnappy",
+    "TextColumn",
+    "TextColumns",
     "Xxh3128",
     "base64_lines",
     "check_text",
     "check_tokens",
-    "column_chunks",
     "find_model",
+    "is_utf8",
     "listed_merges",
     "merges_json",
     "merges_that_happen",
@@ -49,6 +49,7 @@ __all__ = [
     "safe_cut",
     "same_pattern",
     "spell_merges",
+    "text_columns",
     "thread_count",
     "tokens_json",
     "train_merges",
@@ -142,7 +143,7 @@ class SplitTexts(Sized):
     def size(self) -> int:
         """The memory that the gathered bytes and their places take."""
 
-    def take(self) -> JoinedTexts:
+    def take(self) -> TextColumn:
         """Return the complete texts and start anew."""
 
     def take_rest(self) -> bytes:
@@ -175,121 +176,52 @@ class FieldTexts(Sized):
     def take_rest(self) -> bytes:
         """Return the beginning of an incomplete line, and forget it."""
 
-    def take(self) -> JoinedTexts:
+    def take(self) -> TextColumn:
         """Return the texts so far and start anew."""
 
-@final
-class Unsnappy:
-    """Decompresses a block of Snappy that arrives in pieces."""
-
-    def __new__(cls) -> Unsnappy: ...
-    def look(self, piece: bytes) -> None:
-        """Look at the next piece; a `ValueError` if the block cannot be decompressed in pieces."""
-
-    @property
-    def size(self) -> int | None:
-        """The uncompressed size of the block, if the pieces that were looked at are all of it."""
-
-    def unpack(self, piece: bytes) -> bytes:
-        """Decompress the next piece."""
+def is_utf8(content: bytes) -> bool:
+    """Return whether bytes are UTF-8, without a `str`, which may be four times as large."""
 
 @final
-class PageTexts(Sized):
-    """Gathers the texts of a Parquet column, from pages that are certainly well-formed."""
+class TextColumn(Sequence[bytes]):
+    """Texts where they are in memory, without a Python object for each; any text is `bytes`.
 
-    def __new__(cls, buffers: Buffers) -> PageTexts: ...
-    def begin_group(self, optional: bool) -> None:
-        """Begin another row group; if rows are `optional`, each page first says which rows are not null."""
-
-    def take_header(self, header: bytes) -> tuple[int, int, int, bool, bool] | None:
-        """Read the header of the next page; `None` if it is incomplete, or not certainly well-formed.
-
-        Returns its size, the size of the page, compressed and uncompressed, whether it is compressed if its
-        column is, and whether it is a dictionary.
-        """
-
-    def take_page(self, page: NDArray[np.uint8] | bytes, is_snappy: bool, most: int) -> int | None:
-        """Add a page of at most `most` rows, compressed by Snappy or not; `bytes` are kept, not copied.
-
-        Returns the number of its rows, 0 for a dictionary, or `None` if it is not certainly well-formed.
-        """
-
-    def begin_stream(self, block: bytes, most: int) -> tuple[int, int] | None:
-        """Begin a page that comes in blocks, of which the first is given, or a dictionary.
-
-        Returns how much of the block comes before the texts, and their number; `None` as `take_page` does.
-        """
-
-    def stream_block(self, block: bytes, start: int, longest: int) -> tuple[int, int | None]:
-        """Add the texts of a block to the others, from `start` to one that is longer than `longest`.
-
-        Returns the place behind what was read, and the size of the long text, whose bytes begin there.
-        """
-
-    @property
-    def has_streamed(self) -> bool:
-        """Whether the last text of a page in blocks has ended."""
-
-    def stream_dictionary(self, block: bytes, place: int) -> bool:
-        """Take the next block of a dictionary, which begins at this place in it.
-
-        Short texts are kept, and only the places of others. Returns whether this is possible.
-        """
-
-    @property
-    def next_absent(self) -> int | None:
-        """The place of the next text in the dictionary, if it was not kept."""
-
-    def skip_row(self) -> None:
-        """Go on behind the next text."""
-
-    def are_in_order(self, start: int) -> bool:
-        """Whether the texts that were not kept stand in this order in the dictionary, from `start` on."""
-
-    def gather(self, size: int, longest: int) -> bool:
-        """Add texts of the last page to the others; return whether those were all.
-
-        Stops when the texts have `size` bytes, and before a text that is longer than `longest`.
-        """
-
-    @property
-    def next_size(self) -> int:
-        """The size of the next text of the page that was not added; 0 if there is none."""
-
-    def take_slice(self, size: int) -> bytes:
-        """Return the next bytes of that text; at its end none, once, and the text behind it is next."""
-
-    def __len__(self) -> int: ...
-    @property
-    def size(self) -> int:
-        """The memory that the texts and their places take."""
-
-    def take(self) -> JoinedTexts:
-        """Return the texts so far and start anew."""
-
-def column_chunks(metadata: bytes, column: int) -> list[tuple[list[int], int, int, int, int, int]] | None:
-    """Return the place of a column in each row group of a Parquet file, from the metadata at the file's end.
-
-    A row is: the encodings of its pages, its compression, the number of values, their size uncompressed and
-    compressed, and the place of the first page. `None` if the metadata are not certainly well-formed, or the
-    column is in another file.
+    Of another library, a column of strings or bytes: what has `__arrow_c_stream__` or `__arrow_c_array__`.
     """
 
-@final
-class JoinedTexts(Sequence[bytes]):
-    """Texts in one buffer, without a Python object for each."""
-
-    def __new__(cls, buffer: bytes, offsets: NDArray[np.int64]) -> JoinedTexts:
-        """Text number `i` is `buffer[offsets[i]:offsets[i + 1]]`."""
+    def __new__(cls, column: Column, *, nulls: Literal["error", "skip", "empty"] = ...) -> TextColumn:
+        """A row that is null is an error, is left out, or is an empty text."""
 
     def are_text(self) -> bool:
         """Return whether all texts are UTF-8."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all texts."""
 
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: int, /) -> bytes: ...
     @overload
-    def __getitem__(self, index: slice, /) -> JoinedTexts: ...
+    def __getitem__(self, index: slice, /) -> TextColumn: ...
+
+@final
+class TextColumns(Iterator[TextColumn]):
+    """The arrays of a column, one after the other."""
+
+    def __iter__(self) -> TextColumns: ...
+    def __next__(self) -> TextColumn: ...
+
+def text_columns(column: object) -> TextColumns | None:
+    """Return the arrays of a column as they come; `None` for what is no column."""
+
+@final
+class ArrowColumn(Sized):
+    """A column that the engine has made, for any library that takes columns of Arrow."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
 @final
 class Buffers:
@@ -331,7 +263,7 @@ class CountTable:
 
     def add_documents(
         self,
-        documents: Iterable[str | bytes],
+        documents: Iterable[str | bytes] | Iterator[TextColumn],
         *,
         num_threads: int | None = None,
         memory_limit: int | None = None,
@@ -661,13 +593,13 @@ class Encoder:
         """Encode a text into an array."""
 
     def encode_batch(
-        self, texts: Iterable[str | bytes], special: Special = ..., num_threads: int | None = None
+        self, texts: Texts, special: Special = ..., num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts."""
 
     def encode_batch_to_numpy(
         self,
-        texts: Iterable[str | bytes],
+        texts: Texts,
         special: Special = ...,
         dtype: DType = ...,
         num_threads: int | None = None,
@@ -678,6 +610,30 @@ class Encoder:
 
         `append` is an id that is put behind the ids of each text.
         """
+
+    def encode_column(
+        self,
+        column: Column,
+        special: Special = ...,
+        dtype: DType = ...,
+        num_threads: int | None = None,
+        append: int | None = None,
+        nulls: Nulls = ...,
+        progress: Progress | None = None,
+    ) -> ArrowColumn:
+        """Encode the texts of a column to lists of ids."""
+
+    def count_column(
+        self,
+        column: Column,
+        special: Special = ...,
+        num_threads: int | None = None,
+        nulls: Nulls = ...,
+    ) -> ArrowColumn:
+        """Return the number of ids of each text of a column."""
+
+    def decode_column(self, column: Column, errors: str = "strict", nulls: Nulls = ...) -> ArrowColumn:
+        """Decode the lists of ids of a column."""
 
     def encode_with_offsets(
         self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = "characters"
@@ -726,9 +682,7 @@ class Encoder:
     def count(self, text: str, special: Special = ..., num_threads: int | None = None) -> int:
         """Return the number of ids of a text."""
 
-    def count_batch(
-        self, texts: Iterable[str | bytes], special: Special = ..., num_threads: int | None = None
-    ) -> list[int]:
+    def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = None) -> list[int]:
         """Return the number of ids of each text."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:

@@ -17,7 +17,7 @@ from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Format, Invalid, Limits, Path, Progress, Split
+from bpetite._internal.types import Format, Invalid, Limits, Path, Progress, Split, Texts
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bpetite._internal import counts_file
+    from bpetite.reading import batches as batching
 else:
     counts_file = LazyModule("bpetite._internal.counts_file")
+    batching = LazyModule("bpetite.reading.batches")
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:
@@ -147,7 +149,7 @@ class Counts:
     @classmethod
     def from_iterator(
         cls,
-        documents: Iterable[str | bytes],
+        documents: Texts,
         *,
         pattern: str = "gpt2",
         dialect: str | Dialect = "bpetite",
@@ -156,7 +158,7 @@ class Counts:
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Counts:
-        """Count documents from any iterable of `str` or UTF-8 `bytes`.
+        """Count documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
 
         >>> Counts.from_iterator(["ab ab", b"ab"]).total
         3
@@ -165,9 +167,10 @@ class Counts:
             kind = type(documents).__name__
             raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
+        columns = batching.columns_in(documents)
         with shown(progress) as report:
             counts._table.add_documents(
-                several("documents", "str or bytes", documents),
+                several("documents", "str or bytes", documents) if columns is None else columns,
                 num_threads=num_threads,
                 memory_limit=memory_bytes(memory_limit),
                 progress=report,

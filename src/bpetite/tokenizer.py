@@ -12,22 +12,26 @@ from functools import partial
 from weakref import ref
 
 from bpetite._constants import Pair
-from bpetite._engine import DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
+from bpetite._engine import ArrowColumn, DecodeStream, Encoder, GrowingEncoding, check_text, pattern_way
+from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import (
+    Column,
     DType,
     Format,
     Ids,
     Invalid,
     Missing,
+    Nulls,
     Path,
     Progress,
     Side,
     Special,
     SpecialTokens,
+    Texts,
     Unit,
 )
 from bpetite.dialect import Dialect
@@ -370,7 +374,7 @@ class Tokenizer:
         return self._encoder.encode_ordinary(text)
 
     def encode_batch(
-        self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
+        self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
     ) -> list[list[int]]:
         """Encode texts on all cores, or on `num_threads` threads; the ids do not depend on the number.
 
@@ -428,7 +432,7 @@ class Tokenizer:
 
     def encode_batch_to_numpy(
         self,
-        texts: Iterable[str | bytes],
+        texts: Texts,
         *,
         special: Special = "parse",
         dtype: DType = "uint32",
@@ -446,6 +450,29 @@ class Tokenizer:
         """
         import_numpy()
         return self._encoder.encode_batch_to_numpy(texts, special, dtype, num_threads, append)
+
+    def encode_column(
+        self,
+        column: Column,
+        *,
+        special: Special = "parse",
+        dtype: DType = "uint32",
+        num_threads: int | None = None,
+        append: int | None = None,
+        nulls: Nulls = "error",
+    ) -> ArrowColumn:
+        """Encode a column of strings to a column of lists of ids, without a Python object for each row.
+
+        The column may be of any library that speaks Arrow, in one piece or in several, and the result is
+        taken by any of them: `pyarrow.array(result)`, `polars.Series(result)`, ... A row without a text is an
+        error that names it, stays without a value (`nulls="keep"`), or has no ids (`"empty"`).
+
+        >>> import pyarrow
+        >>> column = Tokenizer.train("ab ab ab", 258).encode_column(pyarrow.array(["ab ab", "", "ab"]))
+        >>> pyarrow.array(column).to_pylist()
+        [[256, 257], [], [256]]
+        """
+        return self._encoder.encode_column(column, special, dtype, num_threads, append, nulls)
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "parse") -> Iterator[int]:
         """Yield the ids of the joined text in constant memory, however it was divided.
@@ -505,7 +532,7 @@ class Tokenizer:
         return self._encoder.count(text, special, num_threads)
 
     def count_batch(
-        self, texts: Iterable[str | bytes], *, special: Special = "parse", num_threads: int | None = None
+        self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
     ) -> list[int]:
         """Return the number of ids of each text.
 
@@ -513,6 +540,23 @@ class Tokenizer:
         [2, 0, 2]
         """
         return self._encoder.count_batch(texts, special, num_threads)
+
+    def count_column(
+        self,
+        column: Column,
+        *,
+        special: Special = "parse",
+        num_threads: int | None = None,
+        nulls: Nulls = "error",
+    ) -> ArrowColumn:
+        """Return a column with the number of ids of each text of a column.
+
+        >>> import pyarrow
+        >>> counts = Tokenizer.train("ab ab ab", 258).count_column(pyarrow.array(["ab ab", "", "abc"]))
+        >>> pyarrow.array(counts).to_pylist()
+        [2, 0, 2]
+        """
+        return self._encoder.count_column(column, special, num_threads, nulls)
 
     def fit(
         self,
@@ -617,6 +661,16 @@ class Tokenizer:
         ['ab ab', '']
         """
         return self._encoder.decode_batch(batch, errors)
+
+    def decode_column(self, column: Column, *, errors: str = "strict", nulls: Nulls = "error") -> ArrowColumn:
+        """Decode a column of lists of ids to a column of strings; `errors` is strict, replace or ignore.
+
+        >>> import pyarrow
+        >>> texts = Tokenizer.train("ab ab ab", 258).decode_column(pyarrow.array([[256, 257], []]))
+        >>> pyarrow.array(texts).to_pylist()
+        ['ab ab', '']
+        """
+        return self._encoder.decode_column(column, errors, nulls)
 
     def decode_stream(self, *, errors: str = "strict") -> DecodeStream:
         """Return a stream that decodes ids as they arrive; an incomplete character waits for the next ids.

@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
-use super::texts::{HeldTexts, JoinedTexts, OwnedText};
+use super::columns::TextColumn;
+use super::texts::{HeldTexts, OwnedText};
 use super::{PyWatch, calls, raised, wanted_threads};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
@@ -80,11 +81,6 @@ impl PyCountTable {
         }
         let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
         let mut watch = PyWatch::of(progress.as_ref());
-        if documents.is_instance_of::<JoinedTexts>() {
-            let mut batch =
-                Some(NamedTexts { texts: HeldTexts::new(documents)?, name: None, first: 0, offset: 0 });
-            return self.count(py, limits, &mut watch, move |_| Ok(batch.take()));
-        }
         let mut batching = Batching { documents: documents.try_iter()?.unbind(), number: 0 };
         self.count(py, limits, &mut watch, move |py| batching.next(py))
     }
@@ -284,7 +280,7 @@ impl Documents for NamedTexts {
     }
 }
 
-/// Collects the documents of an iterable into batches.
+/// Collects the documents of an iterable into batches; or it has only columns, of which each is a batch.
 struct Batching {
     documents: Py<PyIterator>,
     /// The number of the next document.
@@ -298,6 +294,9 @@ impl Batching {
         let documents = self.documents.bind(py);
         while size < BATCH_BYTES && collected.len() < BATCH_DOCUMENTS {
             let Some(document) = calls::next(documents)? else { break };
+            if let Ok(column) = document.cast::<TextColumn>() {
+                return Ok(Some(self.batch(HeldTexts::Column(column.clone().unbind()))));
+            }
             let document = OwnedText::new(&document, || "documents".into())?;
             size += document.bytes().len();
             memory::push(&mut collected, document)?;
@@ -306,9 +305,12 @@ impl Batching {
                 break;
             }
         }
+        Ok((!collected.is_empty()).then(|| self.batch(HeldTexts::Each(collected))))
+    }
+
+    fn batch(&mut self, texts: HeldTexts) -> NamedTexts {
         let first = self.number;
-        self.number += collected.len();
-        let batch = NamedTexts { texts: HeldTexts::Each(collected), name: None, first, offset: 0 };
-        Ok((batch.count() > 0).then_some(batch))
+        self.number += texts.count();
+        NamedTexts { texts, name: None, first, offset: 0 }
     }
 }

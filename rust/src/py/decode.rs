@@ -49,7 +49,7 @@ impl FromStr for Drops {
 
 impl Drops {
     /// The bytes of ids without such spaces; `first` is the number of bytes of the first id.
-    fn apply(self, bytes: &[u8], first: usize) -> Cow<'_, [u8]> {
+    pub fn apply(self, bytes: &[u8], first: usize) -> Cow<'_, [u8]> {
         match self {
             Self::Nothing => bytes.into(),
             Self::One => bytes.strip_prefix(b" ").unwrap_or(bytes).into(),

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
+use super::columns::{ArrowColumn, TextColumn, decoded, id_lists};
 use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
 use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
@@ -18,6 +19,8 @@ use super::ids::{
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::{HeldTexts, JoinedParts, OneText, Strings, strings_in};
 use super::{PyWatch, items, wanted_threads};
+use crate::columns::Nulls;
+use crate::columns::built::BuiltColumn;
 use crate::encode::{
     self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Sink, Special, Stages,
     Trim, Unit, Unknown, Workspace,
@@ -370,6 +373,57 @@ impl PyEncoder {
         Ok(texts)
     }
 
+    #[pyo3(signature = (
+        column, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None, nulls=Nulls::Error,
+        progress=None
+    ))]
+    #[allow(clippy::too_many_arguments)] // Mostly keywords.
+    fn encode_column(
+        &self,
+        column: &Bound<'_, PyAny>,
+        special: Special,
+        dtype: Width,
+        num_threads: Option<&Bound<'_, PyAny>>,
+        append: Option<&Bound<'_, PyAny>>,
+        nulls: Nulls,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ArrowColumn> {
+        let texts = TextColumn::rows(column, nulls)?;
+        let watch = &mut PyWatch::of(progress.as_ref());
+        let nulls = texts.get().kept_nulls();
+        let column = match dtype {
+            Width::Bits16 => {
+                let encoded = self.encode_appended::<u16>(&texts, special, num_threads, append, watch)?;
+                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
+            }
+            Width::Bits32 => {
+                let encoded = self.encode_appended::<u32>(&texts, special, num_threads, append, watch)?;
+                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
+            }
+        };
+        Ok(column?.into())
+    }
+
+    #[pyo3(signature = (column, special=Special::Parse, num_threads=None, nulls=Nulls::Error))]
+    fn count_column(
+        &self,
+        column: &Bound<'_, PyAny>,
+        special: Special,
+        num_threads: Option<&Bound<'_, PyAny>>,
+        nulls: Nulls,
+    ) -> PyResult<ArrowColumn> {
+        let texts = TextColumn::rows(column, nulls)?;
+        let counts = self.count_batch(&texts, special, num_threads)?;
+        Ok(BuiltColumn::counts(counts, texts.get().kept_nulls())?.into())
+    }
+
+    #[pyo3(signature = (column, errors="strict", nulls=Nulls::Error))]
+    fn decode_column(&self, column: &Bound<'_, PyAny>, errors: &str, nulls: Nulls) -> PyResult<ArrowColumn> {
+        let (lists, errors) = (id_lists(column, nulls)?, errors.parse()?);
+        let work = |pulse: &mut Pulse| decoded(self.encoder.tokens(), &lists, self.drops, errors, pulse);
+        Ok(watched(column.py(), usize::MAX, work)?.into())
+    }
+
     #[pyo3(signature = (errors="strict"))]
     fn decode_stream(&self, py: Python<'_>, errors: &str) -> PyResult<DecodeStream> {
         DecodeStream::new(py, Arc::clone(&self.encoder), errors, self.drops)
@@ -481,14 +535,26 @@ impl PyEncoder {
         append: Option<&Bound<'_, PyAny>>,
         watch: &mut PyWatch,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        let py = texts.py();
+        let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
+        Ok((array(texts.py(), encoded.ids)?, encoded.offsets.into_pyarray(texts.py())))
+    }
+
+    /// Encode texts, with an id behind those of each.
+    fn encode_appended<T: Id>(
+        &self,
+        texts: &Bound<'_, PyAny>,
+        special: Special,
+        num_threads: Option<&Bound<'_, PyAny>>,
+        append: Option<&Bound<'_, PyAny>>,
+        watch: &mut PyWatch,
+    ) -> PyResult<Encoded<T>> {
         let append = append.map(|id| self.known_id(id)).transpose()?;
         let mut encoded = self.encode_many::<T>(texts, special, num_threads, watch)?;
         if let Some(id) = append {
             memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
-            py.detach(|| append_to_each(&mut encoded, T::from_id(id)));
+            texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
-        Ok((array(py, encoded.ids)?, encoded.offsets.into_pyarray(py)))
+        Ok(encoded)
     }
 
     fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
@@ -734,7 +800,7 @@ fn flagged(tokens: &[Flagged]) -> PyResult<Vec<(AddedToken, bool)>> {
 }
 
 /// A word for an argument that takes one of the `known`.
-fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyResult<&'a str> {
+pub fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyResult<&'a str> {
     match given.cast::<PyString>() {
         Ok(_) => given.extract(),
         Err(_) => Err(PyTypeError::new_err(format!("{argument}: must be {known}, not {}", given.repr()?))),

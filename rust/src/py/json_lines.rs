@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use super::texts::{Buffers, JoinedTexts};
+use super::columns::TextColumn;
+use super::texts::Buffers;
 use crate::memory;
 use crate::read::json_lines;
 
@@ -65,7 +66,7 @@ impl PyFieldTexts {
     }
 
     /// Hand out the texts so far.
-    fn take(&mut self) -> JoinedTexts {
+    fn take(&mut self) -> TextColumn {
         self.buffers.get().hand_out(self.texts.texts.take())
     }
 }

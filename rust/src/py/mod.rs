@@ -14,6 +14,7 @@ use crate::portable;
 use crate::watch::{Stage, Watch};
 
 mod calls;
+mod columns;
 mod count;
 mod decode;
 mod encode;
@@ -25,7 +26,6 @@ mod json_lines;
 mod merge;
 mod normalize;
 mod numbers;
-mod parquet;
 mod pretokenize;
 mod recover;
 mod resources;
@@ -42,9 +42,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
     module.add_function(wrap_pyfunction!(recover::places_of_length, module)?)?;
-    module.add_function(wrap_pyfunction!(parquet::column_chunks, module)?)?;
     resources::add_to(module)?;
+    columns::add_to(module)?;
     module.add_function(wrap_pyfunction!(texts::check_text, module)?)?;
+    module.add_function(wrap_pyfunction!(texts::is_utf8, module)?)?;
     text_pairs::add_to(module)?;
     token_bytes::add_to(module)?;
     numbers::add_to(module)?;
@@ -57,12 +58,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<framed::FramedEncoding>()?;
     module.add_class::<normalize::PyNormalizer>()?;
     module.add_class::<decode::DecodeStream>()?;
-    module.add_class::<texts::JoinedTexts>()?;
     module.add_class::<texts::Buffers>()?;
     module.add_class::<texts::PySplitTexts>()?;
     module.add_class::<json_lines::PyFieldTexts>()?;
-    module.add_class::<parquet::PyPageTexts>()?;
-    module.add_class::<parquet::PyUnsnappy>()?;
     module.add_class::<gunzip::PyGunzip>()?;
     module.add_class::<hash::Xxh3128>()?;
     module.add_function(wrap_pyfunction!(small_files::read_small_files, module)?)?;
@@ -73,6 +71,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
             Error::UnknownId(id) => PyKeyError::new_err(id),
+            Error::Type(message) => PyTypeError::new_err(message),
             Error::Overflow(message) => PyOverflowError::new_err(message),
             Error::Memory(message) => PyMemoryError::new_err(message),
             // Two arguments let OSError pick its subclass (FileNotFoundError, PermissionError, ...).

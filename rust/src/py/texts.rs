@@ -3,14 +3,16 @@
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::PyReadonlyArray1;
 use pyo3::Borrowed;
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use super::columns::TextColumn;
 use super::{items, raised};
+use crate::columns::Nulls;
+use crate::columns::texts::TextPlace;
 use crate::encode::{ChoicePart, RawText, Special, TextSource};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -56,6 +58,12 @@ fn not_a_text(given: Borrowed<'_, '_, PyAny>) -> PyErr {
 #[pyfunction]
 pub fn check_text(text: OneText<'_, '_>) {
     let _ = text;
+}
+
+/// Whether bytes are UTF-8, without a `str`, which may be four times as large.
+#[pyfunction]
+pub fn is_utf8(py: Python<'_>, content: PyBackedBytes) -> bool {
+    py.detach(|| simdutf8::basic::from_utf8(&content).is_ok())
 }
 
 /// The text that several parts are together, each given as a pair of a text and what is done with special tokens in it.
@@ -122,88 +130,6 @@ impl OwnedText {
     }
 }
 
-/// Many texts in one buffer, without a copy or an object per text.
-#[pyclass(module = "bpetite._engine", frozen, sequence)]
-pub struct JoinedTexts {
-    buffer: Buffer,
-    /// The texts' ranges in the buffer, in order.
-    places: Vec<Range<usize>>,
-}
-
-/// Bytes that belong to Python or to the engine.
-pub type Buffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
-
-#[pymethods]
-impl JoinedTexts {
-    /// Text `i` is `buffer[offsets[i]:offsets[i + 1]]`.
-    #[new]
-    fn new(buffer: PyBackedBytes, offsets: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
-        memory::ensure(offsets.len()? * 3 * size_of::<usize>())?;
-        let offsets: Option<Vec<usize>> =
-            offsets.as_array().iter().map(|&offset| usize::try_from(offset).ok()).collect();
-        let offsets = offsets
-            .filter(|offsets| offsets.is_sorted() && offsets.last().is_none_or(|&end| end <= buffer.len()))
-            .ok_or_else(|| PyValueError::new_err("offsets must ascend within the buffer"))?;
-        let places = offsets.windows(2).map(|bounds| bounds[0]..bounds[1]).collect();
-        Ok(Self { buffer: Arc::new(buffer), places })
-    }
-
-    fn __len__(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Whether all texts are UTF-8.
-    fn are_text(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.checked().is_ok())
-    }
-
-    fn __getitem__<'py>(&self, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let py = index.py();
-        if let Ok(slice) = index.cast::<PySlice>() {
-            return Ok(Bound::new(py, self.slice(slice)?)?.into_any());
-        }
-        let index: isize = index.extract()?;
-        let from_front = if index < 0 { index + self.__len__() as isize } else { index };
-        let place = usize::try_from(from_front).ok().and_then(|index| self.places.get(index));
-        let place = place.ok_or_else(|| PyIndexError::new_err("the index is beyond the last text"))?;
-        Ok(PyBytes::new(py, &self.content()[place.clone()]).into_any())
-    }
-}
-
-impl JoinedTexts {
-    fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
-        let chosen = slice.indices(self.__len__() as isize)?;
-        if chosen.step != 1 {
-            return Err(PyValueError::new_err("texts: a slice must have step 1"));
-        }
-        let chosen = &self.places[chosen.start as usize..][..chosen.slicelength];
-        let places = memory::gathered(chosen.iter().cloned())?;
-        Ok(Self { buffer: self.buffer.clone(), places })
-    }
-
-    fn content(&self) -> &[u8] {
-        (*self.buffer).as_ref()
-    }
-
-    /// The texts, checked to be UTF-8: all at once, and one by one if that fails.
-    fn checked(&self) -> Result<Vec<&str>> {
-        let start = self.places.first().map_or(0, |place| place.start);
-        let end = self.places.last().map_or(0, |place| place.end);
-        let content = self.content();
-        let whole = simdutf8::basic::from_utf8(&content[start..end]).ok();
-        let mut texts = Vec::new();
-        memory::reserve(&mut texts, self.__len__())?;
-        for place in &self.places {
-            let text = whole.and_then(|whole| whole.get(place.start - start..place.end - start));
-            texts.push(match text {
-                Some(text) => text,
-                None => checked(&content[place.clone()], || format!("text {}", texts.len()))?,
-            });
-        }
-        Ok(texts)
-    }
-}
-
 /// Splits blocks into texts at a separator.
 #[pyclass(name = "SplitTexts", module = "bpetite._engine")]
 pub struct PySplitTexts {
@@ -235,7 +161,7 @@ impl PySplitTexts {
     }
 
     /// Return the texts that are complete.
-    fn take(&mut self) -> PyResult<JoinedTexts> {
+    fn take(&mut self) -> PyResult<TextColumn> {
         let buffers = self.buffers.get();
         let room = if self.texts.rest().is_empty() { Vec::new() } else { buffers.free()? };
         Ok(buffers.hand_out(self.texts.take(room)?))
@@ -295,26 +221,27 @@ impl Buffers {
     }
 
     /// Wrap texts for Python. Their buffer will be reused, unless it had to grow much.
-    pub fn hand_out(&self, (bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> JoinedTexts {
+    pub fn hand_out(&self, (bytes, places): (Vec<u8>, Vec<Range<usize>>)) -> TextColumn {
         let buffer = Arc::new(bytes);
         if (1..=2 * self.room).contains(&buffer.len()) {
             self.handed_out.lock().unwrap_or_else(PoisonError::into_inner).push(buffer.clone());
         }
-        JoinedTexts { buffer, places }
+        let places = places.into_iter().map(|place| TextPlace::of(&buffer[place])).collect();
+        TextColumn::of(places, buffer)
     }
 }
 
 /// Texts that stay valid while the GIL is released.
 pub enum HeldTexts {
     Each(Vec<OwnedText>),
-    Joined(Py<JoinedTexts>),
+    Column(Py<TextColumn>),
 }
 
 impl HeldTexts {
-    /// From an iterable of texts, or from `JoinedTexts`.
+    /// From a column or an iterable of texts.
     pub fn new(texts: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(joined) = texts.cast::<JoinedTexts>() {
-            return Ok(Self::Joined(joined.clone().unbind()));
+        if let Some(column) = TextColumn::within(texts, Nulls::Error)? {
+            return Ok(Self::Column(column));
         }
         if texts.is_instance_of::<PyString>() || texts.is_instance_of::<PyBytes>() {
             let kind = texts.get_type().name()?;
@@ -332,7 +259,7 @@ impl HeldTexts {
 
     pub fn count(&self) -> usize {
         match self {
-            Self::Joined(texts) => texts.get().__len__(),
+            Self::Column(texts) => texts.get().count(),
             Self::Each(texts) => texts.len(),
         }
     }
@@ -340,32 +267,16 @@ impl HeldTexts {
     /// The bytes of one text.
     pub fn bytes(&self, index: usize) -> &[u8] {
         match self {
-            Self::Joined(texts) => &texts.get().content()[texts.get().places[index].clone()],
+            Self::Column(texts) => texts.get().bytes(index),
             Self::Each(texts) => texts[index].bytes(),
         }
     }
 
     /// One text, checked to be UTF-8; the error names its number.
     fn text(&self, index: usize) -> Result<&str> {
-        let what = || format!("text {index}");
         match self {
-            Self::Joined(_) => checked(self.bytes(index), what),
-            Self::Each(texts) => texts[index].text(what),
-        }
-    }
-
-    /// The texts, checked to be UTF-8; the error names the number of the first text that is not.
-    pub fn checked(&self) -> Result<Vec<&str>> {
-        match self {
-            Self::Joined(texts) => texts.get().checked(),
-            Self::Each(texts) => {
-                let mut checked = Vec::new();
-                memory::reserve(&mut checked, texts.len())?;
-                for index in 0..texts.len() {
-                    checked.push(self.text(index)?);
-                }
-                Ok(checked)
-            }
+            Self::Column(texts) => texts.get().text(index),
+            Self::Each(texts) => texts[index].text(|| format!("text {index}")),
         }
     }
 }
@@ -455,7 +366,7 @@ impl<'a> TextSource<'a> for Strings<'a, '_> {
     }
 }
 
-fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
+pub fn checked(bytes: &[u8], what: impl FnOnce() -> String) -> Result<&str> {
     simdutf8::compat::from_utf8(bytes)
         .map_err(|bad| Error::NotUtf8 { input: what(), offset: bad.valid_up_to() as u64 })
 }

@@ -1,7 +1,6 @@
-//! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), pages of Parquet
-//! ([`parquet`]), and gzip ([`gunzip`]). Python opens the files and passes
-//! blocks, except for small files ([`small_files`]). Input that a reader here does not fully understand is left to the readers in
-//! Python.
+//! Readers of file formats: text with separators ([`split`]), lines of JSON ([`json_lines`]), and gzip
+//! ([`gunzip`]). Python opens the files and passes blocks, except for small files ([`small_files`]). Input that a reader
+//! here does not fully understand is left to the readers in Python.
 
 use std::mem;
 use std::ops::Range;
@@ -11,10 +10,8 @@ use crate::memory;
 
 pub mod gunzip;
 pub mod json_lines;
-pub mod parquet;
 pub mod small_files;
 pub mod split;
-pub mod unsnappy;
 
 /// Texts in one buffer.
 #[derive(Default)]

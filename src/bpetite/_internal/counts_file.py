@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, cycle, pairwise
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
@@ -372,21 +372,21 @@ def _sum(counts: NDArray[np.uint64]) -> int:
 def _bounded(path: Path, file: Any) -> Any:
     """Reopen the file so that the memory for reading it is bounded by the sizes in its metadata."""
     dictionary = False
-    for number, name in enumerate(file.schema_arrow.names):
-        with open(path, "rb") as content:
-            chunks = chunks_of(content, number)
-        if chunks is None or len(chunks) != file.num_row_groups:
-            _refuse(path, "broken Parquet: the metadata of the columns are incomplete")
-        for numbers, _, _, unpacked, *_ in chunks:
-            if unpacked > MAX_GROUP_BYTES:
-                _refuse(path, f"a row group takes {unpacked} bytes, more than the limit of {MAX_GROUP_BYTES}")
-            encodings = {_ENCODINGS.get(number, str(number)) for number in numbers} - READ_ENCODINGS
-            if not encodings <= DICTIONARY_ENCODINGS:
-                _refuse(
-                    path,
-                    f"column {name} has the encoding {', '.join(sorted(encodings))}, which is not accepted",
-                )
-            dictionary |= bool(encodings) and name == "pretoken"
+    with open(path, "rb") as content:
+        groups = chunks_of(content)
+    names = file.schema_arrow.names
+    if groups is None or [len(group) for group in groups] != [len(names)] * file.num_row_groups:
+        _refuse(path, "broken Parquet: the metadata of the columns are incomplete")
+    for name, (numbers, unpacked) in zip(cycle(names), chain.from_iterable(groups), strict=False):
+        if unpacked > MAX_GROUP_BYTES:
+            _refuse(path, f"a row group takes {unpacked} bytes, more than the limit of {MAX_GROUP_BYTES}")
+        encodings = {_ENCODINGS.get(number, str(number)) for number in numbers} - READ_ENCODINGS
+        if not encodings <= DICTIONARY_ENCODINGS:
+            _refuse(
+                path,
+                f"column {name} has the encoding {', '.join(sorted(encodings))}, which is not accepted",
+            )
+        dictionary |= bool(encodings) and name == "pretoken"
     if not dictionary:
         return file
     return opened_parquet(path, read_dictionary=["pretoken"])

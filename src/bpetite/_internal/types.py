@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, TypeAlias, TypedDict
+    from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
     import numpy as np
     from numpy.typing import NDArray
@@ -55,11 +55,31 @@ if TYPE_CHECKING:
     Split = Literal["train", "held-out"]
     """A side of the split by `hold_out`."""
 
+    Nulls = Literal["error", "keep", "empty"]
+    """How a row of a column without a value is treated: as an error, as such a row, or as an empty one."""
+
+    class ArrowArray(Protocol):
+        """A column in one piece, of any library."""
+
+        def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+
+    class ArrowStream(Protocol):
+        """A column in several pieces, of any library."""
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+    Column: TypeAlias = ArrowArray | ArrowStream
+    """A column of Arrow: of pyarrow, Polars, pandas, DuckDB, ..."""
+
+    Texts: TypeAlias = Iterable[str | bytes] | Column
+    """Several texts."""
+
     class Limits(TypedDict):
         """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
 
         num_threads: int | None
         memory_limit: int | None
 else:  # For whoever evaluates annotations; `typing` would take longer to import than all of the package.
-    Special = Unit = Side = DType = Invalid = Format = Missing = Split = str
+    Special = Unit = Side = DType = Invalid = Format = Missing = Split = Nulls = str
+    Column = Texts = object
     Limits = dict

@@ -8,9 +8,8 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from bpetite._engine import Buffers, JoinedTexts
+from bpetite._engine import Buffers, TextColumn, is_utf8, text_columns
 from bpetite._internal.arguments import several
-from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Invalid
 
 BLOCK = 1 << 21
@@ -18,6 +17,10 @@ BLOCK = 1 << 21
 
 PIECE = 1 << 18
 """The number of bytes that are read at a time: few enough to still be in the cache when they are examined."""
+
+
+_MOST_ROWS = 1 << 16
+"""The maximum number of rows of a column in a batch: they may all be empty."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,19 @@ def new_buffers() -> Buffers:
     return Buffers(2 * BLOCK)
 
 
+def columns_in(documents: Any) -> Iterator[TextColumn] | None:
+    """Return the texts of a column, in parts of about the size of a batch; None for what is no column."""
+    columns = [documents] if isinstance(documents, TextColumn) else text_columns(documents)
+    return None if columns is None else _parts(columns)
+
+
+def _parts(columns: Iterable[TextColumn]) -> Iterator[TextColumn]:
+    for column in columns:
+        rows = min(max(len(column) * BLOCK // max(column.size, 1), 1), _MOST_ROWS)
+        for first in range(0, len(column), rows):
+            yield column[first : first + rows]
+
+
 def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Generator[Batch, None, None]:
     """Yield the documents of an iterable."""
     if isinstance(documents, str | bytes):
@@ -55,6 +71,13 @@ def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> 
         raise TypeError(f"documents must be several str or bytes, not one {kind}: put it in a list")
     gathered = Gathered("documents", invalid)
     read = 0
+    columns = columns_in(documents)
+    if columns is not None:
+        for column in columns:
+            gathered.add_joined(column)
+            read += column.size
+            yield gathered.take(read)
+        return
     for document in several("documents", "str or bytes", documents):
         if not isinstance(document, str | bytes):
             raise TypeError(f"documents must be str or bytes, not {type(document).__name__}")
@@ -83,7 +106,7 @@ def refusing_invalid(name: str, batch: Batch) -> Iterator[None]:
 
 def refuse_invalid(name: str, batch: Batch) -> None:
     """Refuse a document that is not text."""
-    if not isinstance(batch.texts, JoinedTexts) or not batch.texts.are_text():
+    if not isinstance(batch.texts, TextColumn) or not batch.texts.are_text():
         for place, text in enumerate(batch.texts):
             _check(name, batch.first + place, text, 0 if place else batch.begun)
 
@@ -95,7 +118,7 @@ class Gathered:
         self._name = name
         self._invalid = invalid
         self._texts: list[Any] = []
-        self._joined: JoinedTexts | None = None
+        self._joined: TextColumn | None = None
         self._size = 0
         self._first = 0
         self._begun = 0
@@ -131,7 +154,7 @@ class Gathered:
     def _keep(self, text: str | bytes) -> None:
         self._texts.append(text)
 
-    def add_joined(self, texts: JoinedTexts) -> None:
+    def add_joined(self, texts: TextColumn) -> None:
         """Take the next documents, which make a whole batch."""
         if self._invalid == "error" or texts.are_text():
             self.number += len(texts)
@@ -187,10 +210,8 @@ def _text(text: str | bytes) -> str:
 
 def _is_text(text: str | bytes) -> bool:
     """Whether a document is valid text: bytes that are UTF-8, or a `str` without lone surrogates."""
-    if (
-        isinstance(text, bytes) and len(text) > PIECE
-    ):  # The engine makes no `str`, which may be 4 times as large.
-        return JoinedTexts(text, np.array([0, len(text)])).are_text()
+    if isinstance(text, bytes) and len(text) > PIECE:
+        return is_utf8(text)
     try:
         _text(text)
     except UnicodeError:

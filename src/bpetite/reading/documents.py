@@ -39,7 +39,7 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
         with naming_remote(source):
             form, compression = source.form or recognise(source.name, raw, reading.input_format)
             if form == "parquet":
-                yield from read_rows(raw, reading, buffers)
+                yield from read_rows(raw, reading)
                 return
             read = unpacked(raw, compression)
             if form == "json":
