@@ -619,7 +619,6 @@ class Encoder:
         num_threads: int | None = None,
         append: int | None = None,
         nulls: Nulls = ...,
-        progress: Progress | None = None,
     ) -> ArrowColumn:
         """Encode the texts of a column to lists of ids."""
 

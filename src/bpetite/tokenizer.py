@@ -174,7 +174,7 @@ class Tokenizer:
     @classmethod
     def train_from_iterator(
         cls,
-        documents: Iterable[str | bytes],
+        documents: Texts,
         vocab_size: int,
         *,
         dialect: str | Dialect = "bpetite",
@@ -186,7 +186,7 @@ class Tokenizer:
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Tokenizer:
-        """Train on documents from any iterable of `str` or UTF-8 `bytes`.
+        """Train on documents from any iterable of `str` or UTF-8 `bytes`, or from a column of Arrow.
 
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
@@ -276,7 +276,7 @@ class Tokenizer:
 
     def extend(
         self,
-        documents_or_counts: Iterable[str | bytes] | Counts,
+        documents_or_counts: Texts | Counts,
         add: int,
         *,
         min_count: int = 1,

@@ -29,5 +29,8 @@ pub enum Nulls {
 }
 
 pub fn null_row(row: usize) -> Error {
-    Error::Value(format!("row {row} is null"))
+    Error::Value(format!(
+        "row {row} is null; nulls=\"empty\" takes such rows as empty (where texts are taken one by one: \
+         TextColumn(column, nulls=\"empty\") or \"skip\")"
+    ))
 }

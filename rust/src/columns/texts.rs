@@ -117,6 +117,7 @@ pub fn described(format: &str) -> &str {
         "+r" => "runs (run-end encoded)",
         "u" | "U" | "vu" => "strings",
         "z" | "Z" | "vz" => "bytes",
+        _ if format.starts_with("+w:") => "lists of a fixed size",
         _ if format.starts_with("w:") => "bytes of a fixed size",
         _ if format.starts_with('t') => "times",
         _ => format,
@@ -126,16 +127,17 @@ pub fn described(format: &str) -> &str {
 type Push<'p, 'a> = &'p mut dyn FnMut(Option<&'a [u8]>) -> Result<()>;
 
 fn read<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
-    if view.array.dictionary().is_some() {
-        return of_dictionary(view, push);
-    }
+    if view.array.dictionary().is_some() { of_dictionary(view, push) } else { of_values(view, push) }
+}
+
+fn of_values<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
     let validity = view.validity()?;
     match view.schema.format() {
         "u" | "z" => of_strings(view, of_32, validity, push),
         "U" | "Z" => of_strings(view, i64::from_ne_bytes, validity, push),
         "vu" | "vz" => of_views(view, validity, push),
         "n" => (0..view.length).try_for_each(|_| push(None)),
-        _ => Err(broken("its dictionary holds no texts")),
+        _ => Err(broken("its dictionary is missing")),
     }
 }
 
@@ -189,7 +191,7 @@ fn fields(view: &[u8; 16]) -> [usize; 4] {
 
 fn of_dictionary<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
     let mut texts: Vec<Option<&[u8]>> = Vec::new();
-    read(view.dictionary()?, &mut |text| memory::push(&mut texts, text))?;
+    of_values(view.dictionary()?, &mut |text| memory::push(&mut texts, text))?;
     let validity = view.validity()?;
     let mut push = |(row, index): (usize, Option<usize>)| {
         if !has(validity, row) {

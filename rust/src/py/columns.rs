@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use pyo3::Borrowed;
 use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -121,12 +122,9 @@ type Kept = Arc<dyn Any + Send + Sync>;
 #[pymethods]
 impl TextColumn {
     #[new]
-    #[pyo3(signature = (column, *, nulls=Nulls::Error))]
-    fn new(column: &Bound<'_, PyAny>, nulls: Nulls) -> PyResult<Self> {
-        if nulls == Nulls::Keep {
-            return Err(unknown_nulls(OF_TEXTS, "keep"));
-        }
-        Self::read(column, nulls)?.ok_or_else(|| no_column(column))
+    #[pyo3(signature = (column, *, nulls=TextNulls(Nulls::Error)))]
+    fn new(column: &Bound<'_, PyAny>, nulls: TextNulls) -> PyResult<Self> {
+        Self::read(column, nulls.0)?.ok_or_else(|| no_column(column))
     }
 
     fn __len__(&self) -> usize {
@@ -188,13 +186,10 @@ impl TextColumn {
     }
 
     /// The texts of a column, of which a null one may stay.
-    pub fn rows<'py>(column: &Bound<'py, PyAny>, nulls: Nulls) -> PyResult<Bound<'py, Self>> {
+    pub fn rows<'py>(column: &Bound<'py, PyAny>, nulls: RowNulls) -> PyResult<Bound<'py, Self>> {
         match column.cast::<Self>() {
             Ok(column) => Ok(column.clone()),
-            Err(_) => Bound::new(
-                column.py(),
-                Self::read(column, nulls.in_place()?)?.ok_or_else(|| no_column(column))?,
-            ),
+            Err(_) => Bound::new(column.py(), Self::read(column, nulls.0)?.ok_or_else(|| no_column(column))?),
         }
     }
 
@@ -285,13 +280,13 @@ impl ArrowColumn {
 }
 
 /// The lists of ids of a column.
-pub fn id_lists(column: &Bound<'_, PyAny>, nulls: Nulls) -> PyResult<IdLists> {
+pub fn id_lists(column: &Bound<'_, PyAny>, nulls: RowNulls) -> PyResult<IdLists> {
     let mut arrays = Arrays::of(column)?.ok_or_else(|| no_column(column))?;
     let mut lists = IdLists::default();
     while let Some(array) = arrays.next(column.py())? {
         column.py().detach(|| lists.add(&arrays.schema, &array))?;
     }
-    match (nulls.in_place()?, lists.nulls.first()) {
+    match (nulls.0, lists.nulls.first()) {
         (Nulls::Error, Some(row)) => Err(null_row(*row).into()),
         (Nulls::Empty, _) => Ok(IdLists { nulls: Vec::new(), ..lists }),
         _ => Ok(lists),
@@ -372,32 +367,35 @@ impl From<BuiltColumn> for ArrowColumn {
     }
 }
 
-/// The words for null rows: of texts that are given one by one, and of columns that become columns.
-const OF_TEXTS: &str = "error, skip or empty";
-const OF_COLUMNS: &str = "error, keep or empty";
+/// What becomes of null rows where each row of a column becomes one: they are an error, stay null, or are empty.
+pub struct RowNulls(pub Nulls);
 
-fn unknown_nulls(known: &str, given: &str) -> PyErr {
-    PyValueError::new_err(format!("nulls: must be {known}, not {given:?}"))
-}
+/// What becomes of null rows where texts are given one by one: they are an error, left out, or empty.
+pub struct TextNulls(pub Nulls);
 
-impl Nulls {
-    /// The treatment of rows that all stay.
-    fn in_place(self) -> PyResult<Self> {
-        if self == Self::Skip { Err(unknown_nulls(OF_COLUMNS, "skip")) } else { Ok(self) }
+impl<'py> FromPyObject<'_, 'py> for RowNulls {
+    type Error = PyErr;
+
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        named_nulls(name, ("keep", Nulls::Keep)).map(Self)
     }
 }
 
-impl<'py> FromPyObject<'_, 'py> for Nulls {
+impl<'py> FromPyObject<'_, 'py> for TextNulls {
     type Error = PyErr;
 
-    fn extract(name: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match word(name, "nulls", OF_TEXTS)? {
-            "error" => Ok(Self::Error),
-            "skip" => Ok(Self::Skip),
-            "keep" => Ok(Self::Keep),
-            "empty" => Ok(Self::Empty),
-            other => Err(unknown_nulls(OF_TEXTS, other)),
-        }
+    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        named_nulls(name, ("skip", Nulls::Skip)).map(Self)
+    }
+}
+
+fn named_nulls(given: Borrowed<'_, '_, PyAny>, (own, treatment): (&str, Nulls)) -> PyResult<Nulls> {
+    let known = format!("error, {own} or empty");
+    match word(given, "nulls", &known)? {
+        "error" => Ok(Nulls::Error),
+        "empty" => Ok(Nulls::Empty),
+        name if name == own => Ok(treatment),
+        name => Err(PyValueError::new_err(format!("nulls: must be {known}, not {name:?}"))),
     }
 }
 

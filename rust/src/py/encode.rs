@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::columns::{ArrowColumn, TextColumn, decoded, id_lists};
+use super::columns::{ArrowColumn, RowNulls, TextColumn, decoded, id_lists};
 use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
 use super::ids::{
     BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
@@ -374,10 +374,9 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (
-        column, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None, nulls=Nulls::Error,
-        progress=None
+        column, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None,
+        nulls=RowNulls(Nulls::Error)
     ))]
-    #[allow(clippy::too_many_arguments)] // Mostly keywords.
     fn encode_column(
         &self,
         column: &Bound<'_, PyAny>,
@@ -385,40 +384,35 @@ impl PyEncoder {
         dtype: Width,
         num_threads: Option<&Bound<'_, PyAny>>,
         append: Option<&Bound<'_, PyAny>>,
-        nulls: Nulls,
-        progress: Option<Py<PyAny>>,
+        nulls: RowNulls,
     ) -> PyResult<ArrowColumn> {
         let texts = TextColumn::rows(column, nulls)?;
-        let watch = &mut PyWatch::of(progress.as_ref());
-        let nulls = texts.get().kept_nulls();
-        let column = match dtype {
-            Width::Bits16 => {
-                let encoded = self.encode_appended::<u16>(&texts, special, num_threads, append, watch)?;
-                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
-            }
-            Width::Bits32 => {
-                let encoded = self.encode_appended::<u32>(&texts, special, num_threads, append, watch)?;
-                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
-            }
-        };
-        Ok(column?.into())
+        match dtype {
+            Width::Bits16 => self.encode_to_lists::<u16>(&texts, special, num_threads, append),
+            Width::Bits32 => self.encode_to_lists::<u32>(&texts, special, num_threads, append),
+        }
     }
 
-    #[pyo3(signature = (column, special=Special::Parse, num_threads=None, nulls=Nulls::Error))]
+    #[pyo3(signature = (column, special=Special::Parse, num_threads=None, nulls=RowNulls(Nulls::Error)))]
     fn count_column(
         &self,
         column: &Bound<'_, PyAny>,
         special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
-        nulls: Nulls,
+        nulls: RowNulls,
     ) -> PyResult<ArrowColumn> {
         let texts = TextColumn::rows(column, nulls)?;
         let counts = self.count_batch(&texts, special, num_threads)?;
         Ok(BuiltColumn::counts(counts, texts.get().kept_nulls())?.into())
     }
 
-    #[pyo3(signature = (column, errors="strict", nulls=Nulls::Error))]
-    fn decode_column(&self, column: &Bound<'_, PyAny>, errors: &str, nulls: Nulls) -> PyResult<ArrowColumn> {
+    #[pyo3(signature = (column, errors="strict", nulls=RowNulls(Nulls::Error)))]
+    fn decode_column(
+        &self,
+        column: &Bound<'_, PyAny>,
+        errors: &str,
+        nulls: RowNulls,
+    ) -> PyResult<ArrowColumn> {
         let (lists, errors) = (id_lists(column, nulls)?, errors.parse()?);
         let work = |pulse: &mut Pulse| decoded(self.encoder.tokens(), &lists, self.drops, errors, pulse);
         Ok(watched(column.py(), usize::MAX, work)?.into())
@@ -537,6 +531,18 @@ impl PyEncoder {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
         Ok((array(texts.py(), encoded.ids)?, encoded.offsets.into_pyarray(texts.py())))
+    }
+
+    fn encode_to_lists<T: Id>(
+        &self,
+        texts: &Bound<'_, TextColumn>,
+        special: Special,
+        num_threads: Option<&Bound<'_, PyAny>>,
+        append: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<ArrowColumn> {
+        let watch = &mut PyWatch::default();
+        let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
+        Ok(BuiltColumn::ids(encoded.ids, encoded.offsets, texts.get().kept_nulls())?.into())
     }
 
     /// Encode texts, with an id behind those of each.

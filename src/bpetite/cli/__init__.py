@@ -74,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
     signal.signal(signal.SIGTERM, _terminated)
+    # What pyarrow's own allocator keeps is a quarter of the memory of counting Parquet.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         sys.exit(run(arguments))
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -18,7 +18,7 @@ from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress, Special
+from bpetite._internal.types import Progress, Special, Texts
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
@@ -74,7 +74,7 @@ class Options:
 
 
 class Documents:
-    """Documents from any iterable of `str` or UTF-8 `bytes`, given in place of files.
+    """Documents from any iterable of `str` or UTF-8 `bytes`, or a column of Arrow, given in place of files.
 
     >>> from bpetite.corpus import stats
     >>> [fit] = stats(Tokenizer.train("ab ab ab", 258), Documents(["ab", "ab ab"], "mine"))
@@ -82,7 +82,7 @@ class Documents:
     ('mine', 3)
     """
 
-    def __init__(self, documents: Iterable[str | bytes], name: str = "documents") -> None:
+    def __init__(self, documents: Texts, name: str = "documents") -> None:
         self.name = name
         self.documents = documents
 

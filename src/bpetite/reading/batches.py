@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from bpetite._engine import Buffers, TextColumn, is_utf8, text_columns
 from bpetite._internal.arguments import several
-from bpetite._internal.types import Invalid
+from bpetite._internal.types import Invalid, Texts
 
 BLOCK = 1 << 21
 """The size of a batch in bytes."""
@@ -64,7 +64,7 @@ def _parts(columns: Iterable[TextColumn]) -> Iterator[TextColumn]:
             yield column[first : first + rows]
 
 
-def batches_of(documents: Iterable[str | bytes], invalid: Invalid = "error") -> Generator[Batch, None, None]:
+def batches_of(documents: Texts, invalid: Invalid = "error") -> Generator[Batch, None, None]:
     """Yield the documents of an iterable."""
     if isinstance(documents, str | bytes):
         kind = type(documents).__name__
