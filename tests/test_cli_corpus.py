@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from bpetite import Counts, Tokenizer, cli, corpus
@@ -181,6 +183,63 @@ def test_stats_tell_how_a_vocabulary_fits_each_source(folder: Path) -> None:
     ]
     assert table[1].split()[1] == "7"
     assert len(table) == 2
+
+
+def test_tokens_are_counted_by_source(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    count = ("count-tokens", "--model", folder / "tok.json", "--quiet", "--separator", "\x1e", "--input")
+    inputs = [folder / "a.jsonl", folder / "b.txt"]
+    counts = tokenizer.count_batch(TEXTS)
+    assert json.loads(done(*count, *inputs, "--json")) == {
+        str(folder / "a.jsonl"): {"documents": 5, "tokens": sum(counts[:5])},
+        str(folder / "b.txt"): {"documents": 7, "tokens": sum(counts[5:])},
+    }
+    table = done(*count, *inputs).decode().splitlines()
+    assert table[3].split() == ["total", "12", str(sum(counts))]
+
+
+def parquet(path: Path, texts: list[str | None]) -> Path:
+    columns = {"number": range(len(texts)), "body": pyarrow.array(texts, pyarrow.string())}
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=3)
+    return path
+
+
+def test_a_column_of_ids_is_added_to_parquet(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    source = parquet(folder / "a.parquet", [*TEXTS, None])
+    into = ("--output", folder / "b.parquet", "--column", "body", "--quiet")
+    command = ("encode-column", "--model", folder / "tok.json", "--input", source, *into)
+    assert "row 12: column 'body' is null; --nulls keep gives it no ids" in failed(*command)
+    assert not (folder / "b.parquet").exists()
+    end = ("--append-special", "<|endoftext|>", "--dtype", "uint16", "--ids-column", "numbers")
+    told = json.loads(done(*command, *end, "--nulls", "keep"))
+    table = pyarrow.parquet.read_table(folder / "b.parquet")
+    assert table.drop_columns(["numbers"]) == pyarrow.parquet.read_table(source)
+    assert table["numbers"].type == pyarrow.list_(pyarrow.uint16())
+    ids = [[*tokenizer.encode(text), tokenizer.special_tokens["<|endoftext|>"]] for text in TEXTS]
+    assert table["numbers"].to_pylist() == [*ids, None]
+    assert told == {"rows": 13, "tokens": sum(map(len, ids))}
+    assert "exists already; --force overwrites it" in failed(*command)
+    done(*command, "--force", "--nulls", "empty")
+    assert pyarrow.parquet.read_table(folder / "b.parquet")["ids"].to_pylist()[-1] == []
+
+
+def test_what_is_wrong_with_a_column_is_said(folder: Path) -> None:
+    tokenizer = Tokenizer.train_from_iterator(TEXTS, 300)
+    tokenizer.save(folder / "tok.json")
+    source = parquet(folder / "a.parquet", ["a"])
+    command = ("encode-column", "--model", folder / "tok.json", "--output", folder / "b.parquet", "--input")
+    assert "no column 'text' (there is 'number', 'body')" in failed(*command, source)
+    known = ("--column", "body", "--ids-column", "number")
+    assert "has a column 'number' already; --ids-column names another" in failed(*command, source, *known)
+    assert "'x' is not a special token" in failed(*command, source, "--append-special", "x")
+    assert "broken Parquet" in failed(*command, folder / "a.jsonl")
+    texts = pyarrow.array([b"a", b"\xff"])
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), folder / "c.parquet", row_group_size=1)
+    assert "row group 1: row 0: not valid UTF-8 at byte 0" in failed(*command, folder / "c.parquet")
+    assert not (folder / "b.parquet").exists()
 
 
 def test_documents_that_run_together_in_the_shards_are_warned_of(folder: Path) -> None:

@@ -27,6 +27,11 @@ GOOD: dict[str, list[str]] = {
     "encode": ["--model", "tok.json", "--text", "the cat"],
     "decode": ["--model", "tok.json", "--ids", "97"],
     "encode-corpus": ["--model", "tok.json", "--input", "c.txt", "--output", "out.ids", "--resume"],
+    "encode-column": [
+        *("--model", "tok.json", "--input", "c.parquet", "--column", "pretoken"),
+        *("--output", "out.parquet", "--force"),
+    ],
+    "count-tokens": ["--model", "tok.json", "--input", "c.txt"],
     "verify": ["ids"],
     "convert": ["tok.json", "out.tokenizer.json", "--force"],
     "inspect": ["tok.json"],

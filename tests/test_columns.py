@@ -4,6 +4,7 @@ import ctypes
 import gc
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, TextColumn, Tokenizer
-from bpetite.corpus import Documents, stats
+from bpetite.corpus import Documents, count_tokens, encode, stats
 
 Row = str | None
 
@@ -141,6 +142,15 @@ def test_a_column_is_read_where_documents_are() -> None:
     assert Counts.from_iterator(TextColumn(column)) == Counts.from_iterator(texts)
     assert Tokenizer.train_from_iterator(column, 300) == Tokenizer.train_from_iterator(texts, 300)
     assert stats(TOKENIZER, Documents(column)) == stats(TOKENIZER, Documents(texts))
+    for columns in (column, TextColumn(column), pyarrow.array(texts), polars.Series(texts)):
+        assert count_tokens(TOKENIZER, columns)["documents"].tokens == sum(TOKENIZER.count_batch(texts))
+
+
+def test_a_column_is_encoded_to_shards(tmp_path: Path) -> None:
+    texts = ["the cat", "", "on the mat"]
+    encode(TOKENIZER, pyarrow.array(texts), tmp_path / "ids")
+    ids = np.load(tmp_path / "ids" / "shard-000000.npy")
+    assert ids.tolist() == [number for text in texts for number in TOKENIZER.encode(text)]
 
 
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {

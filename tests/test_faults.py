@@ -27,6 +27,9 @@ WRITERS = {
     "train": ["train", "--input", "corpus.txt", "--vocab-size", "600", "--output"],
     "count": ["count", "--input", "corpus.txt", "--output"],
     "merge-counts": ["merge-counts", "--counts", "a.counts", "b.counts", "--output"],
+    "encode-column": [
+        *("encode-column", "--model", "tok.json", "--input", "a.counts", "--column", "pretoken", "--output")
+    ],
     "report": ["report", "tok.json", "--input", "corpus.txt", "--output"],
     "convert to tiktoken": ["convert", "tok.json", "--to", "tiktoken"],
     "convert to huggingface": ["convert", "tok.json", "--to", "huggingface"],
@@ -44,6 +47,7 @@ if fault.startswith("signal"):
     synced, nth = [], int((fault.split() + ["1"])[1])
     os.fsync = lambda descriptor: synced.append(1) or (len(synced) == nth and os.kill(os.getpid(), limit))
 if fault == "file":
+    sys.dont_write_bytecode = True  # Python would cut it off without a word.
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 from bpetite.cli import main
 if fault == "threads":

@@ -26,7 +26,7 @@ import bpetite.symbols
 LIMIT = 240
 """Seconds for all calls, which take a few; one that takes a quarter of it is ended with its stack."""
 
-FOREIGN = re.compile(r"\b(Iterable|Iterator|Callable|Progress|Ids|Texts|Column|Write)\b")
+FOREIGN = re.compile(r"\b(Corpus|Iterable|Iterator|Callable|Progress|Ids|Texts|Column|Write)\b")
 """The types of what belongs to the caller and is called or iterated by us."""
 
 # `source(items)` yields the items, and panics once; `callback` panics once. `n` is the number of threads.
@@ -85,6 +85,15 @@ CALLS = {
     "bpetite.corpus.compare texts": "corpus.compare({'a': TOKENIZER}, source([FILE] * 9), num_threads=n)",
     "bpetite.corpus.compare progress": (
         "corpus.compare({'a': TOKENIZER}, [FILE] * 9, num_threads=n, progress=callback)"
+    ),
+    "bpetite.corpus.count_tokens texts": (
+        "corpus.count_tokens(TOKENIZER, source([FILE] * 9), num_threads=n)"
+    ),
+    "bpetite.corpus.count_tokens progress": (
+        "corpus.count_tokens(TOKENIZER, [FILE] * 9, num_threads=n, progress=callback)"
+    ),
+    "bpetite.corpus.encode_column progress": (
+        "corpus.encode_column(TOKENIZER, COUNTED, folder() + '/ids', column='pretoken', progress=callback)"
     ),
     "bpetite.corpus.encode corpus": ("corpus.encode(TOKENIZER, source([FILE] * 9), folder(), num_threads=n)"),
     "bpetite.corpus.encode progress": (

@@ -28,6 +28,11 @@ PRINTERS = {
     "encode-corpus": [
         *("encode-corpus", "--model", "tok.json", "--input", "corpus.txt", "--quiet", "--output", "out")
     ],
+    "encode-column": [
+        *("encode-column", "--model", "tok.json", "--input", "counts", "--column", "pretoken"),
+        *("--quiet", "--output", "out"),
+    ],
+    "count-tokens": ["count-tokens", "--model", "tok.json", "--input", "corpus.txt"],
     "verify": ["verify", "shards"],
     "convert": ["convert", "tok.json", "out"],
     "inspect": ["inspect", "tok.json"],

@@ -38,6 +38,8 @@ _GROUPS = {
         "encode": "Turn text into ids",
         "decode": "Turn ids into text",
         "encode-corpus": "Encode a corpus into a folder of token files",
+        "encode-column": "Add a column of ids to a Parquet file",
+        "count-tokens": "Count the tokens of a corpus",
         "verify": "Check a folder of token files",
     },
     "Other formats": {"convert": "Convert a tokenizer to another format"},

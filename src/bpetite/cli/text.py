@@ -1,10 +1,11 @@
-"""Arguments that are texts, and the text of `--text` or of stdin, for all commands that take one."""
+"""Arguments that are texts, the text of `--text` or of stdin, and tables, for all commands that have them."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 
 def text_of(options: argparse.Namespace) -> str:
@@ -39,3 +40,16 @@ def utf8(name: str, content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not valid UTF-8 at byte {error.start}") from None
+
+
+def table(rows: Sequence[Sequence[str]]) -> bytes:
+    """Return rows in columns, of which the first is to the left and the others are to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
+    return "\n".join(lines).encode("utf-8", "backslashreplace") + b"\n"

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bpetite._engine import TextColumn
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_whole
 from bpetite._internal.integers import integer
+from bpetite._internal.types import Column, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
-from bpetite._internal.types import Progress, Special, Texts
 from bpetite._persistence import artifact_bytes
 from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
@@ -103,6 +104,27 @@ class Documents:
         return one_side(self.name, batches_of(self.documents, reading.invalid), reading)
 
 
+Corpus: TypeAlias = AnyPath | Iterable[AnyPath] | Column | TextColumn | Documents
+"""Files, folders, globs or URLs; or documents, perhaps as a column."""
+
+
+def documents_in(corpus: Any) -> Documents | None:
+    """Return the documents that were given, perhaps as a column; None for what names files."""
+    if isinstance(corpus, Documents):
+        return corpus
+    is_column = isinstance(corpus, TextColumn) or hasattr(corpus, "__arrow_c_stream__")
+    return Documents(corpus) if is_column or hasattr(corpus, "__arrow_c_array__") else None
+
+
+def appended_id(tokenizer: Tokenizer, append_special: str | None) -> int | None:
+    """Return the id of the special token that ends every document, if there is to be one."""
+    if append_special is not None and append_special not in tokenizer.special_tokens:
+        known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
+        is_none = f"{append_special!r} is not a special token ({known})"
+        raise ValueError(worded(lambda name: f"{name('append_special')}: {is_none}"))
+    return None if append_special is None else tokenizer.special_tokens[append_special]
+
+
 @dataclass(frozen=True)
 class Job:
     """Everything that decides the bytes of the shards."""
@@ -118,9 +140,11 @@ class Job:
     @staticmethod
     def make(tokenizer: Tokenizer, corpus: Any, options: Options, output: AnyPath) -> Job:
         """Return the job, or refuse inputs and options that do not fit the tokenizer."""
-        found: Sequence[Input | Documents] = [corpus]
-        unreadable: Json = {}
-        if not isinstance(corpus, Documents):
+        documents = documents_in(corpus)
+        if documents is not None:
+            found: Sequence[Input | Documents] = [documents]
+            unreadable: Json = {}
+        else:
             skipped = options.reading.skip_unreadable
             found = inputs = find_inputs(corpus, skip_unreadable=skipped, output=output)
             unreadable = inputs.unreadable.to_dict()
@@ -130,13 +154,7 @@ class Job:
         vocabulary = tokenizer.vocabulary
         largest = max([vocabulary.arrays.largest_id(), *vocabulary.special_tokens.values()])
         dtype = choose_dtype(options.dtype, largest, options.format)
-        appended = None
-        if options.append_special is not None:
-            if options.append_special not in tokenizer.special_tokens:
-                known = ", ".join(map(repr, tokenizer.special_tokens)) or "none"
-                is_none = f"{options.append_special!r} is not a special token ({known})"
-                raise ValueError(worded(lambda name: f"{name('append_special')}: {is_none}"))
-            appended = tokenizer.special_tokens[options.append_special]
+        appended = appended_id(tokenizer, options.append_special)
         reading = replace(options.reading, cut=cutter_for([tokenizer]))
         return Job(tokenizer, found, replace(options, reading=reading), dtype, appended, unreadable)
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from bpetite._engine import Xxh3128
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Documents, Encoded, Job, Options, stamp_of
+from bpetite.corpus.job import Corpus, Documents, Encoded, Job, Options, stamp_of
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, ShardWriter
@@ -44,7 +44,7 @@ _FINISHERS = 2
 
 def encode(
     tokenizer: Tokenizer,
-    corpus: AnyPath | Iterable[AnyPath] | Documents,
+    corpus: Corpus,
     output: AnyPath,
     *,
     options: Options | None = None,
@@ -52,7 +52,7 @@ def encode(
     num_threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Manifest:
-    """Encode files (or `Documents`, an iterable of them) into a folder of shards.
+    """Encode files (or a column of Arrow, or `Documents`) into a folder of shards.
 
     `resume` continues a stopped run, and ends with the same bytes as a run that was not stopped; it is
     refused if the tokenizer, an option or an input has changed. `progress` is called with

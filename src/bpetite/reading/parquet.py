@@ -47,13 +47,13 @@ def read_rows(raw: Raw, reading: Reading) -> Iterator[Batch]:
 
 def row_group_sizes(raw: Raw, name: str) -> list[int]:
     """Return the uncompressed size of each row group, with all of its columns."""
-    with _opened(raw, name) as file:
+    with opened(raw, name) as file:
         groups = map(file.metadata.row_group, range(file.num_row_groups))
         return [group.total_byte_size for group in groups]
 
 
 @contextlib.contextmanager
-def _opened(raw: Raw, name: str) -> Iterator[Any]:
+def opened(raw: Raw, name: str) -> Iterator[Any]:
     """Open a file that has a column of texts, and turn the errors of pyarrow into ours.
 
     The metadata of its columns are not looked at: pyarrow ends the process if they are damaged.
@@ -67,12 +67,14 @@ def _opened(raw: Raw, name: str) -> Iterator[Any]:
         _check_column(arrow, raw.name, file.schema_arrow, name)
         yield file
     except (arrow.ArrowException, OSError) as error:
+        if getattr(error, "filename", None) is not None:  # of another file
+            raise
         raise ValueError(f"{raw.name}: broken Parquet: {error}") from error
 
 
 def _columns(raw: Raw, name: str) -> Iterator[tuple[Any, int]]:
     """Yield the column of successive rows, and about how much of the file was read."""
-    with _opened(raw, name) as file:
+    with opened(raw, name) as file:
         first, after = raw.row_groups or (0, file.num_row_groups)
         for number in range(first, after):
             group = file.metadata.row_group(number)

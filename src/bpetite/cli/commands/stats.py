@@ -17,6 +17,7 @@ from bpetite.cli.options import (
 )
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import add_reading, add_sources, reading_of
+from bpetite.cli.text import table
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -71,12 +72,4 @@ def run(options: argparse.Namespace) -> bytes:
         )
         for source in sources
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return "\n".join(lines).encode("utf-8", "backslashreplace") + b"\n"
+    return table(rows)

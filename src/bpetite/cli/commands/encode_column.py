@@ -1,0 +1,94 @@
+"""`bpetite encode-column`: adds a column of ids to a Parquet file."""
+
+from __future__ import annotations
+
+import argparse
+
+from bpetite.cli.formats import add_model, read_model
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_output,
+    add_quiet,
+    add_special,
+    add_threads,
+    check_output,
+    json_line,
+)
+from bpetite.cli.pattern_way import way_note
+from bpetite.cli.text import text_argument
+from bpetite.show.progress import BytesProgress
+
+_EXAMPLES = """
+bpetite encode-column --model tok.json --input in.parquet --column text --output out.parquet
+bpetite encode-column --model tok.json --input in.parquet --output out.parquet --append-special '</s>'
+"""
+
+
+def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    command = add_command(
+        commands,
+        "encode-column",
+        "Add a column of ids to a Parquet file. All other columns stay as they are.",
+        _EXAMPLES,
+    )
+    add_model(command)
+    add = command.add_argument
+    add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
+    add_output(command, "the Parquet file to write")
+    add(
+        "--column",
+        type=text_argument,
+        default="text",
+        metavar="C",
+        help="the column of texts (default: %(default)s)",
+    )
+    add(
+        "--ids-column",
+        type=text_argument,
+        default="ids",
+        metavar="C",
+        help="the new column (default: %(default)s)",
+    )
+    add(
+        "--dtype",
+        choices=("uint32", "uint16"),
+        default="uint32",
+        help="type of the ids (default: %(default)s)",
+    )
+    add("--append-special", type=text_argument, metavar="TEXT", help="a special token that ends every row")
+    add(
+        "--nulls",
+        choices=("error", "keep", "empty"),
+        default="error",
+        help="a row without a text: an error (the default), a row without ids, or an empty list of ids",
+    )
+    add_special(command)
+    add_threads(command)
+    add_quiet(command)
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> bytes:
+    """Write the file, and return a line of JSON."""
+    check_output(options.output, force=options.force)
+    tokenizer = read_model(options)
+    from bpetite.corpus.columns import encode_column  # slow to import
+
+    with BytesProgress("encoding", way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
+        rows, ids = encode_column(
+            tokenizer,
+            options.input,
+            options.output,
+            column=options.column,
+            ids_column=options.ids_column,
+            special=options.special,
+            dtype=options.dtype,
+            append_special=options.append_special,
+            nulls=options.nulls,
+            num_threads=options.num_threads,
+            overwrite=options.force,
+            progress=progress,
+        )
+    return json_line({"rows": rows, "tokens": ids})
