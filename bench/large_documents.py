@@ -20,9 +20,8 @@ from bench.large import cost
 from bench.section import machine, table
 from bpetite._internal.integers import number_with_unit
 
-CODECS = ("none", "snappy", "zstd")
 BLOCK = 1 << 18
-NAMES = ("text.txt", "line.jsonl", *(f"row-{codec}.parquet" for codec in CODECS))
+NAMES = ("text.txt", "line.jsonl")
 
 
 def blocks(size: int, folder: Path) -> Iterator[str]:
@@ -39,18 +38,12 @@ def blocks(size: int, folder: Path) -> Iterator[str]:
 
 def make(size: int, folder: Path, made: Path) -> None:
     """Write the document in every format."""
-    import pyarrow  # In a process of its own: a process that is started later would have this one's peak.
-    import pyarrow.parquet
-
     with (made / NAMES[0]).open("w", encoding="utf-8") as text, (made / NAMES[1]).open("w") as line:
         line.write('{"id": 1, "text": "')
         for block in blocks(size, folder):
             text.write(block)
             line.write(json.dumps(block)[1:-1])
         line.write('"}\n')
-    row = pyarrow.table({"text": [(made / NAMES[0]).read_bytes()]})
-    for codec in CODECS:
-        pyarrow.parquet.write_table(row, made / f"row-{codec}.parquet", compression=codec)
 
 
 def rows(made: Path) -> Iterator[list[str]]:
@@ -79,6 +72,7 @@ def rows(made: Path) -> Iterator[list[str]]:
 def main(size: int, folder: Path) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory(dir=folder) as made:
+        # In a process of its own: one that is started later would have this one's peak.
         command = [sys.executable, "-m", "bench.large_documents", str(size), str(folder), made]
         subprocess.run(command, check=True)
         print(f"a document of {size / 1e6:g} MB on {machine()}\n")

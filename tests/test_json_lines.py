@@ -2,9 +2,7 @@
 
 import io
 import json
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -174,63 +172,6 @@ def test_lines_are_read_as_by_python_alone(lines: list[bytes], end: bytes, field
         by_python = read_by_python(content, reading)
         assert read(content, reading) == by_python
         assert read(content, reading, block) == by_python
-
-
-def anywhere(text: bytes) -> int | None:
-    """Cut before the last character, as if every place were safe."""
-    place = len(text) - 1
-    while place > 0 and text[place] & 0xC0 == 0x80:
-        place -= 1
-    return place or None
-
-
-def read_in_pieces(content: bytes, reading: Reading, block: int) -> object:
-    """Return the same as `read`, with pieces joined; for an error, in which line it is."""
-    texts: list[str] = []
-    affected, goes_on = 0, False
-    reading = replace(reading, cut=anywhere)
-    try:
-        for batch in batches_read(content, reading, block):
-            found = decoded("c.jsonl", batch)
-            skipped = affected if reading.invalid == "skip" else 0
-            assert batch.first == len(texts) - goes_on + skipped
-            if goes_on:
-                assert batch.begun > 0
-                texts[-1] += found.pop(0)
-            texts += found
-            affected += batch.affected
-            goes_on = batch.goes_on
-    except ValueError as error:
-        return in_line(error)
-    assert not goes_on
-    return texts, affected
-
-
-def in_line(error: object) -> str:
-    return re.sub(
-        "(line [0-9]+: field .* appears twice|line [0-9]+|document [0-9]+: lone surrogate.*).*",
-        r"\1",
-        str(error),
-    )
-
-
-@given(
-    lines=lines, end=st.sampled_from([b"", b"\n"]), field=st.sampled_from(FIELDS), block=st.integers(1, 80)
-)
-def test_long_lines_are_read_in_pieces_as_by_python_at_once(
-    lines: list[bytes], end: bytes, field: str, block: int
-) -> None:
-    content = b"\n".join(lines) + end
-    for invalid in INVALID:
-        reading = Reading(text_field=field, invalid=invalid, input_format="jsonl")
-        by_python = read_by_python(content, reading)
-        if isinstance(by_python, tuple) and isinstance(by_python[1], str):
-            by_python = in_line(by_python[1])
-        in_pieces = read_in_pieces(content, reading, block)
-        if isinstance(in_pieces, str) and "twice" in in_pieces:
-            assert any(content.count(name) > 1 for name in (b"text", json.dumps(field).encode()))
-        else:
-            assert in_pieces == by_python
 
 
 @given(line=objects() | broken(), field=st.sampled_from(FIELDS))

@@ -173,9 +173,6 @@ class FieldTexts(Sized):
     def rest_size(self) -> int:
         """The number of bytes of an incomplete line."""
 
-    def take_rest(self) -> bytes:
-        """Return the beginning of an incomplete line, and forget it."""
-
     def take(self) -> TextColumn:
         """Return the texts so far and start anew."""
 

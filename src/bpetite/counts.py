@@ -17,7 +17,7 @@ from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Format, Invalid, Limits, Path, Progress, Split, Texts
+from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts, Unpack
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
@@ -93,28 +93,17 @@ class Counts:
         pattern: str = "gpt2",
         dialect: str | Dialect = "bpetite",
         special_tokens: Sequence[str] | None = None,
-        separator: str | None = None,
-        text_field: str = "text",
-        text_column: str = "text",
-        invalid: Invalid = "error",
-        input_format: Format = "auto",
-        hold_out: float | str | None = None,
-        split: Split = "train",
-        skip_unreadable: bool = False,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
+        **reading: Unpack[ReadingOptions],
     ) -> Counts:
         """Count the texts in files, folders, globs and URLs.
 
-        Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. The format is
-        recognised by name and content, unless `input_format` sets it. A document is a text file or, with
-        `separator`, each part of it that a separator ends; the field `text_field` of a JSON line; the column
-        `text_column` of a row. `invalid` decides about documents that are not valid text: `"error"`,
-        `"replace"` or `"skip"`. A path may end in a weight: `wiki/*.jsonl.zst:2` counts twice.
-        `hold_out="1%"` leaves out one document in a hundred, chosen by its hash; `split="held-out"` counts
-        only these. `skip_unreadable` leaves out what cannot be read (broken links, pipes, files without
-        permission), with a warning that names it; otherwise it is an error before anything is read.
+        Paths work as on the command line: text, JSON lines or Parquet, plain or compressed. A path may end in
+        a weight: `wiki/*.jsonl.zst:2` counts twice. Further keywords say how documents are read: `separator`,
+        `text_field`, `text_column`, `invalid`, `input_format`, `hold_out`, `split`, `skip_unreadable` and
+        `max_document`; `bpetite.corpus.Reading` explains them.
 
         `progress` is called with `("counting", bytes, total)`, first when all inputs were found, and with
         `("documents", number, 0)`.
@@ -128,8 +117,8 @@ class Counts:
         """
         counts = cls(pattern=pattern, dialect=dialect, special_tokens=special_tokens)
         cut = cutter([counts.pattern], counts.boundaries)
-        reading = Reading(separator, text_field, text_column, invalid, input_format, cut, hold_out, split)
-        inputs = find_inputs(paths, skip_unreadable=skip_unreadable)
+        rules = Reading(cut=cut, **reading)
+        inputs = find_inputs(paths, skip_unreadable=rules.skip_unreadable)
         limits: Limits = {"num_threads": num_threads, "memory_limit": memory_bytes(memory_limit)}
         counts._table.add_documents([], **limits)
         with shown(progress) as told:
@@ -139,7 +128,7 @@ class Counts:
             weighted: list[Counts] = []
             for (weight, source), group in groupby(inputs, key=weight_of):
                 part = counts if weight == 1 else counts.empty()
-                part.beside += count_inputs(part._table, group, reading, limits, report)
+                part.beside += count_inputs(part._table, group, rules, limits, report)
                 if weight != 1:
                     weighted.append(part.weighted(weight, source))
                     weighted[-1]._leave_memory(_LITTLE)

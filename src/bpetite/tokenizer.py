@@ -21,18 +21,18 @@ from bpetite._internal.lazy import LazyModule, import_numpy
 from bpetite._internal.types import (
     Column,
     DType,
-    Format,
     Ids,
-    Invalid,
     Missing,
     Nulls,
     Path,
     Progress,
+    ReadingOptions,
     Side,
     Special,
     SpecialTokens,
     Texts,
     Unit,
+    Unpack,
 )
 from bpetite.dialect import Dialect
 from bpetite.normalization import for_engine, steps_in
@@ -134,16 +134,10 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         min_count: int = 1,
         max_token_length: int | None = None,
-        separator: str | None = None,
-        text_field: str = "text",
-        text_column: str = "text",
-        invalid: Invalid = "error",
-        input_format: Format = "auto",
-        hold_out: float | str | None = None,
-        skip_unreadable: bool = False,
         num_threads: int | None = None,
         memory_limit: int | str | None = None,
         progress: Progress | bool | None = None,
+        **reading: Unpack[ReadingOptions],
     ) -> Tokenizer:
         """Train on texts in files, folders, globs and URLs; `Counts.from_files` explains paths and options.
 
@@ -159,15 +153,9 @@ class Tokenizer:
             counting.Counts.from_files,
             paths,
             **training.counting,
-            separator=separator,
-            text_field=text_field,
-            text_column=text_column,
-            invalid=invalid,
-            input_format=input_format,
-            hold_out=hold_out,
-            skip_unreadable=skip_unreadable,
             num_threads=num_threads,
             memory_limit=memory_limit,
+            **reading,
         )
         return cls._trained(count, vocab_size, training, num_threads, progress)
 

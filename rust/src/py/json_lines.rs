@@ -6,7 +6,6 @@ use pyo3::types::PyBytes;
 
 use super::columns::TextColumn;
 use super::texts::Buffers;
-use crate::memory;
 use crate::read::json_lines;
 
 /// Collects the texts of one field from lines of JSON.
@@ -57,12 +56,6 @@ impl PyFieldTexts {
     #[getter]
     fn rest_size(&self) -> usize {
         self.texts.rest_length()
-    }
-
-    /// Hand out the beginning of a line that has no end yet.
-    fn take_rest<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        memory::ensure(self.texts.rest_length())?;
-        Ok(PyBytes::new(py, &self.texts.give_rest()))
     }
 
     /// Hand out the texts so far.

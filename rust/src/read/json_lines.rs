@@ -60,11 +60,6 @@ impl FieldTexts {
         self.rest.len()
     }
 
-    /// Hand over the beginning of the incomplete line.
-    pub fn give_rest(&mut self) -> Vec<u8> {
-        mem::take(&mut self.rest)
-    }
-
     /// Complete the incomplete line with the next block, if it ends there.
     fn take_rest(&mut self, block: &[u8]) -> Result<Passed> {
         let end = memchr(b'\n', block).map(|end| end + 1);

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+    from typing import Unpack as Unpack
 
     import numpy as np
     from numpy.typing import NDArray
@@ -74,6 +75,19 @@ if TYPE_CHECKING:
     Texts: TypeAlias = Iterable[str | bytes] | Column
     """Several texts."""
 
+    class ReadingOptions(TypedDict, total=False):
+        """How documents are read; `Reading` explains each."""
+
+        separator: str | None
+        text_field: str
+        text_column: str
+        invalid: Invalid
+        input_format: Format
+        hold_out: float | str | None
+        split: Split
+        skip_unreadable: bool
+        max_document: int | str
+
     class Limits(TypedDict):
         """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
 
@@ -82,4 +96,4 @@ if TYPE_CHECKING:
 else:  # For whoever evaluates annotations; `typing` would take longer to import than all of the package.
     Special = Unit = Side = DType = Invalid = Format = Missing = Split = Nulls = str
     Column = Texts = object
-    Limits = dict
+    Limits = ReadingOptions = Unpack = dict

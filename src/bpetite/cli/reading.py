@@ -72,6 +72,14 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         "(default: an error that names it, before anything is read)",
     )
 
+    add(
+        "--max-document",
+        default="1GiB",
+        metavar="SIZE",
+        help="refuse a larger document that must be held as a whole: one that is no text file, or for whose "
+        "pattern no cut is proved (default: %(default)s)",
+    )
+
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:
     """Yield the documents of `--input`."""
@@ -95,4 +103,5 @@ def reading_of(options: argparse.Namespace) -> Reading:
         hold_out=options.hold_out,
         split=options.split,
         skip_unreadable=options.skip_unreadable,
+        max_document=options.max_document,
     )

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from bpetite._engine import Buffers, TextColumn, is_utf8, text_columns
 from bpetite._internal.arguments import several
@@ -219,14 +219,6 @@ def _is_text(text: str | bytes) -> bool:
     return True
 
 
-def refuse_surrogate(name: str, number: int, error: UnicodeEncodeError, begun: int = 0) -> NoReturn:
-    """Refuse a document with a lone surrogate; `begun` of its characters were in earlier pieces."""
-    half = error.object[error.start]
-    raise ValueError(
-        f"{name}: document {number}: lone surrogate {half!r} at character {begun + error.start}"
-    ) from None
-
-
 def replaced(text: str | bytes) -> str:
     """Replace what is not valid text by U+FFFD."""
     if isinstance(text, bytes):
@@ -245,4 +237,7 @@ def _check(name: str, number: int, text: str | bytes, begun: int = 0) -> None:
             f"{name}: document {number}: not valid UTF-8 at byte {begun + error.start}"
         ) from None
     except UnicodeEncodeError as error:
-        refuse_surrogate(name, number, error)
+        half = error.object[error.start]
+        raise ValueError(
+            f"{name}: document {number}: lone surrogate {half!r} at character {error.start}"
+        ) from None

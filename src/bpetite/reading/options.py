@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bpetite._internal.arguments import worded
+from bpetite._internal.integers import integer, number_with_unit
 from bpetite._internal.record import Record
 from bpetite._internal.types import Format, Invalid, Split
 
@@ -12,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fractions import Fraction
     from typing import Any
+
+LARGEST_HELD = 1 << 30
+"""The bytes of the largest document that is held as a whole, if nothing else is said."""
 
 
 def share_of(share: Any) -> Fraction:
@@ -67,7 +71,13 @@ class Reading(Record):
     skip_unreadable: bool = False
     """Whether what cannot be read is left out: broken links, pipes, files without permission, ..."""
 
+    max_document: int | str = LARGEST_HELD
+    """The bytes of the largest document that is held as a whole; most text files can be read in pieces,
+    and what has less than a few megabytes is always taken."""
+
     def __post_init__(self) -> None:
+        most = integer("max_document", number_with_unit("max_document", self.max_document), least=1)
+        object.__setattr__(self, "max_document", most)
         if self.split not in ("train", "held-out"):
             raise ValueError(f"split must be train or held-out, not {self.split!r}")
         if self.hold_out is not None:
@@ -95,6 +105,7 @@ class Reading(Record):
         """
         held_out = {} if self.hold_out is None else {"hold_out": self.hold_out, "split": self.split}
         skipped = {"skip_unreadable": True} if self.skip_unreadable else {}
+        held = {} if self.max_document == LARGEST_HELD else {"max_document": self.max_document}
         return {
             "separator": self.separator,
             "text_field": self.text_field,
@@ -103,4 +114,5 @@ class Reading(Record):
             "input_format": self.input_format,
             **held_out,
             **skipped,
+            **held,
         }

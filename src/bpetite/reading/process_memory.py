@@ -6,11 +6,16 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
+from bpetite._internal.arguments import worded
+
 _UNKNOWN = 100 << 20
 """The bytes that a process is taken to have in use where the system does not tell."""
 
 _STEP = 1 << 24
 """The bytes that a document grows until its size is checked again."""
+
+_COPIES = 3
+"""How many times a document is in memory that cannot be cut: as blocks, as one text, and in a batch."""
 
 _limits: list[int] = []
 """The limit of this process, if there is one."""
@@ -50,22 +55,24 @@ def refuse_beyond(size: int, what: str) -> None:
 
 
 class WholeDocument:
-    """A document that is held as a whole while it grows; what the limit has no room for is refused."""
+    """A document that is held as a whole while it grows; one that is too large is refused."""
 
-    def __init__(self, name: str, copies: int) -> None:
+    def __init__(self, name: str, most: int) -> None:
         self._name = name
-        self._copies = copies
-        """How many times its bytes are in memory in the end."""
+        self._most = most
         self._checked = 0
 
     def check(self, size: int) -> None:
-        """Refuse to go on after so many bytes, if a few more could exceed the limit."""
+        """Refuse to go on after so many bytes."""
+        if size > self._most:
+            message = f"{self._name}: a document has more than {self._most:,} bytes; "
+            raise ValueError(worded(lambda name: f"{message}{name('max_document')} allows more"))
         if not is_limited() or self._checked <= size < self._checked + _STEP:
             return
         self._checked = size
         if size < _STEP:
             return
-        more = (self._copies - 1) * size + self._copies * _STEP
+        more = (_COPIES - 1) * size + _COPIES * _STEP
         refuse_beyond(
             more, f"{self._name}: the rest of a document of more than {megabytes(size)}MB that must be whole"
         )

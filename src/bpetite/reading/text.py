@@ -8,25 +8,28 @@ from bpetite._engine import Buffers, SplitTexts
 from bpetite.reading import batches
 from bpetite.reading.batches import PIECE, Batch, Gathered
 from bpetite.reading.options import Reading
-from bpetite.reading.pieces import COPIES, cut_of, longest_held
 from bpetite.reading.process_memory import WholeDocument
 from bpetite.reading.raw import Raw
 
 
 def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers: Buffers) -> Iterator[Batch]:
-    """Yield the whole text, or the texts that separators end; an empty rest is not a document."""
-    cut = cut_of(reading)
+    """Yield the whole text, or the texts that separators end; an empty rest is not a document.
+
+    A long document comes in pieces, cut where this changes no pretoken, unless it may be skipped. If there is
+    no place to cut, twice as much is gathered before the next search.
+    """
+    cut = None if reading.invalid == "skip" else reading.cut
     gathered = Gathered(raw.name, reading.invalid)
     found = SplitTexts((reading.separator or "").encode("utf-8"), buffers)
-    goes_on, longest = False, longest_held()
-    whole = WholeDocument(raw.name, COPIES)
+    goes_on, longest = False, 2 * batches.BLOCK
+    whole = WholeDocument(raw.name, int(reading.max_document))
     while block := read(min(PIECE, batches.BLOCK)):
         found.take_block(block)
-        whole.check(found.size)
+        whole.check(0 if len(found) else found.size)
         if found.size < batches.BLOCK:
             continue
         if len(found):
-            goes_on, longest = False, longest_held()
+            goes_on, longest = False, 2 * batches.BLOCK
             gathered.add_joined(found.take())
             if gathered.full:
                 yield gathered.take(raw.size)
@@ -37,7 +40,7 @@ def read_text(read: Callable[[int], bytes], raw: Raw, reading: Reading, buffers:
                 found.take_block(rest)
                 longest = 2 * len(rest)
                 continue
-            goes_on, longest = True, longest_held()
+            goes_on, longest = True, 2 * batches.BLOCK
             found.take_block(rest[place:])
             gathered.add(rest[:place])
             yield gathered.take(raw.size, goes_on=True)
