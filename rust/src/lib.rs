@@ -14,7 +14,6 @@ pub mod count;
 pub mod decode;
 pub mod encode;
 pub mod error;
-mod helpers;
 pub mod json_lists;
 pub mod json_model;
 mod key;

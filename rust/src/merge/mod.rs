@@ -27,8 +27,7 @@
 //!   whether it is followed.
 //! - A merge first sums its changes per neighbouring token ([`neighbours`]). Each neighbouring pair is then looked up
 //!   once, not once per occurrence ([`replacing`] replaces the pair, [`trainer`] updates the counts).
-//! - Several threads read words, count pairs and list positions. One thread makes the merges, but pairs with thousands of
-//!   positions are replaced by several, each in its own stretch of the words.
+//! - Several threads read words, count pairs and list positions. One thread makes the merges.
 //!
 //! With shared tokens, a merge may result in a token that already exists, and the count of an unfollowed pair may
 //! rise. The pair then enters the queue with an upper bound of its count. If it becomes the best, a recount decides.

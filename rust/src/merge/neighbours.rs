@@ -4,8 +4,6 @@
 //! positions of these occurrences are to be written. `touched` names the tallies in use, so that clearing them costs
 //! as much as the merge did, not as much as the vocabulary is large.
 
-use std::sync::atomic::AtomicU16;
-
 use super::positions::{ListPlace, Measure, NONE};
 use super::tokens::Code;
 use crate::error::Result;
@@ -121,37 +119,12 @@ impl Neighbours {
 
     /// Writes the next position, if positions are wanted. They come in the order of `add`, each less by the same number.
     #[inline(always)]
-    pub fn write(&mut self, code: Code, at: impl FnOnce() -> u32, places: &[AtomicU16]) {
+    pub fn write(&mut self, code: Code, at: impl FnOnce() -> u32, places: &mut [u16]) {
         let tally = &mut self.tallies[code as usize];
         if tally.units & WRITTEN != 0 {
             let mut cursor = ListPlace { place: tally.at, before: tally.units & !WRITTEN };
-            cursor.write_shared(at(), places);
+            cursor.write(at(), places);
             (tally.units, tally.at) = (WRITTEN | cursor.before, cursor.place);
-        }
-    }
-
-    /// Adds the tallies of another stretch of the words.
-    pub fn add_all(&mut self, others: &Self) -> Result<()> {
-        self.widen(others.tallies.len(), self.used + others.used)?;
-        for &code in others.touched() {
-            let (tally, other) = (&mut self.tallies[code as usize], others.get(code));
-            self.touched[self.used] = code;
-            self.used += usize::from(tally.weight == 0);
-            tally.weight += other.weight;
-            tally.units += other.units;
-        }
-        Ok(())
-    }
-
-    /// Hands on the places that were set to another stretch, whose positions come next.
-    pub fn hand_places(&mut self, others: &mut Self) {
-        for &code in &others.touched[..others.used] {
-            let (tally, other) = (&mut self.tallies[code as usize], &mut others.tallies[code as usize]);
-            if tally.units & WRITTEN != 0 {
-                let units = other.units;
-                other.set_place(tally.at);
-                tally.at += units;
-            }
         }
     }
 

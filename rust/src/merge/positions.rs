@@ -98,18 +98,6 @@ pub struct Positions<'a> {
     before: u32,
 }
 
-impl Positions<'_> {
-    /// The units that are left.
-    pub fn units(&self) -> usize {
-        self.units.len()
-    }
-
-    /// Those before the ones that `rest`, a later state of the same list, still holds.
-    pub fn up_to(&self, rest: &Self) -> Self {
-        Self { units: &self.units[..self.units.len() - rest.units.len()], before: self.before }
-    }
-}
-
 impl Iterator for Positions<'_> {
     type Item = u32;
 

@@ -161,14 +161,6 @@ struct Groups {
     of_block: Vec<u32>,
 }
 
-/// A stretch of the words for one thread: what stands there may be replaced.
-pub struct WordStretch<'s, S> {
-    slots: &'s mut [S],
-    /// The index of the first slot.
-    first: usize,
-    groups: &'s Groups,
-}
-
 /// Slots of 16 bits while all codes fit, then of 32: half the memory for the first 65,000 tokens.
 pub enum AnySlots {
     Narrow(Slots<u16>),
@@ -260,26 +252,15 @@ impl<S: SlotWidth> Slots<S> {
         prefetch(&self.groups.of_block, at >> BLOCK);
     }
 
-    /// The first boundary in a range of slots.
-    pub fn boundary_in(&self, mut range: Range<usize>) -> Option<usize> {
-        range.find(|&at| self.code(at) == BOUNDARY)
+    /// The same to change them.
+    #[inline(always)]
+    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
+        self.slots.get_mut(at - 1..=at + span)
     }
 
-    /// All slots as one stretch.
-    pub fn whole(&mut self) -> WordStretch<'_, S> {
-        WordStretch { slots: &mut self.slots, first: 0, groups: &self.groups }
-    }
-
-    /// The slots as stretches, which are divided before these indices.
-    pub fn divided(&mut self, cuts: &[usize]) -> Vec<WordStretch<'_, S>> {
-        let (mut stretches, WordStretch { slots: mut rest, mut first, groups }) = (Vec::new(), self.whole());
-        for &cut in cuts {
-            let (slots, others) = rest.split_at_mut(cut - first);
-            stretches.push(WordStretch { slots, first, groups });
-            (rest, first) = (others, cut);
-        }
-        stretches.push(WordStretch { slots: rest, first, groups });
-        stretches
+    /// The group of words at a position.
+    pub fn group(&self, at: usize) -> Group {
+        self.groups.at(at)
     }
 
     /// The slots as `of` mutable sections of whole words, each word with the boundary after it.
@@ -416,25 +397,6 @@ impl Groups {
     }
 }
 
-impl<S: SlotWidth> WordStretch<'_, S> {
-    /// Prefetches the slots around `at`.
-    pub fn prefetch(&self, at: usize) {
-        prefetch(self.slots, at - self.first);
-    }
-
-    /// The slots from the one before `at` to the one after `span`; `None` past the end, where no pair can be.
-    #[inline(always)]
-    pub fn around(&mut self, at: usize, span: usize) -> Option<&mut [S]> {
-        let at = at - self.first;
-        self.slots.get_mut(at - 1..=at + span)
-    }
-
-    /// The group of words at a position.
-    pub fn group(&self, at: usize) -> Group {
-        self.groups.at(at)
-    }
-}
-
 impl AnySlots {
     /// See [`Slots::fill`].
     pub fn fill<W: Words>(
@@ -493,8 +455,8 @@ impl AnySlots {
     /// The group of words at a position.
     pub fn group(&self, at: usize) -> Group {
         match self {
-            Self::Narrow(slots) => slots.groups.at(at),
-            Self::Wide(slots) => slots.groups.at(at),
+            Self::Narrow(slots) => slots.group(at),
+            Self::Wide(slots) => slots.group(at),
         }
     }
 

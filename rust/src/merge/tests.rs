@@ -20,7 +20,6 @@ const TIES: [TieBreak; 3] = [TieBreak::SmallestIds, TieBreak::LargestBytes, TieB
 const TUNINGS: [Tuning; 3] = [
     Tuning {
         threads: 1,
-        for_thread: 1,
         slack: 1,
         slack_when_few: 1,
         slack_when_frequent: 1,
@@ -36,7 +35,6 @@ const TUNINGS: [Tuning; 3] = [
     },
     Tuning {
         threads: 1,
-        for_thread: 1,
         slack: 1 << 40,
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
@@ -52,7 +50,6 @@ const TUNINGS: [Tuning; 3] = [
     },
     Tuning {
         threads: 1,
-        for_thread: 1,
         slack: 4,
         slack_when_few: 4,
         slack_when_frequent: 4,
@@ -72,7 +69,6 @@ const TUNINGS: [Tuning; 3] = [
 const THREADED: [Tuning; 3] = [
     Tuning {
         threads: 3,
-        for_thread: 1,
         slack: 0,
         slack_when_few: 0,
         slack_when_frequent: 0,
@@ -88,7 +84,6 @@ const THREADED: [Tuning; 3] = [
     },
     Tuning {
         threads: 2,
-        for_thread: 3,
         slack: 1 << 40,
         slack_when_few: 1 << 40,
         slack_when_frequent: 1 << 40,
@@ -104,7 +99,6 @@ const THREADED: [Tuning; 3] = [
     },
     Tuning {
         threads: 3,
-        for_thread: 2,
         slack: 4,
         slack_when_few: 4,
         slack_when_frequent: 4,
@@ -303,17 +297,6 @@ fn threads_do_not_change_what_is_learned() {
             check_at(&THREADED, &ABCD, &corpus, &rules(TieBreak::SmallestIds, shared), &[]);
         }
     }
-}
-
-#[test]
-fn threads_merge_into_a_known_token_beside_tokens_with_larger_numbers() {
-    let letters: Vec<[u8; 1]> = (b'a'..=b'z').map(|letter| [letter]).collect();
-    // The token that the first merge makes is an early symbol, and its neighbours are all others.
-    let symbols: Vec<&[u8]> =
-        [&b"xy"[..]].into_iter().chain(letters.iter().map(|letter| &letter[..])).collect();
-    let [x, y] = [b'x', b'y'].map(|letter| u32::from(letter - b'a') + 1);
-    let corpus: Corpus = (0..symbols.len() as u32).map(|beside| (vec![beside, x, y, beside], 5)).collect();
-    check_at(&THREADED, &symbols, &corpus, &rules(TieBreak::SmallestIds, true), &[]);
 }
 
 #[test]

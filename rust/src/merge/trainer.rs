@@ -17,7 +17,6 @@ use super::tuning::{LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, STEP, T
 use super::word_store::{Need, Side, WordStore};
 use super::{MergeRow, Rules, Share, Words};
 use crate::error::{Error, Result};
-use crate::helpers::{self, Helpers};
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
@@ -175,12 +174,12 @@ impl Trainer<'_> {
     /// Learns the merges.
     pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
         let mut pulse = pulse_of(watch, self.rules);
-        let merges = helpers::scope(self.tuning.threads - 1, |helpers| self.learn(helpers, &mut pulse))?;
+        let merges = self.learn(&mut pulse)?;
         pulse.report()?;
         Ok(merges)
     }
 
-    fn learn(&mut self, helpers: &Helpers<'_, '_>, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
+    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
         while self.remaining() != Some(0) {
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
@@ -203,7 +202,7 @@ impl Trainer<'_> {
                 // All of its occurrences are merged now.
                 *self.pairs.count_mut(place) = 0;
                 let (left, right) = codes_of(best.key);
-                self.merge((left, right, list), helpers, pulse)?;
+                self.merge((left, right, list), pulse)?;
             }
         }
         Ok(std::mem::take(&mut self.merges))
@@ -246,32 +245,27 @@ impl Trainer<'_> {
     }
 
     /// Merges a pair at all its positions.
-    fn merge(
-        &mut self,
-        (left, right, list): (Code, Code, u32),
-        helpers: &Helpers<'_, '_>,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<()> {
+    fn merge(&mut self, (left, right, list): (Code, Code, u32), pulse: &mut Pulse<'_>) -> Result<()> {
         let (joined, is_new) = self.tokens.join(left, right)?;
         let (left_span, span) = (self.tokens.span(left), self.tokens.span(joined));
         let task = Task { left, right, joined, left_span, span, list };
         let positions = self.store.list_len(list);
-        self.store.merge(task, helpers)?;
+        self.store.merge(task)?;
         self.prefetch_neighbours(task);
         if is_new {
             self.update_for_new_token(task)?;
         } else {
-            self.update_for_known_token(task, helpers)?;
+            self.update_for_known_token(task)?;
         }
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
         pulse.finished(self.merges.len());
         pulse.beat(positions + 1)?;
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
-            self.drop_lists(WordStore::drop_list, helpers)?;
+            self.drop_lists(WordStore::drop_list);
         }
         if self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes {
             // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
-            self.drop_lists(WordStore::forget_list, helpers)?;
+            self.drop_lists(WordStore::forget_list);
             self.store.compact_lists()?;
             self.store.slots.widen(self.tuning.threads, pulse)?;
         }
@@ -282,13 +276,12 @@ impl Trainer<'_> {
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
-    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32), helpers: &Helpers<'_, '_>) -> Result<()> {
-        self.store.list_positions(helpers)?;
+    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32)) {
+        self.store.list_positions();
         for list in self.pairs.lists_below(self.threshold) {
             drop(&mut self.store, std::mem::replace(list, UNLISTED));
         }
         self.store.note_size();
-        Ok(())
     }
 
     /// Prefetches the neighbouring pairs of a merge, which are looked up next.
@@ -357,7 +350,7 @@ impl Trainer<'_> {
     }
 
     /// Updates the counts after a merge into a token that existed before.
-    fn update_for_known_token(&mut self, task: Task, helpers: &Helpers<'_, '_>) -> Result<()> {
+    fn update_for_known_token(&mut self, task: Task) -> Result<()> {
         let Task { left, right, joined, .. } = task;
         // Counts are raised first, so that none falls below zero on the way.
         for nth in 0..self.store.replaced.before.touched().len() {
@@ -391,7 +384,8 @@ impl Trainer<'_> {
                 self.lower(right, after, tally.weight);
             }
         }
-        self.store.list_positions(helpers)
+        self.store.list_positions();
+        Ok(())
     }
 
     /// Raises the pair (joined, joined), whose occurrences may come from both sides.

@@ -6,10 +6,8 @@ use crate::memory;
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
     // Threads.
-    /// Threads that read the words, count pairs, list positions, and replace the most frequent pairs.
+    /// Threads that read the words, count pairs and list positions.
     pub threads: usize,
-    /// A thread replaces a pair at so many units of positions, or more.
-    pub for_thread: usize,
 
     // The threshold: how rare a pair may be and still be followed, with a list of positions and an entry in the queue.
     /// The first threshold would admit this many pairs per remaining merge if all pairs were equally frequent.
@@ -50,7 +48,6 @@ impl Default for Tuning {
     fn default() -> Self {
         Self {
             threads: 1,
-            for_thread: 1 << 12,
             slack: 64,
             slack_when_few: 16,
             slack_when_frequent: 128,

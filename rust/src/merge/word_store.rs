@@ -4,12 +4,10 @@
 //! to right, replaces the pair where it still is, and tallies both neighbours ([`super::replacing`]). The positions of new
 //! pairs are written afterwards, once it is known which of them are followed.
 //!
-//! Several threads list all positions after a count, each those in its own section of the words. They also share the
-//! longest lists of a merge.
+//! Several threads list all positions after a count, each those in its own section of the words.
 
 use std::iter::zip;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
@@ -19,13 +17,12 @@ use super::slots::{AnySlots, BATCH, PairAt};
 use super::tokens::Code;
 use super::tuning::Tuning;
 use crate::error::Result;
-use crate::helpers::Helpers;
 use crate::memory;
 use crate::memory::cells::Plain;
 use crate::memory::rows::Rows;
 use crate::prefetch::prefetch;
 use crate::watch::Pulse;
-use crate::workers::{self, lock};
+use crate::workers;
 
 /// A side of a merged pair.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +47,8 @@ pub struct WordStore {
     pub slots: AnySlots,
     /// The span of every token.
     pub spans: Vec<u32>,
-    /// The number of threads that read the words together, and the units of positions for each.
+    /// The number of threads that read the words together.
     threads: usize,
-    for_thread: usize,
     /// An upper bound of the number of pair occurrences in the words.
     pub occurrences: usize,
     /// By list number.
@@ -63,11 +59,8 @@ pub struct WordStore {
     arena_limit: usize,
     /// The size of the arena when unused lists were last dropped.
     arena_noted: usize,
-    /// The occurrences of the last merge, and all tallies, also those of stretches.
+    /// The occurrences of the last merge.
     pub replaced: Replaced,
-    /// The occurrences that threads replaced together, each in a stretch of the words, and the number of stretches.
-    stretches: Vec<Replaced>,
-    stretches_in_use: usize,
 }
 
 /// Units that may always be added before a recount, however few pairs there are.
@@ -83,15 +76,12 @@ impl WordStore {
             slots,
             spans: spans.to_vec(),
             threads: tuning.threads,
-            for_thread: tuning.for_thread,
             lists: Rows::default(),
             lengthened: Vec::new(),
             arena: PositionArena::default(),
             arena_limit: 0,
             arena_noted: 0,
             replaced: Replaced::with_capacity(codes)?,
-            stretches: Vec::new(),
-            stretches_in_use: 0,
         })
     }
 
@@ -151,14 +141,13 @@ impl WordStore {
     /// Each replacement changes four counts, as the words are at that moment: (before, left) and (right, after) fall,
     /// (before, joined) and (joined, after) rise. The sums therefore equal those of a recount, even for adjacent
     /// occurrences.
-    pub fn merge(&mut self, task: Task, helpers: &Helpers<'_, '_>) -> Result<()> {
-        self.list_positions(helpers)?;
+    pub fn merge(&mut self, task: Task) -> Result<()> {
+        self.list_positions();
         if task.joined as usize == self.spans.len() {
             self.spans.push(task.span);
         }
         let list = std::mem::take(&mut self.lists[task.list as usize]);
         let positions = self.arena.positions(list);
-        let threads = (list.len as usize / self.for_thread).min(self.threads);
         // Positions that were added after a list was made are at its end, but adjacent occurrences must be replaced
         // from left to right.
         if self.lengthened.get(task.list as usize) == Some(&true) && !positions.clone().is_sorted() {
@@ -166,18 +155,6 @@ impl WordStore {
             sorted.sort_unstable();
             self.replaced.make_room(self.spans.len(), sorted.len())?;
             self.slots.replace_all(sorted.iter().copied(), false, task, &mut self.replaced);
-        } else if threads > 1 {
-            while self.stretches.len() < threads {
-                self.stretches.push(Replaced::default());
-            }
-            let stretches = &mut self.stretches[..threads];
-            let codes = self.spans.len();
-            let in_use = self.slots.replace_together(positions, task, codes, stretches, helpers)?;
-            for stretch in &stretches[..in_use] {
-                self.replaced.add_tallies(stretch)?;
-                self.occurrences -= stretch.len();
-            }
-            self.stretches_in_use = in_use;
         } else {
             let few = list.len as usize <= PREFETCHED_SLOTS;
             self.replaced.make_room(self.spans.len(), list.len as usize)?;
@@ -247,23 +224,13 @@ impl WordStore {
     }
 
     /// Writes the positions of the merged occurrences to the lists of the neighbouring pairs.
-    pub fn list_positions(&mut self, helpers: &Helpers<'_, '_>) -> Result<()> {
-        let (spans, places) = (&self.spans, self.arena.shared_places());
-        let stretches = &mut self.stretches[..std::mem::take(&mut self.stretches_in_use)];
-        if !stretches.is_empty() {
-            stretches.iter_mut().for_each(|stretch| self.replaced.hand_places(stretch));
-            let stretches: Vec<_> = stretches.iter_mut().map(Mutex::new).collect();
-            helpers.run(stretches.len(), &|nth| lock(&stretches[nth]).list_positions(spans, places))?;
-        }
-        self.replaced.list_positions(spans, places);
-        Ok(())
+    pub fn list_positions(&mut self) {
+        self.replaced.list_positions(&self.spans, self.arena.places());
     }
 
     /// Drops all positions.
     pub fn forget(&mut self) {
         self.replaced.clear();
-        self.stretches.iter_mut().for_each(Replaced::clear);
-        self.stretches_in_use = 0;
         self.lists = Rows::default();
         self.lengthened = Vec::new();
         self.arena = PositionArena::default();
