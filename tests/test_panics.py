@@ -208,6 +208,7 @@ def test_every_public_function_that_calls_foreign_code_is_among_the_calls() -> N
         for parameter in inspect.signature(function).parameters.values()
         if FOREIGN.search(str(parameter.annotation))
     ]
+    found.remove("bpetite.corpus.Reading.__init__ cut")  # which every function replaces by its own
     assert sorted(set(found)) == sorted(CALLS)
 
 

@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Counts, Tokenizer, corpus
-from bpetite._internal import long_list
 from bpetite.corpus import manifest
 from bpetite.corpus.shards import ShardWriter
 from bpetite.reading import batches, division, parallel
@@ -333,8 +332,6 @@ def test_a_run_that_stops_among_small_files_goes_on_there(
     many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed_at_once: int
 ) -> None:
     monkeypatch.setattr(manifest, "_ROWS", listed_at_once)
-    monkeypatch.setattr(long_list, "_BLOCK", 16)
-    monkeypatch.setattr(long_list, "_IN_MEMORY", 1000)
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
     options = corpus.Options(reading=READING, shard_size=2000)
     corpus.encode(tokenizer, many, tmp_path / "whole", options=options)

@@ -6,9 +6,11 @@
 [256, 257]
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from bpetite._constants import END_OF_TEXT_TOKEN
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bpetite.counts import Counts
     from bpetite.dialect import Dialect
@@ -52,9 +54,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from bpetite._internal.lazy import imported
-
-    value = getattr(imported(_MODULES[name]), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

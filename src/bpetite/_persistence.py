@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain
+from typing import Any, NoReturn
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
@@ -28,10 +29,6 @@ from bpetite._internal.json import Json, parse_object, refuse, type_name, write_
 from bpetite._internal.types import Path, Write
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, NoReturn
 
 _SCHEMA_1_KEYS = (
     "mergeable_vocab_size",

@@ -9,17 +9,20 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import groupby
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bpetite._constants import END_OF_TEXT_TOKEN, LARGEST_COUNT
 from bpetite._engine import CountTable
+from bpetite._internal import counts_file
 from bpetite._internal.arguments import several
 from bpetite._internal.integers import integer, number_with_unit
-from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts, Unpack
+from bpetite._internal.types import Limits, Path, Progress, ReadingOptions, Texts
 from bpetite.dialect import Dialect
 from bpetite.patterns import named_pattern
+from bpetite.reading import batches as batching
 from bpetite.reading.counting import ProgressOfAll, Tally, count_inputs
 from bpetite.reading.cuts import cutter
 from bpetite.reading.options import Reading
@@ -27,18 +30,8 @@ from bpetite.reading.sources import find_inputs, size_of, weight_of
 from bpetite.show.progress import shown
 from bpetite.vocabulary import listed_special_tokens
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fractions import Fraction
-    from typing import Any
-
     from numpy.typing import NDArray
-
-    from bpetite._internal import counts_file
-    from bpetite.reading import batches as batching
-else:
-    counts_file = LazyModule("bpetite._internal.counts_file")
-    batching = LazyModule("bpetite.reading.batches")
 
 
 def memory_bytes(size: int | str | None, name: str = "memory_limit") -> int | None:

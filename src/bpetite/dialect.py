@@ -7,28 +7,24 @@ A dialect is chosen by name (`Dialect.named("cs336")`) or axis by axis; artifact
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from bpetite._constants import BASE_VOCAB_SIZE
 from bpetite._internal.arguments import check_type, worded
 from bpetite._internal.integers import integer
-from bpetite._internal.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
-    BaseIds = Literal["byte_value", "gpt2_printable"]
-    SpecialIds = Literal["first", "after_bytes", "last"]
-    VocabSizeCounts = Literal["bytes_and_merges", "everything"]
-    SpecialsInCorpus = Literal["text", "boundary"]
-    EqualTokens = Literal["distinct", "shared"]
-    UnmatchedText = Literal["counted", "skipped"]
-else:
-    TieBreak = BaseIds = SpecialIds = VocabSizeCounts = SpecialsInCorpus = EqualTokens = UnmatchedText = str
+TieBreak = Literal["smallest_ids", "largest_bytes", "smallest_bytes"]
+BaseIds = Literal["byte_value", "gpt2_printable"]
+SpecialIds = Literal["first", "after_bytes", "last"]
+VocabSizeCounts = Literal["bytes_and_merges", "everything"]
+SpecialsInCorpus = Literal["text", "boundary"]
+EqualTokens = Literal["distinct", "shared"]
+UnmatchedText = Literal["counted", "skipped"]
 
 
-class Dialect(Record):
+@dataclass(frozen=True)
+class Dialect:
     """The rules that decide ties, ids and specials.
 
     >>> Dialect.named("cs336").tie_break
@@ -92,7 +88,7 @@ class Dialect(Record):
         """
         return next((name for name, dialect in DIALECTS.items() if dialect == self), "custom")
 
-    def replace(self, **axes: str) -> Dialect:
+    def replace(self, **axes: Any) -> Dialect:
         """Return this dialect with some axes changed.
 
         >>> Dialect().replace(tie_break="largest_bytes").tie_break
@@ -101,7 +97,7 @@ class Dialect(Record):
         unknown = sorted(set(axes) - set(AXES))
         if unknown:
             raise ValueError(f"dialect: there is no axis {unknown[0]!r}; the axes are {', '.join(AXES)}")
-        return self._replace(**axes)
+        return replace(self, **axes)
 
     def planned_tokens(self, vocab_size: int, special_count: int) -> int:
         """Return how many tokens merging may add; a `vocab_size` too small for all other tokens is refused.
@@ -169,7 +165,7 @@ class Dialect(Record):
         >>> Dialect.named("cs336").to_dict()["tie_break"]
         'largest_bytes'
         """
-        return self._asdict()
+        return dict(vars(self))
 
 
 AXES: dict[str, tuple[str, ...]] = {

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import Any
 
 from bpetite._engine import Normalizer
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 Step = tuple[str, ...]
 """The name of a normalizer and its arguments: `("NFC",)`, `("Replace", pattern, content)`."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import ref
 
 from bpetite._constants import Pair
@@ -16,8 +18,9 @@ from bpetite._engine import ArrowColumn, DecodeStream, Encoder, GrowingEncoding,
 from bpetite._engine import TextColumn as TextColumn
 from bpetite._engine import trim_memory as trim_memory
 from bpetite._internal.arguments import check_type, several
+from bpetite._internal.files import write_all, write_whole
 from bpetite._internal.integers import integer, number_with_unit
-from bpetite._internal.lazy import LazyModule, import_numpy
+from bpetite._internal.lazy import import_numpy
 from bpetite._internal.types import (
     Column,
     DType,
@@ -32,52 +35,28 @@ from bpetite._internal.types import (
     SpecialTokens,
     Texts,
     Unit,
-    Unpack,
 )
+from bpetite._persistence import artifact_bytes, save_vocabulary, vocabulary_of
+from bpetite.counts import Counts
 from bpetite.dialect import Dialect
+from bpetite.encoding.encoded_parts import EncodedParts
+from bpetite.encoding.fitting import Chunk, Fitting, split_at_specials
+from bpetite.formats import gpt2, huggingface, tiktoken
+from bpetite.formats.shared.imported import Imported, Original, is_folder
 from bpetite.normalization import for_engine, steps_in
 from bpetite.patterns import pattern_name
+from bpetite.show.display import ShownText, ShownToken
 from bpetite.show.progress import shown
+from bpetite.training import Training, extend_vocabulary, train_vocabulary
 from bpetite.vocabulary import Vocabulary, collector_paused, flagged_tokens, spelled_otherwise
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
     import numpy as np
     from numpy.typing import NDArray
     from tiktoken import Encoding as TiktokenEncoding
 
-    from bpetite import _persistence
-    from bpetite import counts as counting
-    from bpetite import training as learning
-    from bpetite._internal import files as whole_files
-    from bpetite.counts import Counts
-    from bpetite.encoding import encoded_parts
-    from bpetite.encoding import fitting as fitting_parts
-    from bpetite.encoding.encoded_parts import EncodedParts
-    from bpetite.encoding.fitting import Chunk, Fitting
-    from bpetite.formats import gpt2, huggingface, loading, tiktoken
-    from bpetite.formats.shared import imported
-    from bpetite.formats.shared.imported import Imported, Original
     from bpetite.interfaces.huggingface import HuggingFaceTokenizer
     from bpetite.interfaces.tiktoken import Encoding
-    from bpetite.show import display
-    from bpetite.show.display import ShownText
-    from bpetite.training import Training
-else:
-    _persistence = LazyModule("bpetite._persistence")
-    encoded_parts = LazyModule("bpetite.encoding.encoded_parts")
-    whole_files = LazyModule("bpetite._internal.files")
-    counting = LazyModule("bpetite.counts")
-    fitting_parts = LazyModule("bpetite.encoding.fitting")
-    learning = LazyModule("bpetite.training")
-    gpt2 = LazyModule("bpetite.formats.gpt2")
-    huggingface = LazyModule("bpetite.formats.huggingface")
-    imported = LazyModule("bpetite.formats.shared.imported")
-    loading = LazyModule("bpetite.formats.loading")
-    tiktoken = LazyModule("bpetite.formats.tiktoken")
-    display = LazyModule("bpetite.show.display")
 
 Tokens = str | int | Sequence[str | int]
 
@@ -148,9 +127,9 @@ class Tokenizer:
         ...     Tokenizer.train_from_files(path, 258).merges
         ((108, 111), (256, 119))
         """
-        training = learning.Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
         count = partial(
-            counting.Counts.from_files,
+            Counts.from_files,
             paths,
             **training.counting,
             num_threads=num_threads,
@@ -179,9 +158,9 @@ class Tokenizer:
         >>> Tokenizer.train_from_iterator(["low lower", "newest"], 300, dialect="tiktoken").vocab_size
         267
         """
-        training = learning.Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
+        training = Training.of(dialect, pattern, special_tokens, min_count, max_token_length)
         count = partial(
-            counting.Counts.from_iterator,
+            Counts.from_iterator,
             documents,
             **training.counting,
             num_threads=num_threads,
@@ -213,7 +192,7 @@ class Tokenizer:
         >>> Tokenizer.train_from_counts(counts, 258) == Tokenizer.train("low lower", 258)
         True
         """
-        training = learning.Training.of(dialect, None, special_tokens, min_count, max_token_length)
+        training = Training.of(dialect, None, special_tokens, min_count, max_token_length)
         return cls._trained(
             lambda progress: counts,
             vocab_size,
@@ -240,7 +219,7 @@ class Tokenizer:
         with shown(progress) as report:
             counts = count(progress=report)
             return cls(
-                learning.train_vocabulary(
+                train_vocabulary(
                     counts,
                     vocab_size,
                     training,
@@ -279,8 +258,8 @@ class Tokenizer:
         """
         with shown(progress) as report:
             counts = documents_or_counts
-            if not isinstance(counts, counting.Counts):
-                counts = counting.Counts.from_iterator(
+            if not isinstance(counts, Counts):
+                counts = Counts.from_iterator(
                     counts,
                     pattern=self.pattern,
                     dialect=self.dialect,
@@ -289,7 +268,7 @@ class Tokenizer:
                     progress=report,
                 )
             return self._changed(
-                learning.extend_vocabulary(
+                extend_vocabulary(
                     self._vocabulary,
                     counts,
                     add,
@@ -310,7 +289,7 @@ class Tokenizer:
         except ValueError as reason:
             lost = [f"template, truncation and padding of the tokenizer.json: left out, as {reason}"]
             return type(self)(vocabulary, [*self._assumptions, *lost])
-        changed = imported.Original("huggingface", {"tokenizer.json": content}, original.extras)
+        changed = Original("huggingface", {"tokenizer.json": content}, original.extras)
         return type(self)(vocabulary, [*self._assumptions, *lost])._with_original(changed)
 
     # Encoding ----------------------------------------------------------------------------------------
@@ -386,7 +365,7 @@ class Tokenizer:
         >>> tok.encode_parts([("<|endoftext|>a", "parse"), ("b ab", "text"), ("<|endoftext|>", "parse")])
         EncodedParts(ids=[258, 256, 257, 258], parts=[0, 0, 1, 2])
         """
-        return encoded_parts.EncodedParts(*self._encoder.encode_parts(parts))
+        return EncodedParts(*self._encoder.encode_parts(parts))
 
     def encode_parts_batch(
         self, batch: Iterable[Iterable[tuple[str, Special]]], *, num_threads: int | None = None
@@ -398,7 +377,7 @@ class Tokenizer:
         [EncodedParts(ids=[256], parts=[0]), EncodedParts(ids=[], parts=[])]
         """
         of_texts = self._encoder.encode_parts_batch(batch, num_threads)
-        return [encoded_parts.EncodedParts(*of_text) for of_text in of_texts]
+        return [EncodedParts(*of_text) for of_text in of_texts]
 
     def encode_to_numpy(
         self,
@@ -594,22 +573,19 @@ class Tokenizer:
             raise ValueError(f"overlap must be smaller than size: {overlap} is not less than {size}")
         parts = self._fitting(text, special).spans(size, overlap)
         encode = self._encoder.encode
-        return (
-            fitting_parts.Chunk(part := text[start:end], encode(part, special), start, end)
-            for start, end in parts
-        )
+        return (Chunk(part := text[start:end], encode(part, special), start, end) for start, end in parts)
 
     def _fitting(self, text: str, special: Special) -> Fitting:
         check_text(text)
         self._encoder.count(text if special == "error" else "", special)
         places, specials = 0, []
-        for segment, is_special in fitting_parts.split_at_specials(
+        for segment, is_special in split_at_specials(
             text, self._vocabulary.added_tokens if special == "text" else self.special_tokens
         ):
             if is_special:
                 specials.append((places, places + len(segment)))
             places += len(segment)
-        return fitting_parts.Fitting(
+        return Fitting(
             text,
             lambda piece: self._encoder.count(piece, special),
             self._dividing_pattern,
@@ -679,9 +655,9 @@ class Tokenizer:
         3 tokens, 6 bytes, 2.00 bytes per token
         """
         specials = set(self._vocabulary.special_tokens_apart.values())
-        return display.ShownText(
+        return ShownText(
             [
-                display.ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
+                ShownToken(token_id, self.token_bytes(token_id), token_id in specials)
                 for token_id in self.encode(text, special=special)
             ]
         )
@@ -868,7 +844,7 @@ class Tokenizer:
         ...     Tokenizer.load(f"{folder}/tok.json") == tok
         True
         """
-        _persistence.save_vocabulary(path, self._vocabulary, overwrite)
+        save_vocabulary(path, self._vocabulary, overwrite)
 
     @classmethod
     def load(
@@ -900,6 +876,8 @@ class Tokenizer:
         if isinstance(path_or_object, Tokenizer):
             return path_or_object
         with collector_paused():
+            from bpetite.formats import loading
+
             found = loading.load(path_or_object, pattern, special_tokens, missing)
         name = path_or_object if isinstance(path_or_object, str | os.PathLike) else found.kind
         return cls._of_file(name, found.imported)
@@ -930,9 +908,7 @@ class Tokenizer:
                 f"{os.fspath(path)}: this tokenizer comes from {kind}; it cannot be written back"
             )
         to_folder = self._original.is_written_to_folder(path)
-        whole_files.write_all(
-            self._original.at(path), overwrite=overwrite, folder=path if to_folder else None
-        )
+        write_all(self._original.at(path), overwrite=overwrite, folder=path if to_folder else None)
 
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
@@ -1000,7 +976,7 @@ class Tokenizer:
             path, content, self.pattern, self.special_tokens, self._vocabulary.whole_pretoken_first
         )
         self._check_export(again.vocabulary, path)
-        with whole_files.write_whole(path, overwrite=overwrite) as file:
+        with write_whole(path, overwrite=overwrite) as file:
             file.write(content)
 
     def as_tiktoken(self, name: str = "bpetite") -> Encoding:
@@ -1073,8 +1049,8 @@ class Tokenizer:
             if self._vocabulary.drops_missing:
                 again = again.dropping(os.fspath(path))
             self._check_export(again.vocabulary, path)
-            original = imported.Original("huggingface", {"tokenizer.json": content})
-            config = config or imported.is_folder(path)
+            original = Original("huggingface", {"tokenizer.json": content})
+            config = config or is_folder(path)
         files = original.at(path)
         to_folder = original.is_written_to_folder(path)
         if config:
@@ -1082,7 +1058,7 @@ class Tokenizer:
             kept = original.files.get("tokenizer_config.json")
             content = kept or huggingface.config_bytes(self._vocabulary)
             files[os.path.join(folder, "tokenizer_config.json")] = content
-        whole_files.write_all(files, overwrite=overwrite, folder=path if to_folder else None)
+        write_all(files, overwrite=overwrite, folder=path if to_folder else None)
 
     @classmethod
     def from_gpt2(
@@ -1121,7 +1097,7 @@ class Tokenizer:
             vocab, merges = gpt2.to_bytes(self._vocabulary)
             again = gpt2.parse(vocab_path, vocab, merges_path, merges, list(self.special_tokens))
             self._check_export(again.vocabulary, vocab_path)
-        whole_files.write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
+        write_all({vocab_path: vocab, merges_path: merges}, overwrite=overwrite)
 
     def _check_export(self, again: Vocabulary, path: Path) -> None:
         """Refuse an export that, read back, encodes difficult texts to other ids."""
@@ -1142,8 +1118,8 @@ class Tokenizer:
         original = self._original
         if original is not None:
             packed = {name: zlib.compress(content, 1) for name, content in original.files.items()}
-            original = original._replace(files=packed)
-        artifact = zlib.compress(_persistence.artifact_bytes(self._vocabulary), 1)
+            original = replace(original, files=packed)
+        artifact = zlib.compress(artifact_bytes(self._vocabulary), 1)
         return _from_packed, (type(self), artifact, self._assumptions, original, self._memory)
 
     def __eq__(self, other: object) -> bool:
@@ -1197,8 +1173,8 @@ def _from_packed(
 
     if original is not None:
         files = {name: zlib.decompress(content) for name, content in original.files.items()}
-        original = original._replace(files=files)
-    vocabulary = _persistence.vocabulary_of(zlib.decompress(artifact), "pickle")
+        original = replace(original, files=files)
+    vocabulary = vocabulary_of(zlib.decompress(artifact), "pickle")
     same = kind(vocabulary, assumptions)._with_original(original)
     return same if memory is None else same.with_memory(memory)
 
@@ -1218,7 +1194,7 @@ def _encoder_of(vocabulary: Vocabulary) -> Encoder:
     encoder = Encoder(
         pattern=vocabulary.pattern,
         tokens=arrays.tokens,
-        **arrays.packed._asdict(),
+        **vars(arrays.packed),
         added_tokens=flagged_tokens(vocabulary),
         normalization=for_engine(steps_in(vocabulary.normalization)),
         whole_pretoken_first=vocabulary.whole_pretoken_first,

@@ -5,32 +5,26 @@ from __future__ import annotations
 import contextlib
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from bpetite._constants import BASE_VOCAB_SIZE, LARGEST_COUNT
 from bpetite._engine import pattern_way, train_merges
+from bpetite._internal import counts_file
 from bpetite._internal.arguments import Name, worded
 from bpetite._internal.integers import integer
-from bpetite._internal.lazy import LazyModule
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path, Progress
 from bpetite.counts import Counts, default_specials, memory_bytes
 from bpetite.dialect import Dialect
 from bpetite.patterns import PATTERNS, named_pattern
 from bpetite.vocabulary import Vocabulary
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-    from bpetite._internal import counts_file
-else:
-    counts_file = LazyModule("bpetite._internal.counts_file")
-
-
-class Training(Record):
+@dataclass(frozen=True)
+class Training:
     """The options of a training, except the corpus and the size; `of` creates and checks them."""
 
     dialect: Dialect

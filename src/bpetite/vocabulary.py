@@ -27,32 +27,29 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, pairwise
 from operator import ge, lt
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 from bpetite._constants import BASE_VOCAB_SIZE, PRETOKENIZER_PATTERN, UNICODE_VERSION, Pair
 from bpetite._engine import check_tokens, merges_json, number_merges, spell_merges, tokens_json
 from bpetite._internal.arguments import check_type, several
 from bpetite._internal.integers import integer
 from bpetite._internal.lazy import numpy as np
-from bpetite._internal.record import Record
 from bpetite._internal.types import Write
 from bpetite.dialect import Dialect
 from bpetite.normalization import Normalization, checked, normalizing, steps_in
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
     from numpy.typing import NDArray
 
-    DropsSpace = bool | Literal["all"]
     Numbers = NDArray[np.uint32] | NDArray[np.uint64] | bytes
     """An array of numbers, or its bytes."""
-else:
-    DropsSpace = bool | str
+
+DropsSpace = bool | Literal["all"]
 
 TOKEN_FLAGS = ("lstrip", "normalized", "rstrip", "single_word")
 """How a special token may be matched: with the white space before it, in normalized text, with the white
@@ -83,7 +80,8 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-class Packed(Record):
+@dataclass(frozen=True)
+class Packed:
     """The tokens and merges of a vocabulary as the engine takes them: bytes of arrays, without NumPy."""
 
     ids: bytes
@@ -198,10 +196,8 @@ def _numbers(packed: bytes) -> list[int]:
 _LAZY_FIELDS = {"tokens": Arrays.to_tokens, "merges": Arrays.to_pairs, "merge_ids": Arrays.to_merge_ids}
 
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
-
-
-class Vocabulary(Record):
+@dataclass(frozen=True)
+class Vocabulary:
     """Base bytes, merges and specials.
 
     >>> tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab"}
@@ -216,13 +212,13 @@ class Vocabulary(Record):
     merges: Sequence[Pair]
     """Pairs of ids, in the order of rank."""
 
-    special_tokens: Mapping[str, int] = _NOTHING
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
     """The ids of the special tokens, in the order of ids."""
 
     pattern: str = PRETOKENIZER_PATTERN
     """The regular expression whose matches are pretokens."""
 
-    dialect: Dialect = Dialect()
+    dialect: Dialect = field(default_factory=Dialect)
     """The rules by which the vocabulary was trained."""
 
     whole_pretoken_first: bool = False
@@ -238,21 +234,21 @@ class Vocabulary(Record):
     special, SentencePiece's user-defined pieces. They are found in every text, even where special tokens are
     text (`special="text"`) or an error."""
 
-    token_flags: Mapping[str, Collection[str]] = _NOTHING
+    token_flags: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The flags of special tokens that are not simply matched in the text (`TOKEN_FLAGS`). Only imported
     vocabularies have them."""
 
-    trained_with: Mapping[str, int] = _NOTHING
+    trained_with: Mapping[str, int] = field(default_factory=dict)
     """Training options that differ from their defaults (`min_count`, `max_token_length`), for the record."""
 
-    merge_ids: Sequence[int] = ()
+    merge_ids: Sequence[int] = field(default_factory=tuple)
     """The id of every merge's token; if not given, it is found by its bytes."""
 
     irregular: bool = False
     """Whether a merge comes before those of its parents, a byte has no token, or ranks are equal. Such are
     refused unless this is set; afterwards, the value tells whether the vocabulary is one of them."""
 
-    decode_only: Mapping[int, bytes] = _NOTHING
+    decode_only: Mapping[int, bytes] = field(default_factory=dict)
     """Tokens that encoding never gives, by id; they can only be decoded."""
 
     provisional: Collection[int] = frozenset()
@@ -397,7 +393,7 @@ class Vocabulary(Record):
         if spelled is None or self._has_other_tokens(spelled[0]):
             # If anything is wrong, checking token by token finds and reports it.
             arrays = Arrays(b"", b"", b"", packed)
-            return self._replace(merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
+            return replace(self, merges=arrays.to_pairs(), merge_ids=arrays.to_merge_ids())
         return self._with_arrays(Arrays(*spelled, packed))
 
     def with_arrays(
@@ -421,7 +417,8 @@ class Vocabulary(Record):
             or dict(checked[1]) != {token_id: byte for byte, token_id in self.id_of_byte.items()}
         ):
             # Checking token by token finds and reports what is wrong.
-            return self._replace(
+            return replace(
+                self,
                 tokens=arrays.to_tokens(),
                 merges=arrays.to_pairs(),
                 merge_ids=arrays.to_merge_ids(),
@@ -441,11 +438,13 @@ class Vocabulary(Record):
             arrays, irregular=irregular, provisional=frozenset(provisional), equal_ranks=equal_ranks
         )
 
+    def _fields(self) -> dict[str, Any]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
     def _with_arrays(self, arrays: Arrays, **changed: object) -> Vocabulary:
         """Replace tokens and merges by arrays that are already checked."""
         vocabulary = object.__new__(Vocabulary)
-        kept = self._asdict()
-        vocabulary.__dict__.update(kept, id_of_byte=self.id_of_byte, arrays=arrays, **changed)
+        vocabulary.__dict__.update(self._fields(), id_of_byte=self.id_of_byte, arrays=arrays, **changed)
         for name in _LAZY_FIELDS:
             del vocabulary.__dict__[name]
         return vocabulary
@@ -477,7 +476,7 @@ class Vocabulary(Record):
         tokens = dict(self.tokens)
         next_id = max(*self.tokens, *self.special_tokens.values(), *self.decode_only) + 1
         pairs = _add_merges(tokens, list(ids), next_id, rows)
-        return self._replace(tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
+        return replace(self, tokens=tokens, merges=list(dict.fromkeys([*self.merges, *pairs])), merge_ids=())
 
     def __hash__(self) -> int:
         """Equal vocabularies have equal fingerprints; the converse does not hold."""
@@ -485,7 +484,7 @@ class Vocabulary(Record):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy the fields; they are checked again when the value is recreated."""
-        values = self._asdict()
+        values = self._fields()
         for name, value in values.items():
             if isinstance(value, Mapping):  # a view of a mapping cannot be pickled
                 values[name] = dict(value)
@@ -631,7 +630,7 @@ class Vocabulary(Record):
             moved = self.dialect.special_token_ids(list(specials), len(tokens))
             if kept.isdisjoint(moved.values()) and set(self.decode_only).isdisjoint(moved.values()):
                 specials = moved
-        return self._replace(tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
+        return replace(self, tokens=tokens, merges=merges, special_tokens=specials, merge_ids=())
 
 
 def _add_merges(

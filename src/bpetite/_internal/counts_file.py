@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain, cycle, pairwise
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.files import write_whole
@@ -26,7 +26,6 @@ from bpetite._internal.lazy import numpy as np
 from bpetite._internal.parquet_metadata import chunks_of, opened_parquet
 from bpetite._internal.types import Path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

@@ -7,11 +7,9 @@ import io
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, BinaryIO
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from _typeshed import ReadableBuffer
 
 

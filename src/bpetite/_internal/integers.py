@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from bpetite._internal.arguments import worded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _NUMBER = r"(?i)([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?"
 

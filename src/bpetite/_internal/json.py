@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
+from typing import Any, NoReturn
 
-from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Path, Write
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import json
-    from typing import Any, NoReturn
-
-    Json = dict[str, Any]
-else:
-    json = LazyModule("json")
-    Json = dict
+Json = dict[str, Any]
 
 
 def parse_object(path: Path, content: bytes, what: str) -> Json:
@@ -51,7 +45,7 @@ def write_object(content: Mapping[str, object], write: Write, *, ascii_only: boo
     >>> b"".join(pieces).decode()
     '{"a":{"x":"é","y":null},"b":[1,2]}'
     """
-    json_of = _ascii if ascii_only else written
+    json_of = partial(written, ascii_only=ascii_only)
     before = "{"
     for name, value in sorted(content.items()):
         write(f"{before}{json_of(name)}:".encode())
@@ -63,36 +57,18 @@ def write_object(content: Mapping[str, object], write: Write, *, ascii_only: boo
     write(b"{}" if before == "{" else b"}")
 
 
-def _ascii(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-_ESCAPES: dict[int, str] = {
-    **{control: f"\\u{control:04x}" for control in range(0x20)},
-    **{ord(character): f"\\{letter}" for character, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)},
-}
-"""What stands for a character in a string of JSON."""
-
-
-def written(value: object) -> str:
-    """Return the JSON of a value, with sorted keys and without spaces, as `json.dumps` does.
-
-    What is trained is mostly saved by a process that reads no JSON; importing `json`, which imports `re`,
-    would take it longer than writing.
+def written(value: object, *, ascii_only: bool = False) -> str:
+    """Return the JSON of a value, with sorted keys and without spaces.
 
     >>> written({"y": None, "x": ["é", True, 2]})
     '{"x":["é",true,2],"y":null}'
     """
-    if isinstance(value, str):
-        return f'"{value.translate(_ESCAPES)}"'
-    if value is None:
-        return "null"
-    if isinstance(value, int):
-        return str(value).lower()  # a bool, too
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, default=_as_json)
+
+
+def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{written(name)}:{written(value[name])}" for name in sorted(value)) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(written, value)) + "]"
+        return dict(value)
     raise TypeError(f"{value!r:.80} cannot be written as JSON")
 
 

@@ -1,32 +1,12 @@
-"""Modules that are imported at their first use, because they are slow to import and often not needed.
+"""NumPy and regex, which are imported at their first use: they are slow to import and often not needed.
 
-Type checkers must see the module itself:
-
-    if TYPE_CHECKING:
-        from bpetite.formats import gguf
-    else:
-        gguf = LazyModule("bpetite.formats.gguf")
-
-Modules that are used in many places are defined here: `from bpetite._internal.lazy import numpy as np`.
+from bpetite._internal.lazy import numpy as np
 """
 
 from __future__ import annotations
 
-import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-
-def imported(name: str) -> Any:
-    """Import a module by its name, without `importlib`, which takes longer to import than some of ours.
-
-    >>> imported("json.decoder").__name__
-    'json.decoder'
-    """
-    __import__(name)
-    return sys.modules[name]
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 
 class LazyModule:
@@ -41,7 +21,7 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        value = getattr(imported(self._name), name)
+        value: object = getattr(import_module(self._name), name)
         setattr(self, name, value)
         return value
 

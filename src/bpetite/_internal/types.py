@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal, Protocol, TypeAlias, TypedDict
-    from typing import Unpack as Unpack
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -31,69 +28,69 @@ Write = Callable[[bytes], object]
 Progress = Callable[[str, int, int], object]
 """Called with the stage (`counting`, `merging`), the amount done, and the total (0 if unknown)."""
 
-if TYPE_CHECKING:
-    Special = Literal["parse", "text", "error"]
-    """How a special token in a text is treated: as its id, as ordinary text, or as an error."""
+Special = Literal["parse", "text", "error"]
+"""How a special token in a text is treated: as its id, as ordinary text, or as an error."""
 
-    Unit = Literal["characters", "bytes"]
-    """The unit of offsets in a text."""
+Unit = Literal["characters", "bytes"]
+"""The unit of offsets in a text."""
 
-    Side = Literal["right", "left"]
-    """The side of a text from which tokens are left out."""
+Side = Literal["right", "left"]
+"""The side of a text from which tokens are left out."""
 
-    DType = Literal["uint32", "uint16"]
-    """The width of ids in an array."""
+DType = Literal["uint32", "uint16"]
+"""The width of ids in an array."""
 
-    Invalid = Literal["error", "replace", "skip"]
-    """How text that is not valid is treated: as an error, with U+FFFD in its place, or as no document."""
+Invalid = Literal["error", "replace", "skip"]
+"""How text that is not valid is treated: as an error, with U+FFFD in its place, or as no document."""
 
-    Format = Literal["auto", "text", "jsonl", "parquet"]
-    """The format of an input; `auto` finds it by name and content."""
+Format = Literal["auto", "text", "jsonl", "parquet"]
+"""The format of an input; `auto` finds it by name and content."""
 
-    Missing = Literal["refuse", "drop"]
-    """What becomes of a byte without a token: its text is refused, or it is left out."""
+Missing = Literal["refuse", "drop"]
+"""What becomes of a byte without a token: its text is refused, or it is left out."""
 
-    Split = Literal["train", "held-out"]
-    """A side of the split by `hold_out`."""
+Split = Literal["train", "held-out"]
+"""A side of the split by `hold_out`."""
 
-    Nulls = Literal["error", "keep", "empty"]
-    """How a row of a column without a value is treated: as an error, as such a row, or as an empty one."""
+Nulls = Literal["error", "keep", "empty"]
+"""How a row of a column without a value is treated: as an error, as such a row, or as an empty one."""
 
-    class ArrowArray(Protocol):
-        """A column in one piece, of any library."""
 
-        def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+class ArrowArray(Protocol):
+    """A column in one piece, of any library."""
 
-    class ArrowStream(Protocol):
-        """A column in several pieces, of any library."""
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
 
-        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
-    Column: TypeAlias = ArrowArray | ArrowStream
-    """A column of Arrow: of pyarrow, Polars, pandas, DuckDB, ..."""
+class ArrowStream(Protocol):
+    """A column in several pieces, of any library."""
 
-    Texts: TypeAlias = Iterable[str | bytes] | Column
-    """Several texts."""
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
-    class ReadingOptions(TypedDict, total=False):
-        """How documents are read; `Reading` explains each."""
 
-        separator: str | None
-        text_field: str
-        text_column: str
-        invalid: Invalid
-        input_format: Format
-        hold_out: float | str | None
-        split: Split
-        skip_unreadable: bool
-        max_document: int | str
+Column: TypeAlias = ArrowArray | ArrowStream
+"""A column of Arrow: of pyarrow, Polars, pandas, DuckDB, ..."""
 
-    class Limits(TypedDict):
-        """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
+Texts: TypeAlias = Iterable[str | bytes] | Column
+"""Several texts."""
 
-        num_threads: int | None
-        memory_limit: int | None
-else:  # For whoever evaluates annotations; `typing` would take longer to import than all of the package.
-    Special = Unit = Side = DType = Invalid = Format = Missing = Split = Nulls = str
-    Column = Texts = object
-    Limits = ReadingOptions = Unpack = dict
+
+class ReadingOptions(TypedDict, total=False):
+    """How documents are read; `Reading` explains each."""
+
+    separator: str | None
+    text_field: str
+    text_column: str
+    invalid: Invalid
+    input_format: Format
+    hold_out: float | str | None
+    split: Split
+    skip_unreadable: bool
+    max_document: int | str
+
+
+class Limits(TypedDict):
+    """The threads and the bytes of memory that counting may use; the engine takes both as keywords."""
+
+    num_threads: int | None
+    memory_limit: int | None

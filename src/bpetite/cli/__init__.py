@@ -14,17 +14,15 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bpetite._internal.arguments import on_command_line
-from bpetite._internal.lazy import imported
 from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import discard, write
 from bpetite.reading.process_memory import set_limit
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
     from _typeshed import WriteableBuffer
 
 _GROUPS = {
@@ -213,7 +211,7 @@ def _parser(arguments: Sequence[str]) -> _Parser:
     given = next((word for word in arguments if word in _command_names()), None)
     for name in _command_names():
         if given in (name, "completion"):  # completion needs the options of all commands
-            imported(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
+            import_module(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
         else:
             commands.add_parser(name)
     return parser

@@ -6,15 +6,12 @@ import argparse
 import json
 import os
 import sys
+from typing import Any
 
 from bpetite._internal.files import check_target, named, try_writing
 from bpetite.cli.text import text_argument, utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 Commands = argparse._SubParsersAction  # the type that `add_subparsers` returns has no public name
 

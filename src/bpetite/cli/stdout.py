@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TextIO
 
 from bpetite._internal.files import write_fully
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TextIO
 
 
 def write(result: bytes) -> None:

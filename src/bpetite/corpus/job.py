@@ -21,7 +21,7 @@ from bpetite._internal.integers import integer
 from bpetite._internal.types import Column, Progress, Special, Texts
 from bpetite._internal.types import Path as AnyPath
 from bpetite._persistence import artifact_bytes
-from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState, new_stamps
+from bpetite.corpus.manifest import TOKENIZER, Json, Manifest, RunState
 from bpetite.corpus.shards import FORMATS, Ids, ShardFormat, choose_dtype
 from bpetite.reading.batches import Batch, batches_of, refusing_invalid
 from bpetite.reading.cuts import Cut, cutter
@@ -170,7 +170,7 @@ class Job:
 
     def stamps(self) -> Sequence[list[Any]]:
         """Return name, size and times of each input, which show whether it changed since."""
-        return new_stamps(map(named_stamp, self.inputs))
+        return list(map(named_stamp, self.inputs))
 
     def identity(self, stamps: Sequence[list[Any]] | None = None) -> Json:
         """Return what must be the same when a stopped run is resumed."""

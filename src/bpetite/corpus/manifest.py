@@ -10,16 +10,14 @@ import hashlib
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_fully, write_whole
-from bpetite._internal.long_list import LongList
 from bpetite._internal.names import local, recorded
 from bpetite._internal.parquet_metadata import opened_parquet
 from bpetite.corpus.shards import Shard, ShardFile, hash_file
@@ -52,16 +50,6 @@ class ReadInput:
     """How many documents were not UTF-8, and were repaired or skipped as the options say."""
 
 
-def new_read_inputs() -> LongList[ReadInput]:
-    """Return an empty list for any number of inputs."""
-    return LongList(ReadInput, attrgetter(*ReadInput.__slots__))
-
-
-def new_stamps(stamps: Iterable[list[Any]]) -> LongList[list[Any]]:
-    """Return a list of the name, size and times of any number of inputs."""
-    return LongList(lambda *stamp: [*stamp], tuple, stamps)
-
-
 @dataclass(frozen=True)
 class Position:
     """A place between two documents of a corpus."""
@@ -78,7 +66,7 @@ class RunState:
     """How far a run came, as the journal records it."""
 
     shards: list[Shard] = field(default_factory=list)
-    inputs: LongList[ReadInput] = field(default_factory=new_read_inputs)
+    inputs: list[ReadInput] = field(default_factory=list)
     position: Position = field(default_factory=Position)
     task_bytes: int | None = None
     """On a cluster, roughly how much a task reads. There, `inputs` are parts of inputs, and the first number
@@ -114,7 +102,7 @@ class Journal:
     def _read(self) -> tuple[Json | None, RunState, int]:
         """Return the same, and the size of the valid part: up to the last shard, or the end of the head."""
         run: Json | None = None
-        progress, read, place, whole, missing = RunState(), new_read_inputs(), 0, 0, 0
+        progress, read, place, whole, missing = RunState(), list[ReadInput](), 0, 0, 0
         with open(self._file.fileno(), "rb", closefd=False) as file:
             file.seek(0)
             for line in file:
@@ -133,7 +121,7 @@ class Journal:
                     progress.shards.append(_shard(stored["shard"]))
                     progress.position = _stored(Position, stored["position"])
                     progress.inputs.extend(read)
-                    read = new_read_inputs()
+                    read = []
                 elif "divided" in stored:
                     progress.divided.extend(map(_read_input, stored["divided"]))
                     continue
@@ -201,7 +189,7 @@ def _checked_run(run: Json) -> Json:
     for name, kind in (("fingerprint", str), ("options", dict), ("inputs", list)):
         if type(run[name]) is not kind:
             raise TypeError(f"{name} is {run[name]!r:.80}")
-    run["inputs"] = new_stamps(_checked_inputs(run["inputs"]))
+    run["inputs"] = list(_checked_inputs(run["inputs"]))
     return run
 
 
@@ -310,7 +298,7 @@ class Manifest:
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=() if listed else tuple(map(_read_input, stored["inputs"])),
+                inputs=[] if listed else list(map(_read_input, stored["inputs"])),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
                 unreadable=dict(stored.get("unreadable", {})),
             )
@@ -371,7 +359,7 @@ def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
     needed_pyarrow("a manifest of many inputs")
     if _listed(path, listed.get("count", 0)) != listed:
         raise ValueError(f"{path}: changed since it was written")
-    read = new_read_inputs()
+    read: list[ReadInput] = []
     for batch in opened_parquet(path).iter_batches(_ROWS):
         columns = batch.to_pydict()
         names = map(os.fsdecode, columns.pop("name"))

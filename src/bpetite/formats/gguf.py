@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bpetite._internal.json import refuse
@@ -184,7 +185,7 @@ def read(path: Path, pattern: str | None = None) -> Imported:
         what = _OTHER_MODELS.get(str(model), f"a tokenizer of kind {model!r:.40}")
         refuse(path, f"it holds {what}, which cannot be read; only BPE ('gpt2', 'llama') can")
     imported = read_model(path, fields, pattern)
-    return imported._replace(extras=tuple(_extras(fields))).read_from("gguf", kept)
+    return replace(imported, extras=tuple(_extras(fields))).read_from("gguf", kept)
 
 
 def _extras(fields: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from bpetite._constants import END_OF_TEXT_TOKEN
@@ -72,7 +73,7 @@ def parse_document(path: Path, document: Json, merges: bytes | None = None) -> I
     """Read the object of a `tokenizer.json`; `merges` are those that were cut out, packed."""
     try:
         extras = tuple(_BESIDE_IDS[key] for key in left_out(document))
-        return _Reader(path, document, merges).imported()._replace(extras=extras)
+        return replace(_Reader(path, document, merges).imported(), extras=extras)
     except RecursionError:  # from Python 3.12 on, JSON may be nested more deeply than functions
         refuse(path, "nested too deeply to be a tokenizer.json")
 

@@ -7,10 +7,10 @@ Such files replace spaces by U+2581, in a normalizer or in `Metaspace`; here, th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from bpetite._internal.json import Json
-from bpetite._internal.record import Record
 from bpetite.formats.huggingface_steps import THEN, expressions_of, normalization_of, steps_of, types_of
 from bpetite.normalization import Step
 from bpetite.vocabulary import MARK
@@ -20,7 +20,8 @@ _PUTS_SPACES = frozenset(["Replace", "Prepend", "Space first"])
 _TO_SPACES: Step = ("Replace", MARK, " ")
 
 
-class Before(Record):
+@dataclass(frozen=True)
+class Before:
     """The steps that are applied to a text."""
 
     has_marks: bool

@@ -10,36 +10,20 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final, NoReturn
 
 from bpetite import _persistence
 from bpetite._engine import read_pattern, same_pattern
 from bpetite._internal.json import Json, parse_object, refuse, refuse_mark
-from bpetite._internal.lazy import LazyModule
-from bpetite._internal.record import Record
 from bpetite._internal.types import Missing, Path, SpecialTokens
+from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
+from bpetite.formats.shared import configuration
+from bpetite.formats.shared.configuration import Configuration
 from bpetite.formats.shared.cut_model import parse_without_merges
 from bpetite.formats.shared.imported import Imported
 from bpetite.patterns import named_pattern
 from bpetite.vocabulary import Vocabulary
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Final, NoReturn
-
-    from bpetite.formats import gguf, gpt2, huggingface, js_tiktoken, live, sentencepiece, tekken, tiktoken
-    from bpetite.formats.shared import configuration
-    from bpetite.formats.shared.configuration import Configuration
-else:
-    configuration = LazyModule("bpetite.formats.shared.configuration")
-    gguf = LazyModule("bpetite.formats.gguf")
-    gpt2 = LazyModule("bpetite.formats.gpt2")
-    huggingface = LazyModule("bpetite.formats.huggingface")
-    js_tiktoken = LazyModule("bpetite.formats.js_tiktoken")
-    live = LazyModule("bpetite.formats.live")
-    sentencepiece = LazyModule("bpetite.formats.sentencepiece")
-    tekken = LazyModule("bpetite.formats.tekken")
-    tiktoken = LazyModule("bpetite.formats.tiktoken")
-
 
 FOLDER_FILES = (
     ("bpetite.json",),
@@ -100,7 +84,8 @@ _OTHER_FORMATS = (
 """How files of other formats begin, and what they are."""
 
 
-class Found(Record):
+@dataclass(frozen=True)
+class Found:
     """The tokenizer of a path or an object."""
 
     imported: Imported
@@ -145,7 +130,7 @@ def find(
     else:
         found = _of_file(os.fspath(source), pattern, special_tokens)
     return (
-        found if missing == "refuse" else found._replace(imported=found.imported.dropping(_name_of(source)))
+        found if missing == "refuse" else replace(found, imported=found.imported.dropping(_name_of(source)))
     )
 
 
@@ -216,12 +201,12 @@ def _of_folder(folder: Path, pattern: str | None, special_tokens: SpecialTokens 
         found = _of_file(paths[0], pattern, special_tokens, beside)
         others_said += _not_looked_for(found.imported.vocabulary, beside)
     if found.imported.original is not None and found.imported.original.files:
-        found = found._replace(imported=_with_folder(found.imported, folder, names))
+        found = replace(found, imported=_with_folder(found.imported, folder, names))
     said = f"of the folder, {' and '.join(files)} {'is' if len(files) == 1 else 'are'} read"
     if others:
         said += f", not {', '.join(others)}"
-    imported = found.imported._replace(assumptions=[said, *others_said, *found.imported.assumptions])
-    return found._replace(imported=imported)
+    imported = replace(found.imported, assumptions=[said, *others_said, *found.imported.assumptions])
+    return replace(found, imported=imported)
 
 
 def _is_file_or_folder(path: str) -> bool:
@@ -257,8 +242,8 @@ def _with_folder(imported: Imported, folder: Path, names: Iterable[str]) -> Impo
         with open(os.path.join(folder, name), "rb") as file:
             files[name] = file.read()
     left_behind = tuple(name for name in others if name not in files)
-    kept = original._replace(files=files, is_folder=True, left_behind=left_behind)
-    return imported._replace(original=kept)
+    kept = replace(original, files=files, is_folder=True, left_behind=left_behind)
+    return replace(imported, original=kept)
 
 
 def _of_two_files(
@@ -280,7 +265,7 @@ def _of_two_files(
         name = configuration.MODEL_CONFIGURATION  # Without it, the files would not mean the same.
         with open(os.path.join(folder, name), "rb") as file:
             files = {**imported.original.files, name: file.read()}
-        imported = imported._replace(original=imported.original._replace(files=files))
+        imported = replace(imported, original=replace(imported.original, files=files))
     return Found(imported, "gpt2", (vocab, merges))
 
 

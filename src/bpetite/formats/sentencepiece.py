@@ -9,10 +9,10 @@ import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from bpetite._internal.json import refuse
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.formats.shared.charsmap import replaced_texts
 from bpetite.formats.shared.configuration import Configuration, NamedToken
@@ -78,13 +78,15 @@ def parse(path: Path, content: bytes, beside: Configuration | None = None) -> Im
     puts_space = bool(normalizer.get(3, 1))
     imported = of_pieces(path, pieces, puts_space=puts_space, normalization=normalization, beside=beside)
     said += imported.assumptions
-    return imported._replace(
+    return replace(
+        imported,
         assumptions=said,
         extras=("the scores of pieces, but not their order", "the settings of training"),
     )
 
 
-class Listed(Record):
+@dataclass(frozen=True)
+class Listed:
     """The pieces of a file in the order of their ids."""
 
     texts: list[str]

@@ -13,12 +13,13 @@ import io
 import os
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, compress, pairwise
+from typing import TYPE_CHECKING
 
 from bpetite._engine import base64_lines, places_of_length, read_pattern, recover_merges, same_pattern
 from bpetite._internal.arguments import worded
 from bpetite._internal.json import refuse
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path, SpecialTokens
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.difficult import Encodes, check_same_ids
@@ -28,7 +29,6 @@ from bpetite.formats.shared.published import PUBLISHED
 from bpetite.patterns import COVERING, PATTERNS, named_pattern, pattern_steps
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, listed_special_tokens
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tiktoken import Encoding as TiktokenEncoding
 
@@ -68,7 +68,7 @@ def parse_published(
     said = f"the file is that of {published.name}, which tells what was not given: pattern, special tokens"
     if normalization:
         said += f"; texts are normalized ({normalization}), as its own tokenizer does"
-    return imported._replace(assumptions=[said, *imported.assumptions])
+    return replace(imported, assumptions=[said, *imported.assumptions])
 
 
 def parse(
@@ -126,7 +126,8 @@ def vocabulary_of_ranks(
         refuse(path, str(error))
 
 
-class Ranks(Record):
+@dataclass(frozen=True)
+class Ranks:
     """Tokens in the order of rank, without an object for each; numbers are the bytes of arrays."""
 
     ids: bytes

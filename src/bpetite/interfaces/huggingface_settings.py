@@ -42,7 +42,7 @@ class ReadModel:
         self.encoder = Encoder(
             pattern=vocabulary.pattern,
             tokens=arrays.tokens,
-            **arrays.packed._asdict(),
+            **vars(arrays.packed),
             normalization=for_engine(steps_in(vocabulary.normalization)),
             whole_pretoken_first=vocabulary.whole_pretoken_first,
             decode_only=list(vocabulary.decode_only.items()),

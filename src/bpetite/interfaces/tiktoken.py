@@ -12,13 +12,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NoReturn, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
 from bpetite.formats.tiktoken import check_expressible, covering_pattern
 from bpetite.vocabulary import LARGEST_ID, Vocabulary
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice
 
 from bpetite._engine import CountTable
-from bpetite._internal.lazy import LazyModule
-from bpetite._internal.record import Record
 from bpetite._internal.types import Limits, Progress
+from bpetite.reading import batches as batching
+from bpetite.reading import parallel
 from bpetite.reading.options import Reading
 from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bpetite.reading import batches as batching
-    from bpetite.reading import parallel
-else:
-    batching = LazyModule("bpetite.reading.batches")
-    parallel = LazyModule("bpetite.reading.parallel")
 
 _FILES = 1 << 14
 """The number of plain files that one call counts."""
 
 
-class Tally(Record):
+@dataclass(frozen=True)
+class Tally:
     """What was read."""
 
     documents: int = 0

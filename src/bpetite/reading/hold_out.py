@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
+from fractions import Fraction
 
 from bpetite._engine import Xxh3128
 from bpetite.reading.batches import Batch, refuse_invalid
 from bpetite.reading.options import Reading, share_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 
 def is_held_out(document: str | bytes, share: float | str) -> bool:

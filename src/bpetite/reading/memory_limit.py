@@ -11,15 +11,9 @@ import os
 import sys
 
 from bpetite._engine import trim_memory
-from bpetite._internal.lazy import LazyModule
 from bpetite._internal.types import Limits
+from bpetite.reading import parallel
 from bpetite.reading.process_memory import megabytes, memory_in_use
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bpetite.reading import parallel
-else:
-    parallel = LazyModule("bpetite.reading.parallel")
 
 _OF_THREAD = 22 << 20
 """The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.integers import integer, number_with_unit
-from bpetite._internal.record import Record
 from bpetite._internal.types import Format, Invalid, Split
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from fractions import Fraction
-    from typing import Any
 
 LARGEST_HELD = 1 << 30
 """The bytes of the largest document that is held as a whole, if nothing else is said."""
@@ -37,7 +34,8 @@ def share_of(share: Any) -> Fraction:
     return number
 
 
-class Reading(Record):
+@dataclass(frozen=True)
+class Reading:
     """How inputs become documents.
 
     >>> Reading(separator="<|endoftext|>", hold_out="1%").hold_out

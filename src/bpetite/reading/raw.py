@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any, BinaryIO
 
 from bpetite._engine import Xxh3128
 from bpetite.reading.sources import Input
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, BinaryIO
 
 _HASHED = 1 << 20
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 
+from bpetite._internal.types import Format
+from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, chain_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from bpetite._internal.types import Format
-    from bpetite.reading.options import Reading
-
 
 _COMPRESSED = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _FORMATS = {

@@ -11,75 +11,51 @@ import contextlib
 import os
 import stat
 import sys
-from collections import namedtuple
 from collections.abc import Generator, Iterable, Iterator
-from itertools import groupby, islice
+from fractions import Fraction
+from typing import Any, BinaryIO, NamedTuple
 
 from bpetite._internal.arguments import several
-from bpetite._internal.long_list import LongList
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Path
 from bpetite.reading.unreadable import Found, Unreadable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from fractions import Fraction
-    from typing import Any, BinaryIO, NamedTuple
-
 STDIN = "-"
-
-_SORTED_AT_ONCE = 1 << 16
-"""The maximum number of names that are sorted in memory."""
-
-_WAITING = 1 << 16
-"""How many packed bytes of sorted names may wait in memory: of many files there are many such lists."""
 
 _WEIGHTED = r"(?s)(?P<path>.+):(?P<weight>[0-9]+(?:\.[0-9]+|/[0-9]+)?)"
 _URL = r"[A-Za-z][A-Za-z0-9+.-]+(?:://|::)"
 
-_ONCE: Fraction = 1  # type: ignore[assignment]
-"""The usual weight; an `int` has all that is used of a fraction, and needs no import."""
+_ONCE = Fraction(1)
+"""The usual weight."""
 
 
-if TYPE_CHECKING:
-
-    class _Fields(NamedTuple):
-        name: str
-        """Its path or URL; `-` is stdin."""
-
-        weight: Fraction = _ONCE
-        """The factor for its counts."""
-
-        source: str = ""
-        """The argument that named it."""
-
-        span: tuple[int, int] | None = None
-        """The range of bytes, if not all: the records whose separators begin there."""
-
-        whole: int = 0
-        """The size of the whole file when it was divided."""
-
-        form: tuple[str, str | None] | None = None
-        """Its format and compression, if known."""
-
-        row_groups: tuple[int, int] | None = None
-        """The row groups of Parquet, if not all: the first, and the one after the last. The span then only
-        says how much of the file they are."""
-
-        found_size: int | None = None
-        """Its size when it was found, if it is an ordinary local file: it may have changed since."""
-else:  # The same, without `typing`.
-    _Fields = namedtuple(
-        "_Fields",
-        ("name", "weight", "source", "span", "whole", "form", "row_groups", "found_size"),
-        defaults=(_ONCE, "", None, 0, None, None, None),
-    )
-
-
-class Input(_Fields):
+class Input(NamedTuple):
     """One file of a corpus, local or not."""
 
-    __slots__ = ()
+    name: str
+    """Its path or URL; `-` is stdin."""
+
+    weight: Fraction = _ONCE
+    """The factor for its counts."""
+
+    source: str = ""
+    """The argument that named it."""
+
+    span: tuple[int, int] | None = None
+    """The range of bytes, if not all: the records whose separators begin there."""
+
+    whole: int = 0
+    """The size of the whole file when it was divided."""
+
+    form: tuple[str, str | None] | None = None
+    """Its format and compression, if known."""
+
+    row_groups: tuple[int, int] | None = None
+    """The row groups of Parquet, if not all: the first, and the one after the last. The span then only
+    says how much of the file they are."""
+
+    found_size: int | None = None
+    """Its size when it was found, if it is an ordinary local file: it may have changed since."""
 
     @property
     def is_part(self) -> bool:
@@ -155,21 +131,12 @@ def naming_remote(source: Input) -> Iterator[None]:
         raise kind(f"{source.name}: {type(error).__name__}: {reason}") from error
 
 
-class Inputs(LongList[Input]):
+class Inputs(list[Input]):
     """The inputs that arguments name, in order."""
 
     def __init__(self) -> None:
-        super().__init__(_input, _row)
+        super().__init__()
         self.unreadable = Unreadable()
-
-
-def _row(found: Input) -> tuple[Any, ...]:
-    """Return what is kept of an input that was found."""
-    return found.name, None if found.weight is _ONCE else found.weight, found.source, found.found_size
-
-
-def _input(name: str, weight: Fraction | None, source: str, size: int | None) -> Input:
-    return Input(name, _ONCE if weight is None else weight, source, found_size=size)
 
 
 def size_of(inputs: Iterable[Any]) -> int:
@@ -361,7 +328,7 @@ def _readable(names: Iterable[str], unreadable: Unreadable, none: str) -> Iterat
     """Yield names that can be read in order, each once; if there are no names, the error says so."""
     before = unreadable.number
     is_empty = True
-    for found in unreadable.without(name for name, _ in groupby(_in_order(names))):
+    for found in unreadable.without(_sorted(set(names))):
         is_empty = False
         yield found
     if is_empty and unreadable.number == before:
@@ -398,16 +365,6 @@ def chain_of(url: str) -> tuple[list[str], str, list[str]]:
 
 def _sorted(names: Iterable[str]) -> list[str]:
     return sorted(names, key=os.fsencode)
-
-
-def _in_order(names: Iterable[str]) -> Iterator[str]:
-    """Yield names sorted by their bytes; very many are sorted in portions, which are kept on disk."""
-    left, runs = iter(names), []
-    while run := _sorted(islice(left, _SORTED_AT_ONCE)):
-        runs.append(LongList(str, lambda name: (name,), run, _WAITING))
-    from heapq import merge
-
-    return merge(*runs, key=os.fsencode)
 
 
 def _fsspec() -> Any:

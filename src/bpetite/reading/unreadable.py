@@ -10,13 +10,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.names import recorded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _NAMED = 5
 """The maximum number of names in a message."""

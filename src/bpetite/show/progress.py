@@ -7,12 +7,11 @@ import sys
 import time
 from collections.abc import Iterator
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
-TYPE_CHECKING = False
+from bpetite._internal.types import Progress
+
 if TYPE_CHECKING:
-    from typing import Self
-
-    from bpetite._internal.types import Progress
     from bpetite.show.bars import Measure
 
 EVERY = 100

@@ -19,12 +19,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bpetite._internal.long_list import LongList
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
 from bpetite.corpus.cluster.tasks import Cluster, connected, fetched, grouped, locating_errors, work_in
 from bpetite.corpus.job import Job, Options, named_stamp
-from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState, new_read_inputs
+from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
 from bpetite.corpus.shards import Ids, Shard, ShardFormat, ShardWriter, remove_parts
 from bpetite.reading.batches import Batch
@@ -276,9 +275,10 @@ class _ClusterRun:
         for divided in done:
             self._open.remove(divided)
 
-    def _read_inputs(self) -> LongList[ReadInput]:
+    def _read_inputs(self) -> list[ReadInput]:
         """Return what was read of each input, as the sum of its parts."""
-        read, parts = new_read_inputs(), iter(self._reached.inputs)
+        parts = iter(self._reached.inputs)
+        read: list[ReadInput] = []
         for number, _ in enumerate(_inputs(self._job)):
             if number not in self._divided:
                 read.append(next(parts))

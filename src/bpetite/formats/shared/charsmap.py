@@ -7,11 +7,12 @@ whether a key ends there.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bpetite._internal.json import refuse
 from bpetite._internal.lazy import numpy as np
 from bpetite._internal.types import Path
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

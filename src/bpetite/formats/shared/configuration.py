@@ -10,10 +10,9 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from bpetite._internal.json import Json, parse_object, refuse, type_name
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.vocabulary import LARGEST_ID
 
@@ -80,7 +79,8 @@ _SHIFTED = {"Nllb", "M2M100", "XLMRoberta", "MBart", "MBart50", "Camembert", "XG
 """Kinds that number the pieces of a SentencePiece model anew."""
 
 
-class NamedToken(Record):
+@dataclass(frozen=True)
+class NamedToken:
     """What a configuration says of a token."""
 
     token_id: int | None = None
@@ -88,13 +88,14 @@ class NamedToken(Record):
     is_special: bool = True
 
 
-class Configuration(Record):
+@dataclass(frozen=True)
+class Configuration:
     """What the files beside a tokenizer say."""
 
     kind: str | None = None
     """The class of transformers, without `Tokenizer` and `Fast`."""
 
-    tokens: Mapping[str, NamedToken] = MappingProxyType({})
+    tokens: Mapping[str, NamedToken] = field(default_factory=dict)
     """The tokens, in the order in which those without an id get theirs."""
 
     puts_space: bool = False

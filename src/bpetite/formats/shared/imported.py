@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bpetite._constants import UNICODE_VERSION
 from bpetite._internal.json import refuse
 from bpetite._internal.names import is_folder_name
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.patterns import pattern_name
 from bpetite.vocabulary import Vocabulary
 
 
-class Original(Record):
+@dataclass(frozen=True)
+class Original:
     """The unchanged files that a tokenizer was read from, so that they can be written again."""
 
     kind: str
@@ -74,7 +75,8 @@ def _ending(path: Path) -> str:
     return os.path.splitext(path)[1]
 
 
-class Imported(Record):
+@dataclass(frozen=True)
+class Imported:
     """A vocabulary that came out of another library's file."""
 
     vocabulary: Vocabulary
@@ -102,14 +104,14 @@ class Imported(Record):
             refuse(
                 name, "bytes without a token cannot be left out, as its own library does not do that either"
             )
-        vocabulary = vocabulary._replace(drops_missing=True)
+        vocabulary = replace(vocabulary, drops_missing=True)
         said = [sentence for sentence in self.assumptions if sentence not in refused]
-        return self._replace(vocabulary=vocabulary, assumptions=[*said, *lacking_bytes(vocabulary)])
+        return replace(self, vocabulary=vocabulary, assumptions=[*said, *lacking_bytes(vocabulary)])
 
     def read_from(self, kind: str, files: Mapping[Path, bytes]) -> Imported:
         """Return a copy with the files that it was read from."""
         named = {os.path.basename(path): content for path, content in files.items()}
-        return self._replace(original=Original(kind, named, self.extras))
+        return replace(self, original=Original(kind, named, self.extras))
 
 
 def assumed_pattern(pattern: str, source: str) -> str:

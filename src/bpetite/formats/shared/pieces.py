@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal
@@ -23,7 +24,6 @@ from bpetite._engine import (
     recover_merges,
 )
 from bpetite._internal.json import refuse
-from bpetite._internal.record import Record
 from bpetite._internal.types import Path
 from bpetite.dialect import Dialect
 from bpetite.formats.shared.merges import parts_of
@@ -38,7 +38,8 @@ BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _BYTES = {name: byte for byte, name in enumerate(BYTE_NAMES)}
 
 
-class Pieces(Record):
+@dataclass(frozen=True)
+class Pieces:
     """What a file says of its tokens."""
 
     path: Path

@@ -6,20 +6,20 @@ The hashes of OpenAI's files are those that tiktoken itself expects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
-from bpetite._internal.record import Record
 from bpetite.patterns import PATTERNS
 
 _END = "<|endoftext|>"
 
 
-class Published(Record):
+@dataclass(frozen=True)
+class Published:
     """The known properties of a published file."""
 
     name: str
     pattern: str
-    special_tokens: Mapping[str, int] = MappingProxyType({})
+    special_tokens: Mapping[str, int] = field(default_factory=dict)
     normalization: str | None = None
     """What the model's own tokenizer does with a text before it uses the ranks."""
 
