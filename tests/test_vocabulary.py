@@ -365,7 +365,7 @@ def test_merges_may_stand_before_their_parents_where_that_is_said() -> None:
     regular = Vocabulary(tokens, [(97, 98), (257, 257)], irregular=True)
     assert not regular.irregular
     assert regular == Vocabulary(tokens, [(97, 98), (257, 257)])
-    assert json.loads(artifact_bytes(regular))["schema_version"] == 2
+    assert len(json.loads(artifact_bytes(regular))["tokens"]) == 256
 
 
 def test_merges_of_equal_ranks_are_applied_from_the_left() -> None:
@@ -380,7 +380,7 @@ def test_merges_of_equal_ranks_are_applied_from_the_left() -> None:
     )
     assert made.fingerprint != dataclasses.replace(made, equal_ranks=()).fingerprint
     document = json.loads(artifact_bytes(made))
-    assert (document["schema_version"], document["equal_ranks"]) == (3, [0, 2])
+    assert (len(document["tokens"]), document["equal_ranks"]) == (259, [0, 2])
     assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
     with pytest.raises(ValueError, match="cannot be truncated"):
         made.truncate(257)
@@ -417,7 +417,7 @@ def test_tokens_that_are_only_decoded_are_part_of_the_vocabulary() -> None:
     assert tok.encode("ab<x>") == [256, 257]
     assert tok.decode([299, 300, 256]) == "abab"
     assert made.fingerprint != dataclasses.replace(made, decode_only={}).fingerprint
-    assert json.loads(artifact_bytes(made))["schema_version"] == 3
+    assert json.loads(artifact_bytes(made))["decode_only"] == {"299": "", "300": "6162"}
     assert vocabulary_of(artifact_bytes(made), "made.json") == made == pickle.loads(pickle.dumps(made))
     assert made.truncate(256).decode_only == made.decode_only
     with pytest.raises(ValueError, match="id 257 is given twice"):

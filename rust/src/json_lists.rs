@@ -14,8 +14,6 @@ pub enum MergeForm {
 /// The JSON form of tokens.
 #[derive(Clone, Copy, Debug)]
 pub enum TokenForm {
-    /// An object, sorted by key: from id to the list of bytes.
-    Lists,
     /// An object, sorted by key: from id to the bytes in hexadecimal.
     Hexadecimal,
     /// A list of `[id,"bytes in hexadecimal"]`, in the order given.
@@ -23,7 +21,7 @@ pub enum TokenForm {
 }
 
 /// The maximum size of a byte of a token in JSON.
-pub const BYTES_PER_BYTE: usize = 4;
+pub const BYTES_PER_BYTE: usize = 2;
 
 /// Text is passed on in pieces of about this size: their memory is used again and again, while the whole text would take
 /// memory that is new to the process, whose pages take longer than what is written to them.
@@ -130,10 +128,7 @@ pub fn write_tokens<E>(
             out.push(b'"');
             push_number(out, id);
             out.extend_from_slice(b"\":");
-            match form {
-                TokenForm::Lists => push_list(out, token),
-                _ => push_hexadecimal(out, token),
-            }
+            push_hexadecimal(out, token);
             out.push(b',');
         })?;
     }
@@ -200,12 +195,6 @@ fn push_small(out: &mut Vec<u8>, number: u32) {
     let digits = u32::from_le_bytes(DIGITS[number as usize]) >> (8 * zeros);
     out.extend_from_slice(&digits.to_le_bytes());
     out.truncate(out.len() - zeros);
-}
-
-fn push_list(out: &mut Vec<u8>, token: &[u8]) {
-    out.push(b'[');
-    token.iter().for_each(|&byte| push_small(out, byte.into()));
-    close(out, b']');
 }
 
 fn push_hexadecimal(out: &mut Vec<u8>, token: &[u8]) {
@@ -288,11 +277,9 @@ mod tests {
     #[test]
     fn tokens_are_written_in_each_form() {
         let tokens: [(u32, &[u8]); 3] = [(2, b"\x00\xff"), (10, b"ab"), (1, b"")];
-        assert_eq!(tokens_json(&tokens, TokenForm::Lists), br#"{"1":[],"10":[97,98],"2":[0,255]}"#);
         assert_eq!(tokens_json(&tokens, TokenForm::Hexadecimal), br#"{"1":"","10":"6162","2":"00ff"}"#);
         assert_eq!(tokens_json(&tokens, TokenForm::Rows), br#"[[2,"00ff"],[10,"6162"],[1,""]]"#);
-        assert_eq!(tokens_json(&[], TokenForm::Lists), b"{}");
-        assert_eq!(tokens_json(&[(0, b"\x01")], TokenForm::Lists), br#"{"0":[1]}"#);
+        assert_eq!(tokens_json(&[], TokenForm::Hexadecimal), b"{}");
     }
 
     #[test]
@@ -313,9 +300,6 @@ mod tests {
             push_number(&mut out, number);
             assert_eq!(out, format!("x{number}").into_bytes());
         }
-        let bytes: Vec<u8> = (0..=255).collect();
-        let written = String::from_utf8(tokens_json(&[(7, &bytes)], TokenForm::Lists)).unwrap();
-        assert_eq!(written, format!("{{\"7\":{bytes:?}}}").replace(' ', ""));
     }
 
     #[test]

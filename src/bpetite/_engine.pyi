@@ -384,13 +384,13 @@ def tokens_json(
     ids: bytes | NDArray[np.uint32],
     tokens: bytes,
     ends: bytes | NDArray[np.uint64],
-    form: Literal["lists", "hexadecimal", "rows"],
+    form: Literal["hexadecimal", "rows"],
     write: Write,
 ) -> None:
     """Write tokens as JSON: `write` is called with pieces of it.
 
-    `lists` is an object from ids to lists of bytes, `hexadecimal` one from ids to hexadecimal digits (both in
-    the order of their keys as text), and `rows` a list of pairs of id and hexadecimal digits, as given.
+    `hexadecimal` is an object from ids to hexadecimal digits, in the order of its keys as text, and `rows` a
+    list of pairs of id and hexadecimal digits, as given.
     """
 
 def numbers_in(text: bytes) -> bytes | None:

@@ -1,45 +1,32 @@
-"""Writes and reads artifacts, with all checks of an artifact.
+"""Writes and reads artifacts, with all checks of an artifact; `docs/artifact.md` is normative.
 
-Schema 1 holds a vocabulary of the default dialect and pattern, token by token; schema 2 holds any vocabulary
-whose merges are in an order that training could give; schema 3 holds any vocabulary. `docs/artifact.md` is
-normative. Equal vocabularies have equal artifacts, byte for byte.
+Equal vocabularies have equal artifacts, byte for byte.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from itertools import accumulate, chain
 from typing import Any, NoReturn
 
 from bpetite._constants import (
     BASE_VOCAB_SIZE,
-    END_OF_TEXT_TOKEN,
-    PRETOKENIZER_PATTERN,
     SCHEMA_VERSION,
     UNICODE_VERSION,
-    Pair,
 )
-from bpetite._engine import merges_json, numbers_in, tokens_json
+from bpetite._engine import merges_json, numbers_in
 from bpetite._internal.files import write_whole
 from bpetite._internal.json import Json, parse_object, refuse, type_name, write_object
 from bpetite._internal.types import Path, Write
 from bpetite.dialect import Dialect
 from bpetite.vocabulary import LARGEST_ID, Arrays, Vocabulary, collector_paused
 
-_SCHEMA_1_KEYS = (
-    "mergeable_vocab_size",
-    "merges",
-    "pretokenizer_pattern",
-    "schema_version",
-    "special_tokens",
-    "vocab",
-)
-_RULES_KEYS = (
+_KEYS = (
     "added_tokens",
+    "decode_only",
     "dialect",
     "merge_ids",
     "merges",
@@ -47,40 +34,12 @@ _RULES_KEYS = (
     "pattern",
     "schema_version",
     "special_tokens",
+    "tokens",
     "trained_with",
     "unicode_version",
     "whole_pretoken_first",
 )
-_SCHEMA_2_KEYS = sorted((*_RULES_KEYS, "base_ids", "unmerged"))
-_SCHEMA_3_KEYS = sorted((*_RULES_KEYS, "decode_only", "tokens"))
-
-
-def save(
-    path: Path,
-    vocab: Mapping[int, bytes],
-    merges: Sequence[Pair],
-    special_tokens: Mapping[str, int],
-    overwrite: bool = False,
-) -> None:
-    """Save a vocabulary of the default dialect and pattern; `vocab` includes the special token's bytes."""
-    specials = set(special_tokens.values())
-    for text, token_id in special_tokens.items():
-        if vocab.get(token_id) != text.encode("utf-8"):
-            raise ValueError(f"vocab does not hold special token {text!r} at id {token_id}")
-    tokens = {token_id: token for token_id, token in vocab.items() if token_id not in specials}
-    save_vocabulary(path, Vocabulary(tokens, merges, special_tokens), overwrite)
-
-
-def load(path: Path) -> tuple[dict[int, bytes], list[Pair], dict[str, int]]:
-    """Load an artifact of schema 1 as `(vocab, merges, special_tokens)`."""
-    with open(path, "rb") as file:
-        document = parse_object(path, file.read(), "an artifact")
-    _check_schema_version(path, document, (SCHEMA_VERSION,))
-    vocabulary = _from_schema_1(path, document)
-    vocab = dict(vocabulary.tokens)
-    for text, token_id in vocabulary.special_tokens.items():
-        vocab[token_id] = text.encode("utf-8")
-    return vocab, list(vocabulary.merges), dict(vocabulary.special_tokens)
+_OPTIONAL_KEYS = ("drops_missing", "drops_space", "equal_ranks", "provisional", "token_flags", "unknown")
 
 
 def save_vocabulary(path: Path, vocabulary: Vocabulary, overwrite: bool = False) -> None:
@@ -98,13 +57,56 @@ def artifact_bytes(vocabulary: Vocabulary) -> bytes:
 
 def _write_artifact(vocabulary: Vocabulary, write: Write) -> None:
     with collector_paused():
-        if _fits_schema_1(vocabulary):
-            document = _to_schema_1(vocabulary)
-        elif _fits_schema_2(vocabulary):
-            document = _to_schema_2(vocabulary)
-        else:
-            document = _to_schema_3(vocabulary)
-        write_object(document, write, ascii_only=False)
+        write_object(_document(vocabulary), write, ascii_only=False)
+
+
+def _document(vocabulary: Vocabulary) -> Json:
+    """Return what an artifact holds; functions write the long lists."""
+    arrays = vocabulary.arrays
+    optional = {
+        "drops_missing": vocabulary.drops_missing,
+        "drops_space": vocabulary.drops_space,
+        "equal_ranks": list(chain.from_iterable(vocabulary.equal_ranks)),
+        "provisional": sorted(vocabulary.provisional),
+        "token_flags": dict(vocabulary.token_flags),
+        "unknown": list(vocabulary.unknown or ()),
+    }
+    return {
+        "added_tokens": sorted(vocabulary.added_tokens),
+        "decode_only": _to_hexadecimal(vocabulary.decode_only),
+        "dialect": vocabulary.dialect.to_dict(),
+        "merge_ids": partial(merges_json, arrays.packed.merges, "results"),
+        "merges": partial(merges_json, arrays.packed.merges, "flat"),
+        "normalization": vocabulary.normalization,
+        "pattern": vocabulary.pattern,
+        "schema_version": SCHEMA_VERSION,
+        "special_tokens": dict(vocabulary.special_tokens),
+        "tokens": arrays.tokens_json("hexadecimal") if _lists_all(vocabulary) else _unmerged(vocabulary),
+        "trained_with": dict(vocabulary.trained_with),
+        "unicode_version": UNICODE_VERSION,
+        "whole_pretoken_first": vocabulary.whole_pretoken_first,
+        **{key: value for key, value in optional.items() if value},
+    }
+
+
+def _lists_all(vocabulary: Vocabulary) -> bool:
+    """Whether all tokens are listed: merges in an order of training tell what theirs are."""
+    return bool(vocabulary.irregular or vocabulary.provisional or vocabulary.unknown)
+
+
+def _unmerged(vocabulary: Vocabulary) -> Json:
+    """Return the tokens that no merge makes."""
+    arrays = vocabulary.arrays
+    if arrays.are_in_order():
+        return _to_hexadecimal(
+            {arrays.id_at(place): arrays.token_at(place) for place in range(BASE_VOCAB_SIZE)}
+        )
+    made = set(arrays.to_merge_ids())
+    return _to_hexadecimal({key: token for key, token in vocabulary.tokens.items() if key not in made})
+
+
+def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
+    return {str(token_id): token.hex() for token_id, token in tokens.items()}
 
 
 def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
@@ -115,24 +117,15 @@ def vocabulary_of(artifact: bytes, path: Path) -> Vocabulary:
     return vocabulary_of_document(parse_object(path, artifact, "an artifact"), path)
 
 
-def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
-    """Return the vocabulary of an artifact's object; errors name `path`."""
-    readers = {SCHEMA_VERSION: _from_schema_1, 2: _from_schema_2, 3: _from_schema_3}
-    _check_schema_version(path, document, tuple(readers))
-    return readers[document["schema_version"]](path, document)
-
-
 def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
     """Read an artifact in exactly the form that is written here; `None` for any other file.
 
     This is the fast path: the engine reads the long lists without checking them, and the result is written
     again and compared with the file. Any other file is then read and checked part by part.
     """
-    beginning, lists = artifact, {}
-    if artifact.startswith(b'{"mergeable_vocab_size":'):
-        beginning = artifact[: artifact.find(b',"vocab":{')] + b',"vocab":{}}'
-    elif not artifact.startswith(b'{"added_tokens":'):
+    if not artifact.startswith(b'{"added_tokens":'):
         return None
+    beginning, lists = artifact, {}
     for name in ("merge_ids", "merges"):
         start = beginning.find(f'"{name}":['.encode()) + len(name) + 3
         end = beginning.find(b',"', start)
@@ -141,35 +134,54 @@ def vocabulary_as_written(artifact: bytes, path: Path) -> Vocabulary | None:
             beginning = beginning[:start] + b"[]" + beginning[end:]
     try:
         document = {**parse_object(path, beginning, "an artifact"), **lists}
-        version = document["schema_version"]
-        if "merges" not in lists or version not in (SCHEMA_VERSION, 2):
-            return None
-        found = (
-            _from_schema_1(path, document) if version == SCHEMA_VERSION else _from_schema_2(path, document)
-        )
-        return found if artifact_bytes(found) == artifact else None
+        found = vocabulary_of_document(document, path) if len(lists) == 2 else None
+        return found if found is not None and artifact_bytes(found) == artifact else None
     except (KeyError, ValueError):
         return None
+
+
+def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
+    """Return the vocabulary of an artifact's object; errors name `path`."""
+    _check_keys(path, document)
+    _check_rules(path, document)
+    tokens = _from_hexadecimal(path, document, "tokens")
+    decode_only = _from_hexadecimal(path, document, "decode_only")
+    merges = _merge_rows(path, document)
+    provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
+    equal = _integers(path, "equal_ranks", document.get("equal_ranks", []), LARGEST_ID)
+    if len(equal) % 2:
+        refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
+    made = memoryview(merges).cast("I")[2::3].tolist()
+    needs_all = not made or provisional or equal or "unknown" in document
+    try:
+        if not needs_all and tokens.keys().isdisjoint(made):
+            return _without_merges(path, document, tokens, decode_only).with_merges(merges)
+        base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
+        unmerged = _without_merges(path, document, base, decode_only, irregular=True)
+        known = {*tokens, *decode_only, *unmerged.special_tokens.values()}
+        if unmerged.unknown is not None and unmerged.unknown[0] not in known:
+            raise ValueError(f"unknown: no token has id {unmerged.unknown[0]}")
+        ends = array("Q", accumulate(map(len, tokens.values())))
+        arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
+        return unmerged.with_arrays(arrays, provisional, list(zip(equal[::2], equal[1::2], strict=True)))
+    except ValueError as error:
+        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 # Reading JSON ------------------------------------------------------------------------------------------
 
 
-def _check_schema_version(path: Path, document: Json, known: Sequence[int]) -> None:
-    if "schema_version" not in document:
-        refuse(path, "schema_version is missing")
-    version = document["schema_version"]
-    if type(version) is not int or version not in known:
-        refuse(path, f"schema_version: {version!r:.80} is not {' or '.join(map(str, known))}")
-
-
-def _check_keys(path: Path, document: Json, keys: Sequence[str]) -> None:
-    for key in keys:
+def _check_keys(path: Path, document: Json) -> None:
+    """Check the version, and that every key is there and known."""
+    for key in ("schema_version", *_KEYS):
         if key not in document:
             refuse(path, f"{key} is missing")
+    version = document["schema_version"]
+    if type(version) is not int or version != SCHEMA_VERSION:
+        refuse(path, f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
     for key in document:
-        if key not in keys:
-            refuse(path, f"{key!r} is not a key of schema {document['schema_version']}")
+        if key not in (*_KEYS, *_OPTIONAL_KEYS):
+            refuse(path, f"{key!r:.80} is not a key of an artifact")
 
 
 def _object(path: Path, document: Json, key: str) -> Json:
@@ -221,211 +233,6 @@ def _ids(path: Path, field: str, keys: Mapping[str, Any]) -> list[int]:
     return list(map(int, keys))
 
 
-# Schema 1: the default dialect and pattern ---------------------------------------------------------------
-
-
-def _fits_schema_1(vocabulary: Vocabulary) -> bool:
-    size = vocabulary.mergeable_vocab_size
-    return (
-        not vocabulary.irregular
-        and vocabulary.dialect == Dialect()
-        and vocabulary.pattern == PRETOKENIZER_PATTERN
-        and vocabulary.special_tokens == {END_OF_TEXT_TOKEN: size}
-        and vocabulary.base_ids == tuple(range(BASE_VOCAB_SIZE))
-        and vocabulary.arrays.are_in_order()
-        and vocabulary.arrays.id_at(size - 1) == size - 1
-        and not vocabulary.whole_pretoken_first
-        and vocabulary.normalization is None
-        and not vocabulary.token_flags
-        and not vocabulary.added_tokens
-        and not vocabulary.trained_with
-        and not vocabulary.decode_only
-        and not vocabulary.provisional
-        and not vocabulary.drops_space
-        and vocabulary.unknown is None
-    )
-
-
-def _to_schema_1(vocabulary: Vocabulary) -> Json:
-    arrays, special = vocabulary.arrays, END_OF_TEXT_TOKEN.encode("utf-8")
-    joined = arrays.tokens + special
-    return {
-        "mergeable_vocab_size": vocabulary.mergeable_vocab_size,
-        "merges": partial(merges_json, arrays.packed.merges, "pairs"),
-        "pretokenizer_pattern": vocabulary.pattern,
-        "schema_version": SCHEMA_VERSION,
-        "special_tokens": dict(vocabulary.special_tokens),
-        "vocab": partial(
-            tokens_json,
-            arrays.packed.ids + array("I", [vocabulary.mergeable_vocab_size]).tobytes(),
-            joined,
-            arrays.packed.ends + array("Q", [len(joined)]).tobytes(),
-            "lists",
-        ),
-    }
-
-
-def _from_schema_1(path: Path, document: Json) -> Vocabulary:
-    _check_keys(path, document, _SCHEMA_1_KEYS)
-    size = document["mergeable_vocab_size"]
-    if type(size) is not int:
-        refuse(path, f"mergeable_vocab_size must be an integer, not {type_name(size)}")
-    if document["pretokenizer_pattern"] != PRETOKENIZER_PATTERN:
-        refuse(path, f"pretokenizer_pattern: {document['pretokenizer_pattern']!r} is not schema 1's")
-    is_as_written = isinstance(document["merges"], bytes)  # the caller compares the bytes
-    merges = _schema_1_merges(path, document["merges"])
-    count = len(merges) // 2
-    if size != BASE_VOCAB_SIZE + count:
-        refuse(path, f"mergeable_vocab_size is {size}, but 256 bytes and {count} merges make {256 + count}")
-    specials = _object(path, document, "special_tokens")
-    if list(specials) != [END_OF_TEXT_TOKEN]:
-        refuse(path, f"special_tokens must hold {END_OF_TEXT_TOKEN!r} alone, not {list(specials)!r}")
-    if type(specials[END_OF_TEXT_TOKEN]) is not int or specials[END_OF_TEXT_TOKEN] != size:
-        refuse(path, f"special_tokens: the id of {END_OF_TEXT_TOKEN!r} must be {size}")
-    ids = range(BASE_VOCAB_SIZE, size)
-    with contextlib.suppress(ValueError):  # reported below
-        made = Vocabulary({byte: bytes([byte]) for byte in range(BASE_VOCAB_SIZE)}, (), specials).with_merges(
-            _rows(merges, array("I", ids))
-        )
-        if is_as_written or _holds_tokens(document["vocab"], made.arrays):
-            return made
-    tokens = _schema_1_tokens(path, _object(path, document, "vocab"), size)
-    try:
-        pairs = list(zip(merges[::2], merges[1::2], strict=True))
-        return Vocabulary(tokens, pairs, specials, merge_ids=ids)
-    except ValueError as error:
-        refuse(path, f"vocab: {error}")
-
-
-def _schema_1_merges(path: Path, merges: object) -> array[int]:
-    """Check that every merge is a pair of earlier ids; the bytes of an array are checked later."""
-    if isinstance(merges, bytes):
-        return array("I", merges)
-    if not isinstance(merges, list):
-        refuse(path, f"merges must be a list, not {type_name(merges)}")
-    for rank, pair in enumerate(merges):
-        if type(pair) is not list or len(pair) != 2:
-            refuse(path, f"merges[{rank}] must be a list of two ids, not {pair!r:.80}")
-    flat = list(chain.from_iterable(merges))
-    if not set(map(type, flat)) <= {int}:
-        rank = next(place for place, part in enumerate(flat) if type(part) is not int) // 2
-        refuse(path, f"merges[{rank}] must hold integers, not {merges[rank]!r:.80}")
-    for rank, (left, right) in enumerate(merges, BASE_VOCAB_SIZE):
-        if not (0 <= left < rank and 0 <= right < rank):
-            place = rank - BASE_VOCAB_SIZE
-            refuse(path, f"merges[{place}]: {merges[place]!r:.80} refers to an id that does not exist yet")
-    return array("I", flat)
-
-
-def _holds_tokens(vocab: object, arrays: Arrays) -> bool:
-    """Whether an object holds exactly these tokens, followed by the special token."""
-    ids = list(map(str, range(len(arrays) + 1)))
-    if not isinstance(vocab, dict) or vocab.keys() != set(ids):
-        return False
-    lists = [vocab[token_id] for token_id in ids]
-    if set(map(type, lists)) != {list}:
-        return False
-    values = list(chain.from_iterable(lists))
-    if set(map(type, values)) != {int} or min(values) < 0 or max(values) > 255:
-        return False
-    special = END_OF_TEXT_TOKEN.encode("utf-8")
-    ends = array("Q", accumulate(map(len, lists[:-1])))
-    return bytes(values) == arrays.tokens + special and ends.tobytes() == arrays.packed.ends
-
-
-def _schema_1_tokens(path: Path, vocab: Json, size: int) -> dict[int, bytes]:
-    """Check that the tokens are the 256 bytes, one per merge, and the special token."""
-    ids = _ids(path, "vocab", vocab)
-    if len(ids) != size + 1 or set(ids) != set(range(size + 1)):
-        refuse(path, f"vocab must hold the ids 0 to {size}, each once; it holds {len(ids)} ids")
-    tokens = _byte_strings(path, "vocab", dict(zip(ids, vocab.values(), strict=True)))
-    special = tokens.pop(size)
-    if special != END_OF_TEXT_TOKEN.encode("utf-8"):
-        refuse(path, f"vocab[{size}] is {special!r:.80}, but must be {END_OF_TEXT_TOKEN!r}")
-    for byte in range(BASE_VOCAB_SIZE):
-        if tokens[byte] != bytes([byte]):
-            refuse(path, f"vocab[{byte}] is {tokens[byte]!r:.80}, but must be the byte {byte}")
-    return tokens
-
-
-def _byte_strings(path: Path, field: str, lists: Mapping[int, Any]) -> dict[int, bytes]:
-    """Convert lists of byte values to bytes; a slower path reports errors."""
-    are_lists = set(map(type, lists.values())) <= {list}
-    if are_lists and set(map(type, chain.from_iterable(lists.values()))) <= {int}:
-        with contextlib.suppress(ValueError):
-            return {token_id: bytes(token) for token_id, token in lists.items()}
-    return {
-        token_id: bytes(_integers(path, f"{field}[{token_id}]", token, 255))
-        for token_id, token in lists.items()
-    }
-
-
-# Schema 2: any vocabulary whose merges are in an order of training -----------------------------------------
-
-
-def _fits_schema_2(vocabulary: Vocabulary) -> bool:
-    return not (
-        vocabulary.irregular
-        or vocabulary.decode_only
-        or vocabulary.provisional
-        or vocabulary.drops_space
-        or vocabulary.unknown
-    )
-
-
-def _to_schema_2(vocabulary: Vocabulary) -> Json:
-    return {
-        **_rules(vocabulary),
-        "base_ids": vocabulary.base_ids,
-        "schema_version": 2,
-        "unmerged": _to_unmerged(vocabulary),
-    }
-
-
-def _rules(vocabulary: Vocabulary) -> Json:
-    """The fields that schemas 2 and 3 have in common: all except the tokens."""
-    merges = vocabulary.arrays.packed.merges
-    return {
-        "added_tokens": sorted(vocabulary.added_tokens),
-        "dialect": vocabulary.dialect.to_dict(),
-        "merge_ids": partial(merges_json, merges, "results"),
-        "merges": partial(merges_json, merges, "flat"),
-        "normalization": vocabulary.normalization,
-        **({"token_flags": dict(vocabulary.token_flags)} if vocabulary.token_flags else {}),
-        "pattern": vocabulary.pattern,
-        "special_tokens": dict(vocabulary.special_tokens),
-        "trained_with": dict(vocabulary.trained_with),
-        "unicode_version": UNICODE_VERSION,
-        "whole_pretoken_first": vocabulary.whole_pretoken_first,
-    }
-
-
-def _to_unmerged(vocabulary: Vocabulary) -> Json:
-    """Return the tokens that are neither single bytes nor results of merges."""
-    if vocabulary.arrays.are_in_order():
-        return {}
-    derived = {*vocabulary.base_ids, *vocabulary.arrays.to_merge_ids()}
-    if len(derived) == vocabulary.mergeable_vocab_size:
-        return {}
-    return {
-        str(token_id): list(token) for token_id, token in vocabulary.tokens.items() if token_id not in derived
-    }
-
-
-def _from_schema_2(path: Path, document: Json) -> Vocabulary:
-    _check_rules(path, document, _SCHEMA_2_KEYS)
-    base_ids = _integers(path, "base_ids", document["base_ids"], LARGEST_ID, BASE_VOCAB_SIZE)
-    if len(set(base_ids)) != BASE_VOCAB_SIZE:
-        refuse(path, "base_ids: an id appears twice")
-    merges = _merge_rows(path, document)
-    unmerged = _unmerged(path, document, base_ids, memoryview(merges).cast("I")[2::3])
-    tokens = {**{token_id: bytes([byte]) for byte, token_id in enumerate(base_ids)}, **unmerged}
-    try:
-        return _unmerged_vocabulary(path, document, tokens).with_merges(merges)
-    except ValueError as error:
-        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
-
-
 def _refuse_unicode_version(path: Path, found: object) -> NoReturn:
     """Say how an artifact of another version of Unicode can be used all the same."""
     if not isinstance(found, str):
@@ -438,18 +245,8 @@ def _refuse_unicode_version(path: Path, found: object) -> NoReturn:
     )
 
 
-def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
-    """Check the fields that schemas 2 and 3 have in common."""
-    schema = document["schema_version"]
-    optional = (
-        ("token_flags", "drops_space", "provisional", "unknown", "equal_ranks", "drops_missing")
-        if schema == 3
-        else ("token_flags",)
-    )
-    for key in document:
-        if key not in (*keys, *optional):
-            refuse(path, f"{key!r:.80} is not a key of schema {schema}")
-    _check_keys(path, document, (*keys, *(key for key in optional if key in document)))
+def _check_rules(path: Path, document: Json) -> None:
+    """Check all but tokens and merges."""
     if document.get("drops_space", True) is not True and document["drops_space"] != "all":
         refuse(path, 'drops_space must be true or "all", or be left out')
     if document.get("drops_missing", True) is not True:
@@ -477,11 +274,11 @@ def _check_rules(path: Path, document: Json, keys: Sequence[str]) -> None:
         )
 
 
-def _unmerged_vocabulary(
+def _without_merges(
     path: Path,
     document: Json,
     tokens: Mapping[int, bytes],
-    decode_only: Mapping[int, bytes] | None = None,
+    decode_only: Mapping[int, bytes],
     *,
     irregular: bool = False,
 ) -> Vocabulary:
@@ -498,7 +295,7 @@ def _unmerged_vocabulary(
         added_tokens=document["added_tokens"],
         trained_with=document["trained_with"],
         irregular=irregular,
-        decode_only=decode_only or {},
+        decode_only=decode_only,
         drops_space=document.get("drops_space", False),
         drops_missing=document.get("drops_missing", False),
         unknown=_unknown(path, document["unknown"]) if "unknown" in document else None,
@@ -527,70 +324,6 @@ def _merge_rows(path: Path, document: Json) -> bytes:
         refuse(path, f"merges must hold two ids for each merge, not {len(flat)} ids")
     merge_ids = _integer_array(path, "merge_ids", document["merge_ids"], LARGEST_ID, len(flat) // 2)
     return _rows(flat, merge_ids)
-
-
-def _unmerged(path: Path, document: Json, base_ids: Sequence[int], merge_ids: memoryview) -> dict[int, bytes]:
-    """Read the tokens that are neither single bytes nor results of merges."""
-    unmerged = _object(path, document, "unmerged")
-    tokens: dict[int, bytes] = {}
-    if not unmerged:
-        return tokens
-    taken = {*base_ids, *merge_ids.tolist()}
-    for token_id, token in zip(_ids(path, "unmerged", unmerged), unmerged.values(), strict=True):
-        if token_id in taken:
-            refuse(path, f"unmerged: id {token_id} belongs to a byte or to a merge")
-        tokens[token_id] = bytes(_integers(path, f"unmerged[{token_id}]", token, 255))
-    return tokens
-
-
-# Schema 3: any vocabulary ----------------------------------------------------------------------------------
-
-
-def _to_schema_3(vocabulary: Vocabulary) -> Json:
-    return {
-        **_rules(vocabulary),
-        "decode_only": _to_hexadecimal(vocabulary.decode_only),
-        **({"drops_missing": True} if vocabulary.drops_missing else {}),
-        **({"drops_space": vocabulary.drops_space} if vocabulary.drops_space else {}),
-        **(
-            {"equal_ranks": list(chain.from_iterable(vocabulary.equal_ranks))}
-            if vocabulary.equal_ranks
-            else {}
-        ),
-        **({"provisional": sorted(vocabulary.provisional)} if vocabulary.provisional else {}),
-        "schema_version": 3,
-        "tokens": vocabulary.arrays.tokens_json("hexadecimal"),
-        **({} if vocabulary.unknown is None else {"unknown": list(vocabulary.unknown)}),
-    }
-
-
-def _to_hexadecimal(tokens: Mapping[int, bytes]) -> Json:
-    return {str(token_id): token.hex() for token_id, token in tokens.items()}
-
-
-def _from_schema_3(path: Path, document: Json) -> Vocabulary:
-    _check_rules(path, document, _SCHEMA_3_KEYS)
-    tokens = _from_hexadecimal(path, document, "tokens")
-    decode_only = _from_hexadecimal(path, document, "decode_only")
-    merges = _merge_rows(path, document)
-    provisional = _integers(path, "provisional", document.get("provisional", []), LARGEST_ID)
-    equal = _integers(path, "equal_ranks", document.get("equal_ranks", []), LARGEST_ID)
-    if len(equal) % 2:
-        refuse(path, f"equal_ranks must hold two places for each rank, not {len(equal)} in all")
-    base = {token_id: token for token_id, token in tokens.items() if len(token) < 2}
-    ends = array("Q", accumulate(map(len, tokens.values())))
-    arrays = Arrays(array("I", tokens).tobytes(), b"".join(tokens.values()), ends.tobytes(), merges)
-    try:
-        unmerged = _unmerged_vocabulary(path, document, base, decode_only, irregular=True)
-        if unmerged.unknown is not None and unmerged.unknown[0] not in {
-            *tokens,
-            *decode_only,
-            *unmerged.special_tokens.values(),
-        }:
-            raise ValueError(f"unknown: no token has id {unmerged.unknown[0]}")
-        return unmerged.with_arrays(arrays, provisional, list(zip(equal[::2], equal[1::2], strict=True)))
-    except ValueError as error:
-        refuse(path, str(error).removeprefix(f"{os.fspath(path)}: "))
 
 
 def _from_hexadecimal(path: Path, document: Json, field: str) -> dict[int, bytes]:

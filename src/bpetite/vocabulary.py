@@ -155,7 +155,7 @@ class Arrays:
         """Return the largest id of a token, without the last `but` tokens."""
         return max(_numbers(self.packed.ids)[: len(self) - but])
 
-    def tokens_json(self, form: Literal["lists", "hexadecimal", "rows"]) -> Callable[[Write], None]:
+    def tokens_json(self, form: Literal["hexadecimal", "rows"]) -> Callable[[Write], None]:
         """Return a function that writes the tokens as JSON."""
         return partial(tokens_json, self.packed.ids, self.tokens, self.packed.ends, form)
 

@@ -132,10 +132,9 @@ pub fn tokens_json(
     write: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let form = match form {
-        "lists" => TokenForm::Lists,
         "hexadecimal" => TokenForm::Hexadecimal,
         "rows" => TokenForm::Rows,
-        _ => return Err(unknown(form, "lists, hexadecimal or rows")),
+        _ => return Err(unknown(form, "hexadecimal or rows")),
     };
     let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
     let tokens = token_list(&ids, tokens, &ends)?;
