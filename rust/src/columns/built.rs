@@ -9,7 +9,6 @@ use super::interface::{ArrowArray, ArrowSchema};
 use crate::encode::Id;
 use crate::error::Result;
 use crate::memory;
-use crate::memory::pool::Pooled;
 
 /// A column, whose buffers stay as long as anybody has it.
 pub struct BuiltColumn {
@@ -45,7 +44,7 @@ impl BuiltColumn {
     }
 
     /// Lists of ids; `offsets` has the end of each behind a zero.
-    pub fn ids<T: Id>(ids: Pooled<T>, offsets: Vec<u64>, nulls: &[usize]) -> Result<Self> {
+    pub fn ids<T: Id>(ids: Vec<T>, offsets: Vec<u64>, nulls: &[usize]) -> Result<Self> {
         let format = if size_of::<T>() == 2 { c"S" } else { c"I" };
         let values = Self::new(format, ids.len(), &[], vec![BuiltBuffer::of(ids.as_ptr(), ids)], None)?;
         let rows = offsets.len() - 1;

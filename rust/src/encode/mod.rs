@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::memory::pool::{Poolable, trim, vec_for_text};
 use crate::memory::{expect, reserve};
 use crate::normalize::Beginning;
 use crate::tokens::TokenBytes;
@@ -67,7 +66,7 @@ pub trait Sink {
 }
 
 /// An integer type for storing ids.
-pub trait Id: Copy + Default + Send + Sync + Poolable {
+pub trait Id: Copy + Default + Send + Sync + 'static {
     /// The largest id that fits.
     const LARGEST: u32;
     /// Convert an id that is known to fit.
@@ -99,9 +98,6 @@ impl<T: Id> Sink for Vec<T> {
     fn expect(&mut self, bytes: usize) {
         // No text has more ids than bytes. Unused memory is never touched, and released at the end.
         if self.capacity() == 0 {
-            *self = vec_for_text(bytes);
-        }
-        if self.capacity() == 0 {
             expect(self, bytes);
         }
     }
@@ -112,7 +108,7 @@ impl<T: Id> Sink for Vec<T> {
     }
 
     fn finish(&mut self) {
-        trim(self);
+        self.shrink_to_fit();
     }
 
     #[inline]

@@ -17,7 +17,6 @@ use super::parts::{TextPart, TextSource, explained};
 use super::{Choices, Count, Encoder, Id, Sink, Workspace};
 use crate::error::Result;
 use crate::memory;
-use crate::memory::pool::{Pooled, vec_for_text};
 use crate::watch::{Pulse, Watch};
 use crate::workers::{CHECK_INTERVAL, lock};
 
@@ -26,7 +25,7 @@ const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 4 * size_of::<usize>();
 
 /// The ids of several texts in one array; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 pub struct Encoded<T: Id> {
-    pub ids: Pooled<T>,
+    pub ids: Vec<T>,
     pub offsets: Vec<u64>,
 }
 
@@ -59,10 +58,8 @@ impl Encoder {
             tell_ends(&parts, &done.ends, 0, &offsets);
             done.ids
         } else {
-            let mut ids = vec_for_text(texts.bytes());
-            if ids.capacity() == 0 {
-                memory::expect(&mut ids, texts.most_ids());
-            }
+            let mut ids = Vec::new();
+            memory::expect(&mut ids, texts.most_ids());
             let row = SharedRow::new(&mut ids, division.jobs, &offsets)?;
             let encoding = Encoding { encoder: self, choices, row };
             let cutting = Cutting { encoder: self, choices, division };
@@ -72,7 +69,7 @@ impl Encoder {
             ids
         };
         ids.finish();
-        Ok(Encoded { ids: ids.into(), offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
+        Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
     }
 
     /// Count the ids of each text.

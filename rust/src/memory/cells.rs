@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[cfg(target_os = "linux")]
 use super::pages::{self, LARGE, Pages};
-use super::{ensure, missing, pool};
+use super::{ensure, missing};
 use crate::error::Result;
 
 /// The alignment of slices in bytes.
@@ -119,12 +119,7 @@ impl Storage {
         #[cfg(not(target_os = "linux"))]
         let _ = content;
         // What is small was not checked, and other threads may have taken what is left.
-        let allocate = || WordBox::zeros((bytes + ALIGNMENT).div_ceil(8));
-        let words = allocate().or_else(|| {
-            pool::clear();
-            allocate()
-        });
-        let words = words.ok_or_else(|| missing(bytes))?;
+        let words = WordBox::zeros((bytes + ALIGNMENT).div_ceil(8)).ok_or_else(|| missing(bytes))?;
         let first: NonNull<u64> = words.0.cast();
         let skipped = first.align_offset(ALIGNMENT).min(ALIGNMENT / 8);
         // SAFETY: there are more words than those that are skipped.

@@ -1,20 +1,16 @@
 //! Memory that grows with the input: running out of it is an error, not an abort.
 //!
 //! Before a large allocation, [`ensure`] tries whether the system can provide the memory and [`SPARE`] bytes more, and
-//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. Three mechanisms
-//! make large memory cheaper: [`pool`] reuses the memory of the last result, [`cells`] allocates tables in large
-//! [`pages`], and large vectors begin with a large page (`allocator.rs`).
+//! returns an error if not. Small allocations are not checked; they are served from the spare bytes. [`cells`] allocates
+//! tables in large [`pages`].
 
 use std::hint::black_box;
 
 use crate::error::{Error, Result};
 
-#[cfg(target_os = "linux")]
-mod allocator;
 pub mod cells;
 #[cfg(target_os = "linux")]
 pub mod pages;
-pub mod pool;
 pub mod rows;
 
 /// The bytes that must stay free for allocations that are not checked. The allocator gets a block of this size directly
@@ -49,12 +45,7 @@ pub fn threads(wanted: usize) -> usize {
 
 #[cold]
 fn try_allocate(bytes: usize) -> Result<()> {
-    let wanted = bytes.saturating_add(SPARE);
-    if is_available(wanted) {
-        return Ok(());
-    }
-    pool::clear();
-    if is_available(wanted) { Ok(()) } else { Err(missing(bytes)) }
+    if is_available(bytes.saturating_add(SPARE)) { Ok(()) } else { Err(missing(bytes)) }
 }
 
 fn is_available(bytes: usize) -> bool {
@@ -65,10 +56,9 @@ fn is_available(bytes: usize) -> bool {
     found.is_ok()
 }
 
-/// Return unused memory to the system: that of the pool, and that of the allocator.
+/// Return the allocator's unused memory to the system.
 #[cfg(feature = "python")]
 pub fn trim() {
-    pool::clear();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it touches only memory that is not allocated.
     unsafe {
@@ -87,11 +77,7 @@ pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let before = values.capacity();
     let bytes = more.saturating_mul(size_of::<T>());
-    let found = values.try_reserve(more).or_else(|_| {
-        pool::clear();
-        values.try_reserve(more)
-    });
-    found.map_err(|_| missing(bytes))?;
+    values.try_reserve(more).map_err(|_| missing(bytes))?;
     if values.capacity() * size_of::<T>() < SMALL {
         return Ok(());
     }
@@ -105,7 +91,7 @@ fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
 pub fn expect<T>(values: &mut Vec<T>, more: usize) {
     let reserved = reserve(values, more);
     #[cfg(target_os = "linux")]
-    if reserved.is_ok() && more * size_of::<T>() >= allocator::MIN_BYTES {
+    if reserved.is_ok() && more * size_of::<T>() >= pages::LARGE {
         pages::ask_for_large_pages(values.as_ptr().cast(), values.capacity() * size_of::<T>(), pages::LARGE);
     }
     #[cfg(not(target_os = "linux"))]

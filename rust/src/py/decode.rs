@@ -17,7 +17,6 @@ use super::{PyWatch, is_integer};
 use crate::decode::{decode, decode_onto, decoded_length};
 use crate::encode::Encoder;
 use crate::error::Result;
-use crate::memory::pool::{self, Pooled};
 use crate::tokens::{StoredId, TokenBytes};
 use crate::watch::{Pulse, Unwatched};
 
@@ -126,7 +125,7 @@ fn as_size(length: usize) -> PyResult<isize> {
     isize::try_from(length).map_err(|_| PyOverflowError::new_err("the text is too long"))
 }
 
-/// The text of all ids. The bytes in between are in pooled memory.
+/// The text of all ids.
 pub fn text_of<'py>(
     py: Python<'py>,
     tokens: &TokenBytes,
@@ -134,8 +133,8 @@ pub fn text_of<'py>(
     errors: &str,
     drops: Drops,
 ) -> PyResult<Bound<'py, PyString>> {
-    let mut bytes = Pooled::from(pool::vec_with_room::<u8>(ids.len()));
-    let room = &mut *bytes;
+    let mut bytes = Vec::new();
+    let room = &mut bytes;
     match ids {
         Ids::Borrowed(array) => {
             let ids = array.ids();

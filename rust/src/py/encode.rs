@@ -13,9 +13,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 
 use super::columns::{ArrowColumn, RowNulls, TextColumn, decoded, id_lists};
 use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
-use super::ids::{
-    BYTES_PER_PAIR, Integers, array, copied_array, id_from, ids_from, ids_in_list, list, pairs,
-};
+use super::ids::{BYTES_PER_PAIR, Integers, copied_array, id_from, ids_from, ids_in_list, list, pairs};
 use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
 use super::texts::{HeldTexts, JoinedParts, OneText, Strings, strings_in};
 use super::{PyWatch, items, wanted_threads};
@@ -26,7 +24,6 @@ use crate::encode::{
     Trim, Unit, Unknown, Workspace,
 };
 use crate::memory;
-use crate::memory::pool::Pooled;
 use crate::watch::{Pulse, Unwatched};
 
 /// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result on
@@ -436,18 +433,18 @@ impl PyEncoder {
         text: &Bound<'_, PyString>,
         special: Special,
         num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Pooled<T>> {
+    ) -> PyResult<Vec<T>> {
         let threads = wanted_threads(num_threads)?;
         let py = text.py();
         let text = text.to_str()?;
         if text.len() < SHORT {
             self.encoder.model.check_fits::<T>()?;
             return with_workspace(|workspace, _| {
-                let mut ids = Pooled::default();
+                let mut ids = Vec::new();
                 self.encoder.encode(
                     text,
                     special.into(),
-                    &mut *ids,
+                    &mut ids,
                     workspace,
                     &mut Pulse::of(&mut Unwatched),
                 )?;
@@ -468,7 +465,7 @@ impl PyEncoder {
         let py = text.py();
         let short = text.to_str()?;
         if short.len() >= SHORT || num_threads.is_some() {
-            return array(py, self.encode_one::<T>(text, special, num_threads)?);
+            return Ok(self.encode_one::<T>(text, special, num_threads)?.into_pyarray(py).into_any());
         }
         self.encoder.model.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
@@ -530,7 +527,7 @@ impl PyEncoder {
         watch: &mut PyWatch,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
         let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
-        Ok((array(texts.py(), encoded.ids)?, encoded.offsets.into_pyarray(texts.py())))
+        Ok((encoded.ids.into_pyarray(texts.py()).into_any(), encoded.offsets.into_pyarray(texts.py())))
     }
 
     fn encode_to_lists<T: Id>(

@@ -1,11 +1,9 @@
 //! Conversion of ids: from lists, arrays and other iterables, and to lists and arrays.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-use numpy::ndarray::ArrayView1;
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyError, PyOverflowError, PyTypeError};
 use pyo3::ffi;
@@ -16,7 +14,6 @@ use pyo3::types::{PyBool, PyInt, PyList, PyString, PyTuple};
 use super::{is_integer, items};
 use crate::encode::Id;
 use crate::memory;
-use crate::memory::pool::Pooled;
 
 /// For vocabularies with larger ids than this, no integer objects are shared.
 const LARGEST_SHARED: usize = 1 << 20;
@@ -178,20 +175,7 @@ impl<'py> IntoPyObject<'py> for PairOfNumbers<'_, 'py> {
     }
 }
 
-/// The owner of an array's memory.
-#[pyclass(module = "bpetite._engine", frozen)]
-struct Memory(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
-
-/// An array that takes over the memory of ids.
-pub fn array<T: Id + Element>(py: Python<'_>, mut ids: Pooled<T>) -> PyResult<Bound<'_, PyAny>> {
-    // SAFETY: the ids do not move when their owner moves, and the array keeps the owner alive.
-    let view = unsafe { ArrayView1::from_shape_ptr(ids.len(), ids.as_mut_ptr().cast_const()) };
-    let memory = Bound::new(py, Memory(Box::new(ids)))?.into_any();
-    // SAFETY: from now on only the array reads or writes the ids; their owner only drops them.
-    Ok(unsafe { PyArray1::borrow_from_array(&view, memory) }.into_any())
-}
-
-/// A new array of a few ids: this is faster than [`array`], which needs another object to own the memory.
+/// A new array of a few ids: this is faster than to hand over a vector, which needs another object to own the memory.
 pub fn copied_array<'py, T: Id + Element>(py: Python<'py>, ids: &[u32]) -> Bound<'py, PyAny> {
     // SAFETY: every element is written before anybody else has the array.
     let array = unsafe {
