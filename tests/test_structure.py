@@ -148,52 +148,6 @@ def test_the_engine_asks_for_variables_of_the_environment_in_one_place() -> None
     assert [path.name for path in sources if "env::var" in path.read_text("utf-8")] == ["portable.rs"]
 
 
-def test_every_type_of_the_engine_has_a_name_of_its_own() -> None:
-    public = r"(?:pub(?:\([a-z]+\))? )?"
-    declared = re.compile(
-        rf"^(?: *{public}(?:struct|enum|trait|union)|{public}type) ([A-Z]\w*)", re.MULTILINE
-    )
-    sources = (PROJECT / "rust" / "src").rglob("*.rs")
-    names = [name for path in sources for name in declared.findall(path.read_text("utf-8"))]
-    assert len(names) > 250
-    assert sorted(name for name in set(names) if names.count(name) > 1) == []
-
-
-def test_every_class_of_the_package_has_a_name_of_its_own() -> None:
-    others = {"cs336", "interfaces.tiktoken", "interfaces.huggingface_encoding"}
-    """They bear the names of the libraries' classes whose interface they have."""
-    named = [
-        node.name
-        for module, path in modules().items()
-        if module.removeprefix("bpetite.") not in others
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef)
-    ]
-    assert len(named) > 90
-    assert sorted(name for name in set(named) if named.count(name) > 1) == []
-
-
-def test_the_map_names_every_file_or_its_folder_and_nothing_that_is_gone() -> None:
-    content = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
-    named = set(re.findall(r"[\w/]+\.(?:py|rs)|[\w/]+/", content))
-    engine = PROJECT / "rust" / "src"
-    parts = [path for path in engine.rglob("*.rs") if path.name not in ("lib.rs", "mod.rs", "tests.rs")]
-    parts += [path for path in PACKAGE.rglob("*.py") if not path.name.startswith("__")]
-    for path in parts:
-        place = path.relative_to(engine if engine in path.parents else PACKAGE)
-        folders = {f"{folder.as_posix()}/" for folder in place.parents} | {f"{place.as_posix()}/"}
-        assert path.name in {name.rpartition("/")[2] for name in named} or folders & named, place
-    there = {path.name for path in PROJECT.rglob("*.[pr][ys]") if ".venv" not in path.parts}
-    assert {name.rpartition("/")[2] for name in named if not name.endswith("/")} <= there
-
-
-def test_the_glossary_is_short_and_says_each_word_once() -> None:
-    glossary = (PROJECT / "ARCHITECTURE.md").read_text("utf-8").split("\n## Glossary\n")[1].split("\n## ")[0]
-    words = re.findall(r"^- \*\*([a-z ]+)\*\*: ", glossary, re.MULTILINE)
-    assert 20 < len(words) <= 40
-    assert sorted(set(words)) == sorted(words)
-
-
 def test_the_two_sides_agree_on_unicode_and_patterns() -> None:
     assert _engine.UNICODE_VERSION == _constants.UNICODE_VERSION
     assert patterns.PATTERNS["gpt2"] == _constants.PRETOKENIZER_PATTERN
