@@ -8,7 +8,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::once::Once;
+use once_cell::race::OnceBox;
 
 pub mod block;
 pub mod instructions;
@@ -104,8 +104,8 @@ pub struct HashSeed([u64; 3]);
 impl HashSeed {
     /// The seed of this process: drawn once.
     pub fn of_process() -> Self {
-        static SEED: Once<HashSeed> = Once::new();
-        *SEED.get_or_make(|| Box::new(Self::random()))
+        static SEED: OnceBox<HashSeed> = OnceBox::new();
+        *SEED.get_or_init(|| Box::new(Self::random()))
     }
 
     /// A new random seed.

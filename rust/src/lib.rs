@@ -20,7 +20,6 @@ mod key;
 mod memory;
 pub mod merge;
 pub mod normalize;
-mod once;
 pub mod pieces;
 mod portable;
 mod prefetch;

@@ -8,8 +8,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{HashSeed, Key, key_of_bytes};
-use crate::once::Once;
 use crate::portable;
+use once_cell::race::OnceBox;
 
 /// Operations on keys.
 pub trait KeyOperations {
@@ -78,8 +78,8 @@ pub struct KeyHasher {
 impl KeyHasher {
     /// The hasher of this process, with its seed and the best instructions of the machine.
     pub fn of_process() -> Self {
-        static HASHER: Once<KeyHasher> = Once::new();
-        *HASHER.get_or_make(|| Box::new(Self::with(HashSeed::of_process(), KeyInstructions::this())))
+        static HASHER: OnceBox<KeyHasher> = OnceBox::new();
+        *HASHER.get_or_init(|| Box::new(Self::with(HashSeed::of_process(), KeyInstructions::this())))
     }
 
     /// A hasher with some seed and instructions, which this machine must have.

@@ -9,8 +9,8 @@ use super::quick::CodePoints;
 use super::tables::{COMPOSING_STARTERS, YOUNG};
 use crate::error::Result;
 use crate::memory;
-use crate::once::Once;
 use crate::watch::Pulse;
+use once_cell::race::OnceBox;
 
 /// A normal form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ impl Form {
 
     /// The characters that may not start, or that may change though what follows starts.
     pub fn changes(self) -> &'static CodePoints {
-        static CHANGES: [Once<CodePoints>; 4] = [const { Once::new() }; 4];
+        static CHANGES: [OnceBox<CodePoints>; 4] = [const { OnceBox::new() }; 4];
         let which = usize::from(self.compatible) * 2 + usize::from(self.composes);
-        CHANGES[which].get_or_make(|| {
+        CHANGES[which].get_or_init(|| {
             let mut changes = CodePoints::default();
             for character in candidates().filter(|&character| self.changes_alone(character)) {
                 changes.add(character);
@@ -232,8 +232,8 @@ pub fn composing() -> impl Iterator<Item = char> {
 
 /// The composed characters, each behind the first character of its decomposition, in order.
 fn composed() -> &'static [(char, char)] {
-    static COMPOSED: Once<Vec<(char, char)>> = Once::new();
-    COMPOSED.get_or_make(|| {
+    static COMPOSED: OnceBox<Vec<(char, char)>> = OnceBox::new();
+    COMPOSED.get_or_init(|| {
         let canonical = Form { compatible: false, composes: true };
         let mut composed: Vec<(char, char)> = candidates()
             .map(|character| (canonical.first(character), character))
@@ -254,11 +254,11 @@ fn candidates() -> impl Iterator<Item = char> {
 }
 
 fn young() -> &'static CodePoints {
-    static YOUNGER: Once<CodePoints> = Once::new();
-    YOUNGER.get_or_make(|| Box::new(CodePoints::of_ranges(YOUNG)))
+    static YOUNGER: OnceBox<CodePoints> = OnceBox::new();
+    YOUNGER.get_or_init(|| Box::new(CodePoints::of_ranges(YOUNG)))
 }
 
 fn composing_starters() -> &'static CodePoints {
-    static STARTERS: Once<CodePoints> = Once::new();
-    STARTERS.get_or_make(|| Box::new(CodePoints::of_ranges(COMPOSING_STARTERS)))
+    static STARTERS: OnceBox<CodePoints> = OnceBox::new();
+    STARTERS.get_or_init(|| Box::new(CodePoints::of_ranges(COMPOSING_STARTERS)))
 }

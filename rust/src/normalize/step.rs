@@ -7,9 +7,9 @@ use super::output::Output;
 use super::quick::CodePoints;
 use super::tables::MARKS;
 use crate::error::{Error, Result};
-use crate::once::Once;
 use crate::pretokenize::{Batch, Compiled};
 use crate::watch::Pulse;
+use once_cell::race::OnceBox;
 
 /// All steps, with the number of their arguments; a map has any number of pairs.
 const NAMES: [(&str, usize); 12] = [
@@ -267,8 +267,8 @@ fn lower(character: char) -> impl Iterator<Item = char> {
 
 /// The characters that lower case changes, without those of ASCII.
 fn capitals() -> &'static CodePoints {
-    static CAPITALS: Once<CodePoints> = Once::new();
-    CAPITALS.get_or_make(|| {
+    static CAPITALS: OnceBox<CodePoints> = OnceBox::new();
+    CAPITALS.get_or_init(|| {
         let mut capitals = CodePoints::default();
         for character in ('\u{80}'..='\u{1ffff}').filter(|&character| !lower(character).eq([character])) {
             capitals.add(character);
@@ -283,6 +283,6 @@ fn is_mark(character: char) -> bool {
 
 /// The combining marks.
 fn marks() -> &'static CodePoints {
-    static ALL: Once<CodePoints> = Once::new();
-    ALL.get_or_make(|| Box::new(CodePoints::of_ranges(MARKS)))
+    static ALL: OnceBox<CodePoints> = OnceBox::new();
+    ALL.get_or_init(|| Box::new(CodePoints::of_ranges(MARKS)))
 }

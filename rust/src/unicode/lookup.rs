@@ -1,6 +1,6 @@
 //! Looks up sets of code points by the names of properties, and pairs of characters that differ only in case.
 
-use crate::once::Once;
+use once_cell::race::OnceBox;
 
 use super::cases::CASES;
 use super::categories::CATEGORIES;
@@ -130,8 +130,8 @@ impl Property {
 
 /// All pairs of characters that match when case is ignored, in both orders, sorted.
 pub fn case_pairs() -> &'static [(u32, u32)] {
-    static PAIRS: Once<Vec<(u32, u32)>> = Once::new();
-    PAIRS.get_or_make(|| {
+    static PAIRS: OnceBox<Vec<(u32, u32)>> = OnceBox::new();
+    PAIRS.get_or_init(|| {
         let mut pairs = Vec::new();
         for run in CASES.split_ascii_whitespace() {
             let (run, other) = run.split_once('=').unwrap_or((run, ""));
