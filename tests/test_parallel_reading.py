@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -407,26 +406,13 @@ def test_a_small_file_that_is_no_text_is_named(many: Path, work: str) -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("most", [10, 10**6])
-def test_a_manifest_of_many_inputs_is_the_same_in_parquet(
-    many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    monkeypatch.setattr(manifest, "MOST_IN_JSON", most)
+def test_the_manifest_lists_names_that_are_no_text(many: Path, tmp_path: Path) -> None:
     (many / os.fsdecode(b"\xff.txt")).write_text("a name that is no text")
     options = corpus.Options(reading=READING)
     tokenizer = Tokenizer.train("".join(TEXTS), 300)
     made = corpus.encode(tokenizer, many, tmp_path / "ids", options=options)
     assert made == corpus.verify(tmp_path / "ids", inputs=True)
     assert made == corpus.encode(tokenizer, many, tmp_path / "ids", options=options, resume=True)
-    listed = tmp_path / "ids" / manifest.INPUTS
-    assert listed.exists() == (most == 10)
-    if listed.exists():
-        rows = pyarrow.parquet.read_table(listed).to_pylist()
-        assert [os.fsdecode(row["name"]) for row in rows] == [read.name for read in made.inputs]
-        assert sum(row["documents"] for row in rows) == made.documents
-        pyarrow.parquet.write_table(pyarrow.parquet.read_table(listed).slice(1), listed)
-        with pytest.raises(ValueError, match=re.escape(f"{listed}: changed since it was written")):
-            corpus.verify(tmp_path / "ids")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -457,8 +443,6 @@ def test_small_files_are_read_as_they_are_and_not_as_they_were_found(many: Path)
 WITHOUT_PANDAS = """
 import sys
 from bpetite import Counts, Tokenizer, corpus
-from bpetite.corpus import manifest
-manifest.MOST_IN_JSON = 1
 folder, made = sys.argv[1:]
 counts = Counts.from_files(folder)
 counts.save(made + "/counts")

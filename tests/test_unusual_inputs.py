@@ -120,16 +120,6 @@ def test_models_and_counts_may_have_names_that_are_no_text(
     assert run(["verify", f"{folder}/ids", "--inputs"]) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names there are text")
-def test_a_long_list_of_inputs_may_be_in_a_folder_whose_name_is_no_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bpetite.corpus.manifest.MOST_IN_JSON", 1)
-    output = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
-    corpus.encode(TOKENIZER, files(tmp_path / "in", 3), output)
-    assert len(corpus.verify(output).inputs) == 3
-
-
 @pytest.mark.parametrize("given", ["in", "in/*", "in/**/*"])
 def test_the_output_may_be_within_the_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+from bpetite.cli.options import add_json, add_quiet, add_special, add_threads
 from bpetite.cli.text import text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
+from bpetite.show.progress import BytesProgress
+
+T = TypeVar("T")
 
 INPUT_HELP = "files, folders, globs or URLs of text, JSON lines or Parquet, plain, gzip or zstd; - is stdin"
 
@@ -79,6 +84,30 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         help="refuse a larger document that must be held as a whole: one that is no text file, or for whose "
         "pattern no cut is proved (default: %(default)s)",
     )
+
+
+def add_measuring(command: argparse.ArgumentParser) -> None:
+    """Declare the options of commands that measure tokenizers on texts."""
+    add_special(command)
+    add_threads(command)
+    add_json(command)
+    add_quiet(command)
+    add_reading(command)
+
+
+def measured(
+    measure: Callable[..., T], tokenizers: Any, options: argparse.Namespace, note: str | None = None
+) -> T:
+    """Call a function for tokenizers and inputs, while its progress is shown."""
+    with BytesProgress("encoding", note, quiet=options.quiet) as progress:
+        return measure(
+            tokenizers,
+            options.input,
+            special=options.special,
+            reading=reading_of(options),
+            num_threads=options.num_threads,
+            progress=progress,
+        )
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[str]:

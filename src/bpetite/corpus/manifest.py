@@ -9,29 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import accumulate
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, get_origin, get_type_hints
 
 from bpetite._internal.arguments import worded
 from bpetite._internal.files import write_fully, write_whole
 from bpetite._internal.names import local, recorded
-from bpetite._internal.parquet_metadata import opened_parquet
-from bpetite.corpus.shards import Shard, ShardFile, hash_file
-from bpetite.reading.unpacking import needed_pyarrow
+from bpetite.corpus.shards import Shard, ShardFile
 
 FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 JOURNAL = ".journal.jsonl"
-INPUTS = "inputs.parquet"
-MOST_IN_JSON = 10_000
-"""More inputs than this are listed in a file of their own, which the manifest names."""
 TOKENIZER = "bpetite.json"
-FORMER_TOKENIZER = "tokenizer.json"
-"""The name of the artifact in older folders; it now stands for Hugging Face's format only."""
 
 Json = dict[str, Any]
 
@@ -251,18 +242,15 @@ class Manifest:
         """How many documents there are in all, empty ones among them."""
         return sum(shard.documents for shard in self.shards)
 
-    def to_json(self, listed: Json | None = None) -> bytes:
-        """Return the content of the file, with its own hash at the end; equal manifests give equal bytes.
-
-        `listed` describes the file that lists the inputs, if there is one.
-        """
+    def to_json(self) -> bytes:
+        """Return the content of the file, with its own hash at the end; equal manifests give equal bytes."""
         content: Json = {
             "format_version": FORMAT_VERSION,
             "tokenizer": dict(self.tokenizer),
             "options": dict(self.options),
             "documents": self.documents,
             "tokens": self.tokens,
-            "inputs": [_row(read) for read in self.inputs] if listed is None else listed,
+            "inputs": [_row(read) for read in self.inputs],
             "shards": [asdict(shard) for shard in self.shards],
         }
         if self.unreadable:
@@ -271,12 +259,9 @@ class Manifest:
         return _dumped(content)
 
     def save(self, folder: Path) -> None:
-        """Write the list of inputs, if there are many, then the manifest."""
-        listed = None
-        if len(self.inputs) > MOST_IN_JSON:
-            listed = _write_inputs(folder / INPUTS, self.inputs)
+        """Write the file."""
         with write_whole(folder / MANIFEST, overwrite=True) as file:
-            file.write(self.to_json(listed))
+            file.write(self.to_json())
 
     @staticmethod
     def load(folder: Path) -> Manifest:
@@ -294,87 +279,23 @@ class Manifest:
             stored = json.loads(content)
             if stored["format_version"] != FORMAT_VERSION:
                 raise ValueError(f"format_version {stored['format_version']!r} is not {FORMAT_VERSION}")
-            listed = stored["inputs"] if type(stored["inputs"]) is dict else None
             manifest = Manifest(
                 tokenizer=dict(stored["tokenizer"]),
                 options=dict(stored["options"]),
-                inputs=[] if listed else list(map(_read_input, stored["inputs"])),
+                inputs=list(map(_read_input, stored["inputs"])),
                 shards=tuple(_shard(shard) for shard in stored["shards"]),
                 unreadable=dict(stored.get("unreadable", {})),
             )
-            as_written = manifest.to_json(listed) == content
+            as_written = manifest.to_json() == content
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise ValueError(f"{path}: broken: {error!r:.200}") from None
         if not as_written:
             raise ValueError(f"{path}: changed since it was written")
-        return manifest if listed is None else replace(manifest, inputs=_read_inputs(folder / INPUTS, listed))
-
-
-def _write_inputs(path: Path, inputs: Sequence[ReadInput]) -> Json:
-    """Write the inputs to a Parquet file; return its description for the manifest."""
-    arrow = needed_pyarrow(f"a manifest of more than {MOST_IN_JSON:,} inputs")
-    import pyarrow.parquet
-
-    with (
-        write_whole(path, overwrite=True) as file,
-        pyarrow.parquet.ParquetWriter(file, _schema(arrow), compression="zstd") as writer,
-    ):
-        for first in range(0, len(inputs), _ROWS):
-            rows = inputs[first : first + _ROWS]
-            columns = [
-                _strings(arrow, arrow.binary(), [_name_bytes(read) for read in rows]),
-                _numbers(arrow, [read.bytes for read in rows]),
-                _strings(arrow, arrow.string(), [read.xxh3_128.encode("ascii") for read in rows]),
-                _numbers(arrow, [read.documents for read in rows]),
-                _numbers(arrow, [read.affected for read in rows]),
-            ]
-            writer.write_table(arrow.Table.from_arrays(columns, schema=_schema(arrow)))
-    return _listed(path, len(inputs))
-
-
-# Arrays are made from buffers: for lists, pyarrow imports pandas where it is installed, some 50 MB.
-
-
-def _strings(arrow: Any, kind: Any, strings: list[bytes]) -> Any:
-    ends = array("i", accumulate(map(len, strings), initial=0))
-    buffers = [None, arrow.py_buffer(ends), arrow.py_buffer(b"".join(strings))]
-    return arrow.Array.from_buffers(kind, len(strings), buffers)
-
-
-def _name_bytes(read: ReadInput) -> bytes:
-    return recorded(read.name).encode("utf-8", "surrogateescape")
-
-
-def _numbers(arrow: Any, numbers: list[int]) -> Any:
-    return arrow.Array.from_buffers(arrow.int64(), len(numbers), [None, arrow.py_buffer(array("q", numbers))])
-
-
-def _listed(path: Path, count: int) -> Json:
-    size, sha256 = hash_file(path)
-    return {"file": path.name, "count": count, "bytes": size, "sha256": sha256}
-
-
-def _read_inputs(path: Path, listed: Json) -> Sequence[ReadInput]:
-    """Read the list of inputs, if the file is the one that the manifest describes."""
-    needed_pyarrow("a manifest of many inputs")
-    if _listed(path, listed.get("count", 0)) != listed:
-        raise ValueError(f"{path}: changed since it was written")
-    read: list[ReadInput] = []
-    for batch in opened_parquet(path).iter_batches(_ROWS):
-        columns = batch.to_pydict()
-        names = map(os.fsdecode, columns.pop("name"))
-        read.extend(ReadInput(*row) for row in zip(names, *columns.values(), strict=True))
-    return read
+        return manifest
 
 
 _ROWS = 1 << 14
-"""How many inputs are in a line of the journal, and in a row group of the list."""
-
-
-def _schema(arrow: Any) -> Any:
-    kinds = {"name": arrow.binary(), "bytes": arrow.int64(), "xxh3_128": arrow.string()}
-    kinds |= {"documents": arrow.int64(), "affected": arrow.int64()}
-    return arrow.schema([arrow.field(name, kind, nullable=False) for name, kind in kinds.items()])
+"""How many inputs are in a line of the journal."""
 
 
 def _dumped(content: Json) -> bytes:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from bpetite._internal.arguments import worded
 from bpetite.corpus.job import Documents, Job, named_stamp
 from bpetite.corpus.manifest import (
-    FORMER_TOKENIZER,
     JOURNAL,
     MANIFEST,
     TOKENIZER,
@@ -26,9 +25,6 @@ from bpetite.corpus.shards import remove_parts
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input
 
-_NO_INPUT = Documents((), "")
-"""Fills the shorter of two lists of inputs; no input has its name."""
-
 _NAMED = 5
 """An error names at most this many missing or new inputs."""
 
@@ -37,7 +33,7 @@ _TOUCHED = "{}: changed since the run read a part of it"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk and of a used up quota."""
 
-_BEFORE_SHARDS = (JOURNAL, TOKENIZER, FORMER_TOKENIZER)
+_BEFORE_SHARDS = (JOURNAL, TOKENIZER)
 """The files that may be in a folder before the first shard is begun."""
 
 
@@ -56,7 +52,7 @@ def finished(folder: Path, job: Job, resume: bool) -> Manifest | None:
     manifest = Manifest.load(folder)
     _check_same(folder, "model", manifest.tokenizer["fingerprint"], job.tokenizer.fingerprint)
     _check_same_options(folder, dict(manifest.options), job.options.to_dict(job.dtype))
-    _check_same_inputs(folder, lambda: (read.name for read in manifest.inputs), job)
+    _check_same_inputs(folder, (read.name for read in manifest.inputs), job)
     for read, source in zip(manifest.inputs, job.inputs, strict=True):
         _check_unchanged(read, source)
     remove_parts(folder)
@@ -133,7 +129,7 @@ def _check_same_job(
     """
     _check_same(folder, "model", was["fingerprint"], job.tokenizer.fingerprint)
     _check_same_options(folder, was["options"], job.options.to_dict(job.dtype))
-    _check_same_inputs(folder, lambda: (name for name, *_ in was["inputs"]), job)
+    _check_same_inputs(folder, (name for name, *_ in was["inputs"]), job)
     if begun_inputs is None:
         begun = reached.position.input + (reached.position.documents > 0)
     else:
@@ -158,11 +154,11 @@ def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
         raise ValueError(f"{folder}: the {what} changed: begun with {was!r:.300}, now {now!r:.300}")
 
 
-def _check_same_inputs(folder: Path, names: Callable[[], Iterable[str]], job: Job) -> None:
+def _check_same_inputs(folder: Path, names: Iterable[str], job: Job) -> None:
     """Refuse other inputs than those that a run was begun with, and name what is missing and what is new."""
-    if all(name == source.name for name, source in zip_longest(names(), job.inputs, fillvalue=_NO_INPUT)):
+    was, now = list(names), [source.name for source in job.inputs]
+    if was == now:
         return
-    was, now = list(names()), [source.name for source in job.inputs]
     kept, given = set(was), set(now)
     missing, new = [name for name in was if name not in given], [name for name in now if name not in kept]
     changes = [_named(names, what) for names, what in ((missing, "missing"), (new, "new")) if names]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bpetite._internal.integers import integer
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress, Special
-from bpetite.corpus.manifest import FORMER_TOKENIZER, TOKENIZER, Manifest
+from bpetite.corpus.manifest import TOKENIZER, Manifest
 from bpetite.corpus.shards import Ids, Shard, hash_file, names_of, read_ids, read_offsets
 from bpetite.reading.raw import hash_input
 from bpetite.show.progress import shown
@@ -39,7 +39,7 @@ def verify(
     samples = integer("samples", samples, least=0)
     folder = Path(folder)
     manifest = Manifest.load(folder)
-    artifact = folder / (TOKENIZER if manifest.tokenizer["file"] == TOKENIZER else FORMER_TOKENIZER)
+    artifact = folder / TOKENIZER
     tokenizer = Tokenizer.load(artifact)
     _, sha256 = hash_file(artifact)
     if (sha256, tokenizer.fingerprint) != (manifest.tokenizer["sha256"], manifest.tokenizer["fingerprint"]):

@@ -8,20 +8,10 @@ from typing import Any
 from bpetite import corpus
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_some_of_any_format, read_models, unique_names
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_json,
-    add_quiet,
-    add_special,
-    add_threads,
-    colours_wanted,
-    json_line,
-)
-from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
+from bpetite.cli.options import Commands, add_command, colours_wanted, json_line
+from bpetite.cli.reading import INPUT_HELP, add_measuring, measured
 from bpetite.cli.text import text_of
 from bpetite.show.compare import Comparison
-from bpetite.show.progress import BytesProgress
 from bpetite.tokenizer import Tokenizer
 
 _EXAMPLES = """
@@ -49,11 +39,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help=f"count the tokens of {INPUT_HELP}; each argument is a row of the table",
     )
-    add_special(command)
-    add_threads(command)
-    add_json(command)
-    add_quiet(command)
-    add_reading(command)
+    add_measuring(command)
     command.set_defaults(run=run)
 
 
@@ -74,15 +60,7 @@ def _one_text(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> 
 
 
 def _texts(tokenizers: dict[str, Tokenizer], options: argparse.Namespace) -> bytes:
-    with BytesProgress("encoding", quiet=options.quiet) as progress:
-        rows = corpus.compare(
-            tokenizers,
-            options.input,
-            special=options.special,
-            reading=reading_of(options),
-            num_threads=options.num_threads,
-            progress=progress,
-        )
+    rows = measured(corpus.compare, tokenizers, options)
     return json_line({"rows": rows}) if options.json else _lines(_table(rows, list(tokenizers)))
 
 

@@ -6,19 +6,10 @@ import argparse
 
 from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_json,
-    add_quiet,
-    add_special,
-    add_threads,
-    json_line,
-)
+from bpetite.cli.options import Commands, add_command, json_line
 from bpetite.cli.pattern_way import way_note
-from bpetite.cli.reading import add_reading, add_sources, reading_of
+from bpetite.cli.reading import add_measuring, add_sources, measured
 from bpetite.cli.text import table
-from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
 bpetite stats --model tok.json --input english.txt code.jsonl
@@ -37,26 +28,14 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     add_model(command)
     add_sources(command)
-    add_special(command)
-    add_threads(command)
-    add_json(command)
-    add_quiet(command)
-    add_reading(command)
+    add_measuring(command)
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the table, or the JSON."""
     tokenizer = read_model(options)
-    with BytesProgress("encoding", way_note(tokenizer.pattern_way), quiet=options.quiet) as progress:
-        sources = corpus.stats(
-            tokenizer,
-            options.input,
-            special=options.special,
-            reading=reading_of(options),
-            num_threads=options.num_threads,
-            progress=progress,
-        )
+    sources = measured(corpus.stats, tokenizer, options, way_note(tokenizer.pattern_way))
     if options.json:
         return json_line({source.name: source.to_dict() for source in sources})
     rows = [("source", "documents", "bytes", "tokens", "bytes/token", "tokens/word", "vocabulary used")]

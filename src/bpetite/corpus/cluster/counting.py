@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import groupby, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,15 +65,20 @@ Weighted = tuple[Fraction, str, list[Any]]
 """A weight, the name of its source, and references to the rows that tasks counted."""
 
 
+class ClusterOptions(TypedDict, total=False):
+    """How something is counted on a cluster: where, by which rules, within which limits."""
+
+    address: str
+    rules: Counts | None
+    reading: Reading | None
+    memory_limit: int | str | None
+    task_bytes: int | None
+    progress: Progress | bool | None
+
+
 def count(
     paths: AnyPath | Iterable[AnyPath],
-    *,
-    address: str = "local",
-    rules: Counts | None = None,
-    reading: Reading | None = None,
-    memory_limit: int | str | None = None,
-    task_bytes: int | None = None,
-    progress: Progress | bool | None = None,
+    **how: Unpack[ClusterOptions],
 ) -> Counts:
     """Count as `Counts.from_files` does, on the cluster at this address (`local` starts one here).
 
@@ -82,7 +87,7 @@ def count(
     them. All counts are in this process at the end, or in its temporary files; `count_to_file` and
     `count_to_folder` never hold all counts.
     """
-    with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+    with _counted(paths, **how) as counted:
         counts = counted.empty()
         counts.limit_memory(room_within(counted.limit, 1)["memory_limit"])
         counts.beside += counted.read
@@ -106,19 +111,14 @@ def count_to_file(
     output: AnyPath,
     *,
     overwrite: bool = False,
-    address: str = "local",
-    rules: Counts | None = None,
-    reading: Reading | None = None,
-    memory_limit: int | str | None = None,
-    task_bytes: int | None = None,
-    progress: Progress | bool | None = None,
+    **how: Unpack[ClusterOptions],
 ) -> Counted:
     """Count as `count` does, and write the same file as `Counts.save`.
 
     This process holds some thousand rows at a time, never all counts.
     """
     distinct = 0
-    with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+    with _counted(paths, **how) as counted:
         in_file = counted.empty()._file_rules(counted.read, counted.total)
         with counts_file.write_counts(output, in_file, overwrite) as file:
             for joined, ends, numbers in counted.sums():
@@ -130,13 +130,7 @@ def count_to_file(
 def count_to_folder(
     paths: AnyPath | Iterable[AnyPath],
     output: AnyPath,
-    *,
-    address: str = "local",
-    rules: Counts | None = None,
-    reading: Reading | None = None,
-    memory_limit: int | str | None = None,
-    task_bytes: int | None = None,
-    progress: Progress | bool | None = None,
+    **how: Unpack[ClusterOptions],
 ) -> Counted:
     """Count as `count` does, into a folder of counts files: each worker writes a range of pretokens.
 
@@ -149,7 +143,7 @@ def count_to_folder(
     hidden = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     hidden.mkdir()
     try:
-        with _counted(rules, paths, address, reading, memory_limit, task_bytes, progress) as counted:
+        with _counted(paths, **how) as counted:
             distinct = counted.write(hidden)
         remove_parts(hidden)  # of workers that died
         os.rename(hidden, target)
@@ -160,13 +154,14 @@ def count_to_folder(
 
 @contextlib.contextmanager
 def _counted(
-    rules: Counts | None,
     paths: AnyPath | Iterable[AnyPath],
-    address: str,
-    reading: Reading | None,
-    memory_limit: int | str | None,
-    task_bytes: int | None,
-    progress: Progress | bool | None,
+    *,
+    address: str = "local",
+    rules: Counts | None = None,
+    reading: Reading | None = None,
+    memory_limit: int | str | None = None,
+    task_bytes: int | None = None,
+    progress: Progress | bool | None = None,
 ) -> Iterator[_Ranges]:
     """Count inputs on the cluster; the counts exist until the block ends."""
     rules = Counts() if rules is None else rules.empty()
