@@ -78,13 +78,6 @@ class HuggingFaceTokenizer:
         return object.__new__(cls)._hold(real, ReadModel.of(real))
 
     @classmethod
-    def _copied(cls, json: str) -> HuggingFaceTokenizer:
-        """Make a copy of a tokenizer; what was added to it may be what only the real one can follow."""
-        made = object.__new__(cls)._hold(tokenizers_library().Tokenizer.from_str(json), None)
-        made._changed("model")
-        return made
-
-    @classmethod
     def from_file(cls, path: str) -> HuggingFaceTokenizer:
         """Read a `tokenizer.json`."""
         with open(path, encoding="utf-8") as file:
@@ -238,18 +231,14 @@ class HuggingFaceTokenizer:
         self._handed_out[name] = _state_of(getattr(self._real, name))
         self._coders = [None, None]
 
-    def __deepcopy__(self, memo: object = None) -> HuggingFaceTokenizer:
-        with suppress(ValueError):
-            self._now()
-        copied = object.__new__(type(self))._hold(copy.deepcopy(self._real), self._model)
-        if self._remembers_more:  # which the copy of the real one does not
-            copied._changed("model")
-        return copied
+    # Copies and pickles are made of the text of a file, as those of the real one.
 
-    __copy__ = __deepcopy__
+    def __getstate__(self) -> str:
+        return str(self._real.to_str())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._copied, (self._real.to_str(),)
+    def __setstate__(self, json: str) -> None:
+        self._hold(tokenizers_library().Tokenizer.from_str(json), None)
+        self._changed("model")  # What was added may be what only the real one can follow.
 
     def __repr__(self) -> str:
         return repr(self._real)
