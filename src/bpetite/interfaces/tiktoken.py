@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex
 
 from bpetite._internal.lazy import numpy as np
 from bpetite.formats.tiktoken import check_expressible, covering_pattern
@@ -133,9 +133,7 @@ class Encoding:
         token = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
         if not isinstance(token, bytes):
             raise TypeError(f"{type(token).__name__!r} object is not an instance of 'bytes'")
-        if token in self._ids:
-            return self._ids[token]
-        raise KeyError(token)
+        return self._ids[token]
 
     def _encode_batch(self, texts: Iterable[str], special: _Special, num_threads: int) -> list[list[int]]:
         _check_workers(num_threads)
@@ -159,7 +157,13 @@ class Encoding:
             raise TypeError(f"text must be a string, not {type(text).__name__}")
         found = _any_of(frozenset(disallowed_special)).search(text) if disallowed_special else None
         if found:
-            _refuse_special(found.group())
+            special = found.group()
+            raise ValueError(
+                f"Encountered text corresponding to disallowed special token {special!r}.\n"
+                f"To get its id, pass `allowed_special={{{special!r}, ...}}`; to have it encoded as ordinary "
+                f"text, pass `disallowed_special=(enc.special_tokens_set - {{{special!r}}})`, or "
+                "`disallowed_special=()` for all.\n"
+            )
 
     def _whole(self, allowed: AbstractSet[str]) -> _Special | None:
         """Return how the tokenizer treats special tokens, if it treats all of them alike."""
@@ -196,7 +200,11 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of an id."""
-        return self._bytes_of(_checked_id(token))
+        token_id = _checked_id(token)
+        spelled = self._tokenizer.vocabulary.tokens.get(token_id, self._special_bytes.get(token_id))
+        if spelled is None:
+            raise KeyError(str(token_id))
+        return spelled
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """Return the bytes of every id."""
@@ -282,25 +290,11 @@ class Encoding:
     def _special_bytes(self) -> Mapping[int, bytes]:
         return {token_id: text.encode("utf-8") for text, token_id in self._special_tokens.items()}
 
-    def _bytes_of(self, token_id: int) -> bytes:
-        token = self._tokenizer.vocabulary.tokens.get(token_id, self._special_bytes.get(token_id))
-        if token is None:
-            raise KeyError(str(token_id))
-        return token
-
 
 @lru_cache(maxsize=128)
 def _any_of(texts: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern that matches any of the texts; of several at one place, the longest."""
     return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
-
-
-def _refuse_special(text: str) -> NoReturn:
-    raise ValueError(
-        f"Encountered text corresponding to disallowed special token {text!r}.\n"
-        f"To get its id, pass `allowed_special={{{text!r}, ...}}`; to have it encoded as ordinary text, pass "
-        f"`disallowed_special=(enc.special_tokens_set - {{{text!r}}})`, or `disallowed_special=()` for all.\n"
-    )
 
 
 def _checked(text: str) -> str:
