@@ -32,7 +32,7 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
     let spread = SPREAD * (base.len() + merges.len());
     let ids = || base.iter().copied().chain(merges.iter().map(|&[_, _, id]| id));
     let largest = ids().max().map(|id| id as usize).filter(|&id| id < spread)?;
-    if !are_distinct(merges) {
+    if !are_distinct(merges) || spelled_length(base, merges, largest) > most as u64 {
         return None;
     }
     let mut tokens = SpelledTokens { bytes: Vec::new(), places: vec![TokenPlace::default(); largest + 1] };
@@ -46,6 +46,20 @@ pub fn spell_merges(base: &[u32; 256], merges: &[[u32; 3]], most: usize) -> Opti
     }
     memory::ensure(2 * tokens.bytes.len()).ok()?;
     Some(tokens.in_order())
+}
+
+/// How many bytes the tokens of merges have in all: a few merges can double one without end.
+fn spelled_length(base: &[u32; 256], merges: &[[u32; 3]], largest: usize) -> u64 {
+    let mut lengths = vec![0_u64; largest + 1];
+    base.iter().for_each(|&id| lengths[id as usize] = 1);
+    let mut total = 0_u64;
+    for &[left, right, id] in merges {
+        let length = |id: u32| lengths.get(id as usize).copied().unwrap_or(0);
+        let length = length(left).saturating_add(length(right));
+        total = total.saturating_add(length);
+        lengths[id as usize] = length;
+    }
+    total
 }
 
 /// Convert the symbols of merges to ids: the first 256 symbols are the bytes; new tokens are numbered from `first` on.

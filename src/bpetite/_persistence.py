@@ -172,16 +172,16 @@ def vocabulary_of_document(document: Json, path: Path) -> Vocabulary:
 
 
 def _check_keys(path: Path, document: Json) -> None:
-    """Check the version, and that every key is there and known."""
-    for key in ("schema_version", *_KEYS):
-        if key not in document:
-            refuse(path, f"{key} is missing")
-    version = document["schema_version"]
+    """Check the version, and that every key is known and there."""
+    version = document.get("schema_version", SCHEMA_VERSION)
     if type(version) is not int or version != SCHEMA_VERSION:
         refuse(path, f"schema_version: {version!r:.80} is not {SCHEMA_VERSION}")
     for key in document:
         if key not in (*_KEYS, *_OPTIONAL_KEYS):
             refuse(path, f"{key!r:.80} is not a key of an artifact")
+    for key in ("schema_version", *_KEYS):
+        if key not in document:
+            refuse(path, f"{key} is missing")
 
 
 def _object(path: Path, document: Json, key: str) -> Json:

@@ -834,14 +834,15 @@ def _replay(
     if len(merge_ids) != len(merges):
         raise ValueError(f"there are {len(merges)} merges, but {len(merge_ids)} ids of their tokens")
     made = {token_id: tokens[token_id] for token_id in sorted(_all_bytes(_id_of_byte(tokens)))}
-    spelled = 0
+    sizes = dict.fromkeys(made, 1)
+    for (left, right), token_id in zip(merges, merge_ids, strict=True):
+        sizes[token_id] = sizes.get(left, 0) + sizes.get(right, 0)
+    if sum(sizes.values()) > MAX_TOKEN_BYTES:
+        raise ValueError(f"the tokens of the merges have more than {MAX_TOKEN_BYTES} bytes in all")
     waiting = iter(merges)
     try:
         for (left, right), token_id in zip(waiting, merge_ids, strict=True):
-            made[token_id] = token = made[left] + made[right]
-            spelled += len(token)
-            if spelled > MAX_TOKEN_BYTES:
-                raise ValueError(f"the tokens of the merges have more than {MAX_TOKEN_BYTES} bytes in all")
+            made[token_id] = made[left] + made[right]
     except KeyError as late:
         rank = len(merges) - 1 - sum(1 for _ in waiting)
         message = f"merge {rank} is made of id {late.args[0]}, which no earlier merge makes"

@@ -14,6 +14,8 @@ use crate::workers;
 
 /// The integer type that stores a code.
 pub trait SlotWidth: Copy + Eq + Send + Sync {
+    /// Whether codes may be too large for it: 16 bits while all fit, then 32, is half the memory for the first 65,000 tokens.
+    const IS_NARROW: bool;
     fn of(code: Code) -> Self;
     fn code(self) -> Code;
     /// Views memory as slots.
@@ -23,6 +25,7 @@ pub trait SlotWidth: Copy + Eq + Send + Sync {
 }
 
 impl SlotWidth for u16 {
+    const IS_NARROW: bool = true;
     fn of(code: Code) -> Self {
         code as u16
     }
@@ -40,6 +43,7 @@ impl SlotWidth for u16 {
 }
 
 impl SlotWidth for u32 {
+    const IS_NARROW: bool = false;
     fn of(code: Code) -> Self {
         code
     }

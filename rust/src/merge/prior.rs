@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use super::MergeRow;
 use super::code_array::SlotWidth;
 use super::pairs::key_of;
-use super::slots::{AnySlots, Slots, replace};
+use super::slots::{Slots, replace};
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -57,20 +57,7 @@ impl Prior {
     }
 
     /// Merges inside every word, lowest rank first and leftmost among equals, until no prior merge applies.
-    pub fn apply(
-        &self,
-        slots: &mut AnySlots,
-        spans: &[u32],
-        threads: usize,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<()> {
-        match slots {
-            AnySlots::Narrow(slots) => self.apply_to(slots, spans, threads, pulse),
-            AnySlots::Wide(slots) => self.apply_to(slots, spans, threads, pulse),
-        }
-    }
-
-    fn apply_to<S: SlotWidth>(
+    pub fn apply<S: SlotWidth>(
         &self,
         slots: &mut Slots<S>,
         spans: &[u32],

@@ -14,6 +14,7 @@ use std::iter::zip;
 use std::ops::Range;
 
 use super::Rules;
+use super::code_array::SlotWidth;
 use super::pairs::{Candidate, DenseLists, PairTable, add, codes_of, key_of};
 use super::positions::Measure;
 use super::slots::{Group, PairAt};
@@ -104,7 +105,11 @@ impl Plan<'_> {
 
 impl Recount {
     /// Counts the pairs and lists the positions of the frequent ones; `None` if no pair may be merged.
-    pub fn count(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    pub fn count<S: SlotWidth>(
+        store: &mut WordStore<S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
         let is_sparse = store.occurrences as u64 * 100
             <= store.slots.len() as u64 * plan.tuning.sparse_percent
             && store.occurrences <= MAX_SORTED;
@@ -146,9 +151,9 @@ impl Recount {
     }
 
     /// Lists the positions of the followed pairs.
-    fn list(
+    fn list<S: SlotWidth>(
         self,
-        store: &mut WordStore,
+        store: &mut WordStore<S>,
         lengths: &ListLengths,
         plan: &Plan<'_>,
         pulse: &mut Pulse<'_>,
@@ -164,7 +169,11 @@ impl Recount {
     }
 
     /// Sorts the pairs' occurrences, which counts the pairs and lists their positions at once.
-    fn by_sorting(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    fn by_sorting<S: SlotWidth>(
+        store: &mut WordStore<S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
         let ranges = gather(store, plan, pulse)?;
         let of = ranges.len();
         let mut sorted = workers::each(ranges.into_iter().enumerate(), pulse, |(nth, pieces), pulse| {
@@ -205,7 +214,11 @@ impl Recount {
         Ok(Some(Self { threshold, followed }))
     }
 
-    fn by_dense_table(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    fn by_dense_table<S: SlotWidth>(
+        store: &mut WordStore<S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
         let codes = plan.tokens.len();
         let counted = on_sections(store, pulse, |store, section, pulse| {
             let mut counters = Cells::new(codes * codes, Content::LateZeros)?;
@@ -253,7 +266,11 @@ impl Recount {
     }
 
     /// First bounds every pair's count from above with a sketch; then counts only the pairs that may reach the threshold.
-    fn by_sketch(store: &mut WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Option<Self>> {
+    fn by_sketch<S: SlotWidth>(
+        store: &mut WordStore<S>,
+        plan: &Plan<'_>,
+        pulse: &mut Pulse<'_>,
+    ) -> Result<Option<Self>> {
         let slots = store.slots.len();
         let sketches = on_sections(store, pulse, |store, section, pulse| {
             Sketch::build(store, section, slots, plan, pulse)
@@ -305,17 +322,21 @@ fn table_of(pairs: usize) -> Result<PairTable> {
 }
 
 /// Runs a job on every section of the words, each in a thread.
-fn on_sections<R: Send>(
-    store: &WordStore,
+fn on_sections<S: SlotWidth, R: Send>(
+    store: &WordStore<S>,
     pulse: &mut Pulse<'_>,
-    job: impl Fn(&WordStore, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
+    job: impl Fn(&WordStore<S>, Range<usize>, &mut Pulse<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     workers::each(store.sections(), pulse, |section, pulse| job(store, section, pulse))
 }
 
 /// The occurrences of all pairs, divided by the pairs' hashes into one range per thread. Each range consists of pieces,
 /// one per section.
-fn gather(store: &WordStore, plan: &Plan<'_>, pulse: &mut Pulse<'_>) -> Result<Vec<Vec<Rows<Occurrence>>>> {
+fn gather<S: SlotWidth>(
+    store: &WordStore<S>,
+    plan: &Plan<'_>,
+    pulse: &mut Pulse<'_>,
+) -> Result<Vec<Vec<Rows<Occurrence>>>> {
     let sections = store.sections();
     let of = sections.len();
     let seed = HashSeed::of_process();
@@ -366,7 +387,12 @@ const MOST_TOLD_APART: u64 = 1 << 16;
 impl Sorted {
     /// Counts the pairs of sorted occurrences; a threshold will be chosen from `least` to `most`. Runs that take no memory
     /// take no time to get it, either: they are most of all.
-    fn of(occurrences: Cells<Occurrence>, store: &WordStore, least: u64, most: u64) -> Result<Self> {
+    fn of<S: SlotWidth>(
+        occurrences: Cells<Occurrence>,
+        store: &WordStore<S>,
+        least: u64,
+        most: u64,
+    ) -> Result<Self> {
         // Room that is not used takes no memory; enlarging it would take time.
         let (mut runs, mut start) = (Rows::with_capacity(occurrences.len())?, 0);
         let (mut total, mut highest) = (0u64, 0);
@@ -472,8 +498,8 @@ const SIZES: std::ops::RangeInclusive<u32> = 12..=20;
 
 impl Sketch {
     /// A sketch of one section; `slots` is the number of slots of all words.
-    fn build(
-        store: &WordStore,
+    fn build<S: SlotWidth>(
+        store: &WordStore<S>,
         section: Range<usize>,
         slots: usize,
         plan: &Plan<'_>,

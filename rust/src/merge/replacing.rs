@@ -4,7 +4,7 @@ use std::iter::zip;
 
 use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
-use super::slots::{AnySlots, Group, Slots, replace};
+use super::slots::{Group, Slots, replace};
 use super::tokens::Code;
 use crate::error::Result;
 use crate::memory;
@@ -86,38 +86,16 @@ impl Replaced {
     }
 }
 
-impl AnySlots {
+impl<S: SlotWidth> Slots<S> {
     /// The neighbours of a pair, if it is there.
+    #[inline(always)]
     pub fn neighbours(&self, at: u32, task: &Task) -> Option<(Code, Code)> {
-        match self {
-            Self::Narrow(slots) => neighbours(slots, at, task),
-            Self::Wide(slots) => neighbours(slots, at, task),
-        }
+        let around = self.seen_around(at as usize, task.span as usize)?;
+        self.prefetch_group(at as usize);
+        let is_there =
+            around[1] == S::of(task.left) && around[1 + task.left_span as usize] == S::of(task.right);
+        is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
     }
-
-    /// Replaces a pair at all positions where it still is; `few` says that their slots were prefetched before.
-    pub fn replace_all(
-        &mut self,
-        positions: impl Iterator<Item = u32>,
-        few: bool,
-        task: Task,
-        replaced: &mut Replaced,
-    ) {
-        match self {
-            Self::Narrow(slots) if few => replace_few(slots, positions, task, replaced),
-            Self::Wide(slots) if few => replace_few(slots, positions, task, replaced),
-            Self::Narrow(slots) => replace_all(slots, positions, task, replaced),
-            Self::Wide(slots) => replace_all(slots, positions, task, replaced),
-        }
-    }
-}
-
-#[inline(always)]
-fn neighbours<S: SlotWidth>(slots: &Slots<S>, at: u32, task: &Task) -> Option<(Code, Code)> {
-    let around = slots.seen_around(at as usize, task.span as usize)?;
-    slots.prefetch_group(at as usize);
-    let is_there = around[1] == S::of(task.left) && around[1 + task.left_span as usize] == S::of(task.right);
-    is_there.then(|| (around[0].code(), around[task.span as usize + 1].code()))
 }
 
 /// Replaces a pair at positions where it still is, one after the other.
@@ -148,7 +126,8 @@ impl<S: SlotWidth> Replacer<'_, S> {
     }
 }
 
-fn replace_all<S: SlotWidth>(
+/// Replaces a pair at all positions where it still is.
+pub fn replace_all<S: SlotWidth>(
     slots: &mut Slots<S>,
     mut positions: impl Iterator<Item = u32>,
     task: Task,
@@ -178,7 +157,7 @@ fn replace_all<S: SlotWidth>(
 }
 
 /// The same for a few positions, whose slots were prefetched before.
-fn replace_few<S: SlotWidth>(
+pub fn replace_few<S: SlotWidth>(
     slots: &mut Slots<S>,
     positions: impl Iterator<Item = u32>,
     task: Task,

@@ -161,12 +161,6 @@ struct Groups {
     of_block: Vec<u32>,
 }
 
-/// Slots of 16 bits while all codes fit, then of 32: half the memory for the first 65,000 tokens.
-pub enum AnySlots {
-    Narrow(Slots<u16>),
-    Wide(Slots<u32>),
-}
-
 /// An occurrence of a pair, with the count of its word.
 #[derive(Clone, Copy, Default)]
 pub struct PairAt {
@@ -228,8 +222,13 @@ impl<S: SlotWidth> Slots<S> {
         Ok(Self { slots: array, groups })
     }
 
-    /// Converts to wide slots.
-    fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<Slots<u32>> {
+    /// The number of slots.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The same in wide slots. Positions do not change.
+    pub fn widened(self, threads: usize, pulse: &mut Pulse<'_>) -> Result<Slots<u32>> {
         Ok(Slots { slots: self.slots.widened(threads, pulse)?, groups: self.groups })
     }
 
@@ -394,91 +393,6 @@ impl Groups {
             group += 1;
         }
         Group { start: self.starts[group], end: self.starts[group + 1], count: self.counts[group] }
-    }
-}
-
-impl AnySlots {
-    /// See [`Slots::fill`].
-    pub fn fill<W: Words>(
-        narrow: bool,
-        may_widen: bool,
-        shares: &[(Share, Layout)],
-        words: &W,
-        spans: &[u32],
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Self> {
-        Ok(if narrow {
-            Self::Narrow(Slots::fill(shares, words, spans, may_widen, pulse)?)
-        } else {
-            Self::Wide(Slots::fill(shares, words, spans, true, pulse)?)
-        })
-    }
-
-    /// The number of slots.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Narrow(slots) => slots.slots.len(),
-            Self::Wide(slots) => slots.slots.len(),
-        }
-    }
-
-    /// See [`Slots::prefetch`].
-    pub fn prefetch(&self, at: usize) {
-        match self {
-            Self::Narrow(slots) => slots.prefetch(at),
-            Self::Wide(slots) => slots.prefetch(at),
-        }
-    }
-
-    /// See [`Slots::sections`].
-    pub fn sections(&self, of: usize) -> Vec<Range<usize>> {
-        match self {
-            Self::Narrow(slots) => slots.sections(of),
-            Self::Wide(slots) => slots.sections(of),
-        }
-    }
-
-    /// See [`Slots::each_batch`].
-    pub fn each_batch(
-        &self,
-        section: Range<usize>,
-        spans: &[u32],
-        pulse: &mut Pulse<'_>,
-        each: impl FnMut(&[PairAt]) -> Result<()>,
-    ) -> Result<()> {
-        match self {
-            Self::Narrow(slots) => slots.each_batch(section, spans, pulse, each),
-            Self::Wide(slots) => slots.each_batch(section, spans, pulse, each),
-        }
-    }
-
-    /// The group of words at a position.
-    pub fn group(&self, at: usize) -> Group {
-        match self {
-            Self::Narrow(slots) => slots.group(at),
-            Self::Wide(slots) => slots.group(at),
-        }
-    }
-
-    /// See [`Slots::compact`].
-    pub fn compact(&mut self, spans: &[u32], pulse: &mut Pulse<'_>) -> Result<()> {
-        match self {
-            Self::Narrow(slots) => slots.compact(spans, pulse),
-            Self::Wide(slots) => slots.compact(spans, pulse),
-        }
-    }
-
-    /// Whether slots have 16 bits.
-    pub fn are_narrow(&self) -> bool {
-        matches!(self, Self::Narrow(_))
-    }
-
-    /// Makes the slots wide, for codes that do not fit 16 bits. Positions do not change.
-    pub fn widen(&mut self, threads: usize, pulse: &mut Pulse<'_>) -> Result<()> {
-        if let Self::Narrow(slots) = self {
-            *self = Self::Wide(std::mem::take(slots).widened(threads, pulse)?);
-        }
-        Ok(())
     }
 }
 

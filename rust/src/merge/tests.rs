@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::prior::Prior;
-use super::slots::{AnySlots, Layout};
+use super::slots::{Layout, Slots};
 use super::tokens::{BOUNDARY, FIRST, HOLE, Tokens};
 use super::trainer::Planned;
 use super::tuning::Tuning;
@@ -394,9 +394,8 @@ fn the_example_of_the_header_is_true() {
         let share = Share { nth: 0, of: 1 };
         let layout = Layout::measure(&words, share, &tokens.spans(), &mut pulse).unwrap();
         let mut slots =
-            AnySlots::fill(false, false, &[(share, layout)], &words, &tokens.spans(), &mut pulse).unwrap();
+            Slots::<u32>::fill(&[(share, layout)], &words, &tokens.spans(), true, &mut pulse).unwrap();
         prior.apply(&mut slots, &tokens.spans(), 1, &mut pulse).unwrap();
-        let AnySlots::Wide(slots) = slots else { panic!("they are wide") };
         (0..10).map(|at| slots.code(at)).collect::<Vec<_>>()
     };
     let merges = [[0, 1, 3], [3, 3, 4]];

@@ -4,13 +4,14 @@
 //! list has its exact count; a pair without one (`UNLISTED`) has an upper bound. When the best candidate has no list, or
 //! none is left, a recount starts afresh with a lower threshold.
 
+use super::code_array::SlotWidth;
 use super::neighbours::{NeighbourCount, Neighbours};
 use super::pairs::{Candidate, PairTable, UNLISTED, add, codes_of, key_of};
 use super::prior::Prior;
 use super::queue::PairQueue;
 use super::recount::{Plan, Recount};
 use super::replacing::Task;
-use super::slots::{AnySlots, Layout};
+use super::slots::{Layout, Slots};
 use super::tie_break::TieBreak;
 use super::tokens::{BOUNDARY, Code, FIRST, Tokens};
 use super::tuning::{LIST_BYTES_PER_SLOT, MAX_EXPECTED_TOKENS, MAX_SLOTS, STEP, TABLE_BYTES, Tuning};
@@ -121,11 +122,19 @@ impl<'r> Planned<'r> {
     }
 
     /// Takes over the words, which must be those that were measured.
-    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r>>> {
-        let Self { rules, tuning, tokens, prior, layouts, codes, is_narrow, may_widen } = self;
+    pub fn fill<W: Words>(self, words: &W, watch: &mut dyn Watch) -> Result<AnyTrainer<'r>> {
+        Ok(if self.is_narrow {
+            AnyTrainer::Narrow(self.filled(words, watch)?)
+        } else {
+            AnyTrainer::Wide(self.filled(words, watch)?)
+        })
+    }
+
+    fn filled<W: Words, S: SlotWidth>(self, words: &W, watch: &mut dyn Watch) -> Result<Box<Trainer<'r, S>>> {
+        let Self { rules, tuning, tokens, prior, layouts, codes, may_widen, .. } = self;
         let mut pulse = pulse_of(watch, rules);
         let spans = &tokens.spans()[..];
-        let mut slots = AnySlots::fill(is_narrow, may_widen, &layouts, words, spans, &mut pulse)?;
+        let mut slots = Slots::fill(&layouts, words, spans, may_widen, &mut pulse)?;
         if !prior.is_empty() {
             prior.apply(&mut slots, spans, tuning.threads, &mut pulse)?;
         }
@@ -146,9 +155,37 @@ impl<'r> Planned<'r> {
     }
 }
 
-/// A training whose words are all taken over: it needs nothing else to learn merges.
-pub struct Trainer<'r> {
-    store: WordStore,
+/// A training whose words are all taken over: it needs nothing else to learn merges. While all codes fit 16 bits, slots have
+/// so many, which is half the memory.
+pub enum AnyTrainer<'r> {
+    Narrow(Box<Trainer<'r, u16>>),
+    Wide(Box<Trainer<'r, u32>>),
+}
+
+impl AnyTrainer<'_> {
+    /// Learns the merges.
+    pub fn train(self, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
+        let mut wide = match self {
+            Self::Wide(trainer) => trainer,
+            Self::Narrow(mut trainer) => {
+                let mut pulse = pulse_of(watch, trainer.rules);
+                if trainer.learn(&mut pulse)? {
+                    pulse.report()?;
+                    return Ok(trainer.merges);
+                }
+                trainer.widened(&mut pulse)?
+            }
+        };
+        let mut pulse = pulse_of(watch, wide.rules);
+        wide.learn(&mut pulse)?;
+        pulse.report()?;
+        Ok(wide.merges)
+    }
+}
+
+/// A training with slots of one width.
+pub struct Trainer<'r, S> {
+    store: WordStore<S>,
     rules: &'r Rules,
     tuning: Tuning,
     tokens: Tokens,
@@ -170,17 +207,31 @@ const NEXT_LISTS: usize = 4 * STEP;
 /// How many merges lie between the present one and the one whose neighbours are looked at.
 const AROUND: usize = 1;
 
-impl Trainer<'_> {
-    /// Learns the merges.
-    pub fn train(mut self: Box<Self>, watch: &mut dyn Watch) -> Result<Rows<MergeRow>> {
-        let mut pulse = pulse_of(watch, self.rules);
-        let merges = self.learn(&mut pulse)?;
-        pulse.report()?;
-        Ok(merges)
+impl<'r, S: SlotWidth> Trainer<'r, S> {
+    /// The same with wide slots.
+    fn widened(mut self, pulse: &mut Pulse<'_>) -> Result<Box<Trainer<'r, u32>>> {
+        self.drop_lists(WordStore::forget_list);
+        Ok(Box::new(Trainer {
+            store: self.store.widened(pulse)?,
+            rules: self.rules,
+            tuning: self.tuning,
+            tokens: self.tokens,
+            base_tokens: self.base_tokens,
+            merges: self.merges,
+            threshold: self.threshold,
+            pairs: self.pairs,
+            queue: self.queue,
+            lists: self.lists,
+            next_lists: self.next_lists,
+        }))
     }
 
-    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<Rows<MergeRow>> {
+    /// Learns merges; false if the next token does not fit the slots.
+    fn learn(&mut self, pulse: &mut Pulse<'_>) -> Result<bool> {
         while self.remaining() != Some(0) {
+            if S::IS_NARROW && self.tokens.len() >= self.tuning.narrow_codes {
+                return Ok(false);
+            }
             let Some(best) = self.queue.pop(&self.tokens, &self.pairs, self.threshold) else {
                 let reason = if self.threshold == u64::MAX { Reason::Start } else { Reason::Exhausted };
                 if self.threshold == 1 || !self.recount(reason, pulse)? {
@@ -205,7 +256,7 @@ impl Trainer<'_> {
                 self.merge((left, right, list), pulse)?;
             }
         }
-        Ok(std::mem::take(&mut self.merges))
+        Ok(true)
     }
 
     /// Prefetches the memory of the next merges, one step further for each merge that is nearer.
@@ -263,12 +314,6 @@ impl Trainer<'_> {
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
             self.drop_lists(WordStore::drop_list);
         }
-        if self.store.slots.are_narrow() && self.tokens.len() >= self.tuning.narrow_codes {
-            // The next token does not fit narrow slots. The memory of lists that nobody needs is given back first.
-            self.drop_lists(WordStore::forget_list);
-            self.store.compact_lists()?;
-            self.store.slots.widen(self.tuning.threads, pulse)?;
-        }
         if self.store.is_full() {
             self.recount(Reason::Full, pulse)?;
         }
@@ -276,7 +321,7 @@ impl Trainer<'_> {
     }
 
     /// Drops the lists of pairs that have fallen below the threshold. If such a pair rises again, it has no list.
-    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore, u32)) {
+    fn drop_lists(&mut self, drop: impl Fn(&mut WordStore<S>, u32)) {
         self.store.list_positions();
         for list in self.pairs.lists_below(self.threshold) {
             drop(&mut self.store, std::mem::replace(list, UNLISTED));

@@ -9,11 +9,12 @@
 use std::iter::zip;
 use std::ops::Range;
 
+use super::code_array::SlotWidth;
 use super::neighbours::Neighbours;
 use super::pairs::{ListNumbers, UNLISTED, codes_of, key_of};
 use super::positions::{ListPlace, PositionArena, PositionList};
-use super::replacing::{PREFETCHED_SLOTS, Replaced, Task};
-use super::slots::{AnySlots, BATCH, PairAt};
+use super::replacing::{PREFETCHED_SLOTS, Replaced, Task, replace_all, replace_few};
+use super::slots::{BATCH, PairAt, Slots};
 use super::tokens::Code;
 use super::tuning::Tuning;
 use crate::error::Result;
@@ -43,8 +44,8 @@ pub enum Need {
 }
 
 /// The words, and the lists of positions in them.
-pub struct WordStore {
-    pub slots: AnySlots,
+pub struct WordStore<S> {
+    pub slots: Slots<S>,
     /// The span of every token.
     pub spans: Vec<u32>,
     /// The number of threads that read the words together.
@@ -68,9 +69,9 @@ const MIN_GROWTH: usize = 1 << 10;
 /// Above this many units, pairs are counted again: places must fit 32 bits.
 const MAX_UNITS: usize = 3 << 30;
 
-impl WordStore {
+impl<S: SlotWidth> WordStore<S> {
     /// A store without lists; there will be about `codes` codes.
-    pub fn new(slots: AnySlots, spans: &[u32], tuning: &Tuning, codes: usize) -> Result<Self> {
+    pub fn new(slots: Slots<S>, spans: &[u32], tuning: &Tuning, codes: usize) -> Result<Self> {
         Ok(Self {
             occurrences: slots.len(),
             slots,
@@ -154,11 +155,12 @@ impl WordStore {
             let mut sorted = memory::gathered(positions)?;
             sorted.sort_unstable();
             self.replaced.make_room(self.spans.len(), sorted.len())?;
-            self.slots.replace_all(sorted.iter().copied(), false, task, &mut self.replaced);
+            replace_all(&mut self.slots, sorted.iter().copied(), task, &mut self.replaced);
         } else {
             let few = list.len as usize <= PREFETCHED_SLOTS;
             self.replaced.make_room(self.spans.len(), list.len as usize)?;
-            self.slots.replace_all(positions, few, task, &mut self.replaced);
+            let replace = if few { replace_few } else { replace_all };
+            replace(&mut self.slots, positions, task, &mut self.replaced);
         }
         self.occurrences -= self.replaced.len();
         self.arena.free_block(list);
@@ -192,6 +194,23 @@ impl WordStore {
         self.arena.compact(&mut self.lists)?;
         self.note_size();
         Ok(())
+    }
+
+    /// The same with wide slots, and without the memory of lists that nobody needs.
+    pub fn widened(mut self, pulse: &mut Pulse<'_>) -> Result<WordStore<u32>> {
+        self.compact_lists()?;
+        Ok(WordStore {
+            slots: self.slots.widened(self.threads, pulse)?,
+            spans: self.spans,
+            threads: self.threads,
+            occurrences: self.occurrences,
+            lists: self.lists,
+            lengthened: self.lengthened,
+            arena: self.arena,
+            arena_limit: self.arena_limit,
+            arena_noted: self.arena_noted,
+            replaced: self.replaced,
+        })
     }
 
     /// Adds an empty list.
