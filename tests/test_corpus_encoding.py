@@ -870,17 +870,3 @@ def test_any_number_of_samples_is_verified_and_no_shard_is_larger_than_numbers_c
     for size in (0, largest + 1):
         with pytest.raises(ValueError, match="shard_size must be an integer from 1 to"):
             Options(shard_size=size)
-
-
-def test_folders_whose_tokenizer_has_its_former_name_still_verify(
-    tokenizer: Tokenizer, lines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "out"
-    with monkeypatch.context() as former:
-        former.setattr("bpetite.corpus.job.TOKENIZER", "tokenizer.json")
-        manifest = corpus.encode(tokenizer, lines, folder)
-    assert not (folder / "bpetite.json").exists()
-    assert corpus.verify(folder).shards == manifest.shards
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
-        corpus.verify(folder)
