@@ -278,7 +278,7 @@ def test_the_viewer_opens_every_format(folder: Path, tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
-        with urllib.request.urlopen(f"{address}api/about", timeout=60) as answer:
+        with urllib.request.urlopen(f"{address}ask", b'{"question": "about"}', timeout=60) as answer:
             models = json.load(answer)["models"]
         process.terminate()
     assert [(model["name"], model["fingerprint"]) for model in models] == [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from html.parser import HTMLParser
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +17,14 @@ from bpetite import Tokenizer, Vocabulary
 from bpetite._encoder import encode
 from bpetite.corpus import Documents
 from bpetite.corpus.statistics import tally
-from bpetite.show.report.measures import Measures, measures_of
-from bpetite.show.report.page import report_html
+from bpetite.show.viewer.page import document
+from bpetite.show.viewer.report import report, tokens_by_size
 from encoders import CORPUS
+from test_viewer_page import CONTRASTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 TEXTS = {
     "prose": "The dog's lazy, the fox is quick. " * 5 + "Größe 東京<|endoftext|>",
@@ -31,45 +36,47 @@ def tokenizer(dialect: str = "bpetite") -> Tokenizer:
     return Tokenizer.train_from_iterator([CORPUS], 420, dialect=dialect)
 
 
-def measure(tok: Tokenizer, texts: Mapping[str, str]) -> Measures:
-    return measures_of(tok, tally([tok], {name: [Documents([text])] for name, text in texts.items()}))
+def measured(models: Mapping[str, Tokenizer], texts: Mapping[str, str]) -> dict[str, Any]:
+    sources = {name: [Documents([text])] for name, text in texts.items()}
+    made = report(models, tally(list(models.values()), sources))
+    whole: dict[str, Any] = json.loads(json.dumps(made))
+    return whole
 
 
-class Page(HTMLParser):
-    """The tables of a page, by section, and everything in it that could load or run something."""
+def uses_in(tok: Tokenizer, texts: Mapping[str, str]) -> Counter[int]:
+    return Counter(token_id for text in texts.values() for token_id in tok.encode(text))
 
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tables: dict[str, list[list[list[str]]]] = {}
-        self.tags: Counter[str] = Counter()
-        self.addresses: list[str] = []
-        self.text = ""
-        self._section = ""
-        self.feed(page)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        values = dict(attributes)
-        self.addresses += [name for name in values if name in ("src", "href", "action", "data")]
-        self.addresses += [name for name in values if name.startswith("on")]
-        if tag == "section":
-            self._section = values["id"] or ""
-            self.tables[self._section] = []
-        elif tag == "table":
-            self.tables[self._section].append([])
-        elif tag == "tr":
-            self.tables[self._section][-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[self._section][-1][-1].append("")
+def inside(page: Path) -> Any:
+    """The numbers in the page of a report."""
+    content = page.read_text("utf-8")
+    return json.loads(content.split('id="inside">')[1].split("</script>")[0])
 
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        rows = self.tables.get(self._section, [])
-        if rows and rows[-1] and rows[-1][-1]:
-            rows[-1][-1][-1] += data
 
-    def rows(self, section: str, table: int = 0) -> list[list[str]]:
-        return self.tables[section][table][1:]
+@contextmanager
+def opened(browser: Browser, page: bytes, folder: Path, **options: Any) -> Iterator[Page]:
+    """Open a report as a file; it must do nothing wrong and ask nobody for anything."""
+    file = folder / "report.html"
+    file.write_bytes(page)
+    context = browser.new_context(**options)
+    shown = context.new_page()
+    wrong: list[str] = []
+    shown.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    shown.on("console", lambda message: wrong.append(f"console: {message.type}: {message.text}"))
+    shown.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
+    shown.on("request", lambda request: wrong.append(f"request: {request.url}"))
+    shown.goto(file.as_uri())
+    shown.wait_for_function("() => !document.querySelector('[aria-busy]')")
+    assert wrong.pop(0) == f"request: {file.as_uri()}"
+    yield shown
+    context.close()
+    assert wrong == []
+
+
+def rows(page: Page, section: str, table: int = 0) -> list[list[str]]:
+    """The cells of a table in a section."""
+    found = page.locator(f"[data-name={section}] table").nth(table).locator("tbody tr")
+    return [row.locator("td").all_text_contents() for row in found.all()]
 
 
 def number(cell: str) -> int:
@@ -78,38 +85,36 @@ def number(cell: str) -> int:
 
 def test_the_numbers_are_those_of_an_independent_count() -> None:
     tok = tokenizer()
-    page = Page(report_html("tok.json", measure(tok, TEXTS)))
+    made = measured({"tok.json": tok}, TEXTS)
     vocab = {**tok.vocabulary.tokens, **{i: text.encode() for text, i in tok.special_tokens.items()}}
     ids = {name: encode(text, vocab, tok.merges, tok.special_tokens) for name, text in TEXTS.items()}
     uses = Counter(token_id for row in ids.values() for token_id in row)
-    for (name, text), row in zip(TEXTS.items(), page.rows("sources"), strict=False):
+    for (name, text), row in zip(TEXTS.items(), made["sources"], strict=False):
         size = len(text.encode())
-        assert row[0] == name
-        assert list(map(number, row[1:4])) == [size, len(text), len(ids[name])]
-        assert row[4] == f"{size / len(ids[name]):.4f}"
-    assert number(page.rows("sources")[-1][3]) == uses.total()
+        assert list(row.values()) == [name, size, len(text), len(ids[name]), size / len(ids[name])]
+    assert made["sources"][-1]["tokens"] == uses.total()
     lengths = Counter(len(token) for token in tok.vocabulary.tokens.values())
     used = Counter(len(vocab[i]) for i in uses.elements() if i in tok.vocabulary.tokens)
-    assert [tuple(map(number, row)) for row in page.rows("lengths")] == [
-        (length, lengths[length], used[length]) for length in sorted(lengths)
-    ]
-    assert number(page.rows("frequencies", 0)[0][1]) == max(uses.values())
-    assert {number(row[1]): number(row[2]) for row in page.rows("frequencies", 1)}.items() <= uses.items()
+    assert made["lengths"] == [[length, lengths[length], used[length]] for length in sorted(lengths)]
+    ordered = sorted(uses.values(), reverse=True)
+    assert made["frequencies"] == [[place, count] for place, count in enumerate(ordered, 1)]
+    assert [count for _, _, count in made["most_used"]] == ordered[:12]
+    assert {token_id: count for _, token_id, count in made["most_used"]}.items() <= uses.items()
     unused = sorted(set(vocab) - set(uses))
-    assert [number(row[1]) for row in page.rows("unused")] == unused[:200]
-    assert f"{len(unused):,} tokens" in page.text
-    made = [len(vocab[token_id]) for token_id in tok.vocabulary.merge_ids]
-    assert number(page.rows("growth")[-1][0]) == len(made)
-    assert number(page.rows("growth")[-1][2]) == max(made)
+    assert made["unused"] == len(unused)
+    assert made["unused_shown"] == [[vocab[token_id].hex(), token_id] for token_id in unused[:200]]
+    made_by_merges = [len(vocab[token_id]) for token_id in tok.vocabulary.merge_ids]
+    assert made["growth"][-1][0] == len(made_by_merges)
+    assert made["growth"][-1][2] == max(made_by_merges)
 
 
 @pytest.mark.parametrize("dialect", ["bpetite", "cs336", "huggingface", "tiktoken"])
 def test_what_smaller_vocabularies_give_is_what_they_give(dialect: str) -> None:
     tok = tokenizer(dialect)
-    rows = measure(tok, TEXTS).tokens_by_size()
+    sizes = tokens_by_size(tok, uses_in(tok, TEXTS))
     specials = len(tok.special_tokens)
-    assert [size for size, _ in rows] == list(range(256 + specials, tok.vocab_size + 1))
-    for size, tokens in rows:
+    assert [size for size, _ in sizes] == list(range(256 + specials, tok.vocab_size + 1))
+    for size, tokens in sizes:
         smaller = tok.truncate(size if dialect != "bpetite" else size - specials)
         assert tokens == sum(map(smaller.count, TEXTS.values())), size
 
@@ -118,8 +123,8 @@ def test_smaller_vocabularies_where_several_merges_make_a_token() -> None:
     tokens = {byte: bytes([byte]) for byte in range(256)} | {256: b"bc", 257: b"ab", 258: b"abc"}
     merges = [(98, 99), (97, 98), (257, 99), (97, 256)]
     text = "abc abcd ab bc abcabc xabcd"
-    rows = measure(Tokenizer(Vocabulary(tokens, merges)), {"text": text}).tokens_by_size()
-    found = [tokens for _, tokens in rows]
+    tok = Tokenizer(Vocabulary(tokens, merges))
+    found = [tokens for _, tokens in tokens_by_size(tok, uses_in(tok, {"text": text}))]
     assert found == [
         len(text),
         *(Tokenizer(Vocabulary(*made(merges[:kept]))).count(text) for kept in (1, 2, 3, 4)),
@@ -136,33 +141,76 @@ def made(merges: list[tuple[int, int]]) -> tuple[dict[int, bytes], list[tuple[in
     return tokens, merges
 
 
-def test_the_page_fetches_nothing_runs_nothing_and_shows_hostile_names_as_text() -> None:
-    special = "<script>alert(1)</script>"
+def test_the_page_fetches_nothing_and_shows_hostile_names_as_text(browser: Browser, tmp_path: Path) -> None:
+    special = "</script><script>alert(1)</script>"
     tok = Tokenizer.train_from_iterator([CORPUS], 300, dialect="tiktoken", special_tokens=[special])
     name = '"><img src=x onerror=alert(2)>'
-    page = Page(report_html(name, measure(tok, {name: CORPUS + special * 200})))
-    assert page.addresses == []
-    assert not {"script", "img", "link", "iframe", "object", "a"} & set(page.tags)
-    assert page.tags["svg"] == 5
-    assert name in page.text
-    assert special in page.text
+    made = measured({name: tok}, {name: CORPUS + special * 200})
+    with opened(browser, document(made), tmp_path) as page:
+        shown = page.locator("#report")
+        assert shown.locator(":is(script, img, link, iframe, object, a)").count() == 0
+        assert shown.locator("h1").inner_text() == name
+        assert rows(page, "sources")[0][0] == name
+        assert special in "".join(page.locator("[data-name=frequencies] .chip").all_text_contents())
+        policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content") or ""
+        assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
-def test_every_plot_has_its_numbers_in_a_table() -> None:
-    measures = measure(tokenizer(), TEXTS)
-    sections = re.findall(r"<section.*?</section>", report_html("tok", measures), re.DOTALL)
-    assert len(sections) == 6
-    for section in sections:
-        if "<svg" in section:
-            assert "<table" in section
-        assert "nan" not in section
-        assert "inf" not in section
+def test_the_page_shows_the_numbers_in_plots_and_tables(browser: Browser, tmp_path: Path) -> None:
+    models = {"one": tokenizer(), "<b>two</b>": tokenizer("tiktoken").truncate(300)}
+    made = measured(models, TEXTS)
+    with opened(browser, document(made), tmp_path) as page:
+        assert not page.locator("#views").is_visible()
+        assert [[row[0], *map(number, row[1:4])] for row in rows(page, "sources")] == [
+            [row["name"], row["bytes"], row["characters"], row["tokens"]] for row in made["sources"]
+        ]
+        assert [list(map(number, row[:3])) for row in rows(page, "lengths")] == [
+            [length, uses, tokens] for length, tokens, uses in made["lengths"]
+        ]
+        assert [[number(row[0]), number(row[1])] for row in rows(page, "sizes")] == [
+            row[:2] for row in made["sizes"]
+        ]
+        assert [number(row[1]) for row in rows(page, "unused")] == [i for _, i in made["unused_shown"]]
+        compared = iter(made["compared"])
+        for source, *numbers in rows(page, "compared"):
+            for place in (0, 3):
+                row = next(compared)
+                assert source == row["source"]
+                assert numbers[place : place + 3] == [
+                    f"{row['tokens']:,}",
+                    f"{row['bytes_per_token']:.4f}",
+                    ratio(row["tokens_to_first"]),
+                ]
+        assert page.locator("[data-name=compared] th").all_text_contents()[4] == "<b>two</b>: tokens"
+        assert page.locator("svg").count() == 3
+        assert page.locator("svg polyline").count() == 4
+        for line in page.locator("svg polyline").all():
+            points = [float(part) for part in (line.get_attribute("points") or "").replace(",", " ").split()]
+            assert all(60 <= x <= 705 for x in points[::2])
+            assert all(10 <= y <= 255 for y in points[1::2])
+        assert {"NaN", "Infinity"}.isdisjoint(page.locator("#report").inner_html().split())
 
 
-def test_nothing_to_measure_is_no_error() -> None:
-    empty = Tokenizer.train("", 256)
-    page = Page(report_html("empty", measure(empty, {"nothing": ""})))
-    assert page.rows("sources")[0][:4] == ["nothing", "0", "0", "0"]
+def ratio(value: float) -> str:
+    return "1" if value == 1 else f"{value:.4f}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_is_readable_and_fits(browser: Browser, scheme: str, width: int, tmp_path: Path) -> None:
+    made = measured({"one": tokenizer(), "two": tokenizer("tiktoken")}, TEXTS)
+    size = {"width": width, "height": 800}
+    with opened(browser, document(made), tmp_path, viewport=size, color_scheme=scheme) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert page.evaluate(CONTRASTS) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_nothing_to_measure_is_no_error(browser: Browser, tmp_path: Path) -> None:
+    made = measured({"empty": Tokenizer.train("", 256)}, {"nothing": ""})
+    with opened(browser, document(made), tmp_path) as page:
+        assert rows(page, "sources")[0][:4] == ["nothing", "0", "0", "0"]
+        assert "NaN" not in page.locator("#report").inner_html()
 
 
 def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) -> None:
@@ -174,7 +222,7 @@ def test_the_command_writes_the_report_and_prints_its_numbers(tmp_path: Path) ->
     done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, check=True)
     rows = json.loads(done.stdout)["sources"]
     assert [row["tokens"] for row in rows[:-1]] == [tok.count(text) for text in TEXTS.values()]
-    assert "prose" in Page((tmp_path / "r.html").read_text("utf-8")).text
+    assert inside(tmp_path / "r.html")["sources"] == rows
     again = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert again.returncode == 1
     assert b"exists already" in again.stderr
@@ -195,26 +243,16 @@ def test_the_command_compares_with_other_tokenizers(tmp_path: Path) -> None:
     done = subprocess.run(
         [*command, "--json", "--quiet"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    page = Page((tmp_path / "r.html").read_text("utf-8"))
-    (table,) = page.tables["compared"]
-    assert table[0] == ["", *names]
-    assert table[1] == ["source", *["tokens", "bytes per token", "ratio"] * 2]
-    sums = [0, 0]
-    for (source, *numbers), text in zip(table[2:], TEXTS.values(), strict=False):
-        counts = [model.count(text) for model in models.values()]
-        sums = [total + count for total, count in zip(sums, counts, strict=True)]
-        size = len(text.encode())
-        assert [source.removesuffix(".txt")] == [name for name, known in TEXTS.items() if known == text]
-        assert numbers == [
-            cell
-            for count in counts
-            for cell in (f"{count:,}", f"{size / count:.4f}", f"{count / counts[0]:.4f}")
-        ]
-    assert [table[-1][0], table[-1][1], table[-1][4]] == ["total", *(f"{total:,}" for total in sums)]
-    rows = json.loads(done.stdout)["compared"]
-    assert [row["tokens"] for row in rows[-2:]] == sums
-    assert page.tags["b"] == 0
-    alone = subprocess.run(
-        [*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True
-    )
-    assert b"compared" not in (tmp_path / "r.html").read_bytes() + alone.stdout
+    made = inside(tmp_path / "r.html")
+    assert made["name"] == "one.json"
+    found = {(row["source"], row["tokenizer"]): row["tokens"] for row in made["compared"]}
+    expected = {
+        (f"{source}.txt", name): model.count(text)
+        for source, text in TEXTS.items()
+        for name, model in zip(names, models.values(), strict=True)
+    }
+    sums = {("total", name): sum(n for (_, of), n in expected.items() if of == name) for name in names}
+    assert found == expected | sums
+    assert json.loads(done.stdout)["compared"] == made["compared"]
+    subprocess.run([*command[:4], *command[5:], "--force"], cwd=tmp_path, check=True, capture_output=True)
+    assert inside(tmp_path / "r.html")["compared"] == []

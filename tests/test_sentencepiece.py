@@ -28,7 +28,7 @@ from bpetite.formats.sentencepiece import parse
 from bpetite.formats.shared.difficult import DIFFICULT_TEXTS
 from bpetite.formats.shared.pieces import Pieces, vocabulary_of_pieces
 from bpetite.show.explain import Explainer
-from bpetite.show.report.measures import Measures
+from bpetite.show.viewer.report import lengths, unused
 from known_characters import is_known
 from test_loading import gguf_file, numbers_field, string_field, strings_field, text_value
 
@@ -825,9 +825,8 @@ def test_a_wrong_merge_is_told_by_its_place_in_the_file(tmp_path: Path) -> None:
 def test_a_report_counts_only_tokens_that_have_a_meaning(tmp_path: Path) -> None:
     tok = loaded(trained("llama"), tmp_path)
     assert tok.vocabulary.provisional
-    measures = Measures(tok)
-    assert measures.unused == [token_id for token_id in range(tok.vocab_size) if token_id in known_ids(tok)]
-    assert sum(count for _, count, _ in measures.lengths()) == len(tok.vocabulary.tokens) - len(
+    assert unused(tok, {}) == [token_id for token_id in range(tok.vocab_size) if token_id in known_ids(tok)]
+    assert sum(count for _, count, _ in lengths(tok, {})) == len(tok.vocabulary.tokens) - len(
         tok.vocabulary.provisional
     )
 

@@ -17,7 +17,7 @@ PACKAGE = PROJECT / "src" / "bpetite"
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"show.viewer", "show.report", "show.compare", "show.difference"},
+    {"show.viewer", "show.compare", "show.difference"},
     {"__init__"},
     {"corpus"},
     {"cs336"},

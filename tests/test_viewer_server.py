@@ -2,13 +2,13 @@
 
 import http.client
 import json
+import re
 import socket
 import struct
 import threading
 import unicodedata
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.show.viewer.answers import Model
+from bpetite.show.viewer.page import document
 from bpetite.show.viewer.server import LARGEST_BODY, Viewer
 from viewing import running
 
@@ -33,10 +34,19 @@ def ask(
     return response.status, response.headers, content
 
 
-def answer(viewer: Viewer, path: str, text: str | None = None) -> Any:
-    status, _, content = ask(viewer, path, text)
+def question(name: str, **given: Any) -> str:
+    return json.dumps({"question": name, **given})
+
+
+def answer(viewer: Viewer, name: str, **given: Any) -> Any:
+    status, _, content = ask(viewer, "/ask", question(name, **given))
     assert status == 200, content
     return json.loads(content)
+
+
+LONG = {"corpus": "a" * 100_001, "pattern": "gpt2"}
+DIFFERENCE = {"corpus": "a", "merges": "a b", "dialect": "cs336", "pattern": "gpt2", "special": ""}
+ENCODE = question("encode", model=0, text="text")
 
 
 def test_it_listens_on_the_loopback_address_alone(viewer: Viewer) -> None:
@@ -55,7 +65,7 @@ def test_a_foreign_host_is_refused(viewer: Viewer) -> None:
         "",
     ):
         assert ask(viewer, "/", Host=host)[0] == 403
-        assert ask(viewer, "/api/about", Host=host)[0] == 403
+        assert ask(viewer, "/ask", ENCODE, Host=host)[0] == 403
     for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
         assert ask(viewer, "/", Host=host)[0] == 200
 
@@ -67,17 +77,19 @@ def test_another_sites_page_is_refused(viewer: Viewer) -> None:
         f"https://127.0.0.1:{viewer.server_port}",
         "http://127.0.0.1:1",
     ):
-        assert ask(viewer, "/api/encode", "text", Origin=origin)[0] == 403
+        assert ask(viewer, "/ask", ENCODE, Origin=origin)[0] == 403
     own = f"http://127.0.0.1:{viewer.server_port}"
-    assert ask(viewer, "/api/encode", "text", Origin=own)[0] == 200
+    assert ask(viewer, "/ask", ENCODE, Origin=own)[0] == 200
 
 
 def test_every_answer_forbids_what_the_page_does_not_need(viewer: Viewer) -> None:
-    for path in ("/", "/main.js", "/api/about", "/nothing"):
+    for path in ("/", "/ask", "/nothing"):
         headers = ask(viewer, path)[1]
         policy = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
         assert policy["default-src"] == "'none'"
-        assert policy["script-src"] == policy["connect-src"] == policy["style-src"] == "'self'"
+        assert policy["connect-src"] == "'self'"
+        assert re.fullmatch("'sha256-[A-Za-z0-9+/=]+'", policy["script-src"])
+        assert re.fullmatch("'sha256-[A-Za-z0-9+/=]+'", policy["style-src"])
         assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] == "no-store"
@@ -85,54 +97,61 @@ def test_every_answer_forbids_what_the_page_does_not_need(viewer: Viewer) -> Non
         assert "Python" not in headers["Server"]
 
 
-def test_only_the_pages_files_are_served(viewer: Viewer) -> None:
+def test_only_the_page_is_served(viewer: Viewer) -> None:
     for path in (
         "/../server.py",
         "/%2e%2e/server.py",
         "/page/../../__init__.py",
         "//etc/passwd",
-        "/style.css/",
+        "/style.css",
+        "/index.html",
         "/nul%00",
     ):
         assert ask(viewer, path)[0] == 404
-    assert ask(viewer, "/")[2] == ask(viewer, "/index.html")[2]
+    assert ask(viewer, "/")[2] == document()
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "words"),
+    ("name", "given", "words"),
     [
-        ("/api/token?id=999999", None, "there is no token 999999"),
-        ("/api/token?id=x", None, "invalid literal"),
-        ("/api/token?model=7&id=1", None, "there is no model 7"),
-        ("/api/vocabulary?by=colour&query=red", None, "by text, bytes or id"),
-        ("/api/vocabulary?by=bytes&query=zz", None, "hexadecimal"),
-        ("/api/vocabulary?by=id&query=x", None, "not an id"),
-        ("/api/lessons?pattern=(", "a", "pattern"),
-        ("/api/lessons", "a" * 100_001, "at most 100,000 bytes"),
-        ("/api/difference?dialect=mine", '["a", "a b"]', "dialect"),
-        ("/api/difference", '["a", "a b c"]', "two tokens and one space"),
-        ("/api/difference", '["' + "a" * 100_001 + '", ""]', "at most 100,000 bytes"),
-        ("/api/steps?at=9", "a", "ends before byte 9"),
+        ("token", {"model": 0, "id": 999999}, "there is no token 999999"),
+        ("token", {"model": 7, "id": 1}, "there is no model 7"),
+        ("vocabulary", {"model": 0, "by": "colour", "query": "red", "first": 0}, "by text, bytes or id"),
+        ("vocabulary", {"model": 0, "by": "bytes", "query": "zz", "first": 0}, "hexadecimal"),
+        ("vocabulary", {"model": 0, "by": "id", "query": "x", "first": 0}, "not an id"),
+        ("lessons", {"corpus": "a", "pattern": "(", "special": "", "merges": 1}, "pattern"),
+        ("lessons", {**LONG, "special": "", "merges": 1}, "at most 100,000 bytes"),
+        ("difference", {**DIFFERENCE, "dialect": "mine"}, "dialect"),
+        ("difference", {**DIFFERENCE, "merges": "a b c"}, "two tokens and one space"),
+        ("difference", {**DIFFERENCE, **LONG}, "at most 100,000 bytes"),
+        ("steps", {"model": 0, "text": "a", "at": 9}, "ends before byte 9"),
+        ("encode", {"model": 0, "text": "\ud800"}, "surrogate"),
     ],
 )
 def test_a_question_without_an_answer_is_told_why(
-    viewer: Viewer, path: str, text: str | None, words: str
+    viewer: Viewer, name: str, given: dict[str, Any], words: str
 ) -> None:
-    assert words in answer(viewer, path, text)["error"]
+    assert words in answer(viewer, name, **given)["error"]
 
 
 def test_a_request_that_makes_no_sense_is_refused(viewer: Viewer) -> None:
-    assert ask(viewer, "/api/encode", b"\xff")[0] == 400
-    for body in ("", "[", "{}", "[1, 2]", '["a"]', '["a", "b", "c"]'):
-        assert ask(viewer, "/api/difference", body)[0] == 400
-    assert ask(viewer, "/api/nothing", "a")[0] == 404
-    assert ask(viewer, "/api/nothing")[0] == 404
+    nonsense: list[Any] = [
+        *("", "[", "[1, 2]", "{}", b"\xff", "[" * 100_000),
+        *('{"question": 1}', question("nothing"), question("rules", model=0)),
+        *(question("encode", model=0), question("encode", model=0, text=1)),
+        *(question("encode", model=0, text="a", more=1), question("token", model=0, id="x")),
+        question("difference", corpus="a", merges=["a b"], dialect="cs336", pattern="gpt2", special=""),
+    ]
+    for body in nonsense:
+        assert ask(viewer, "/ask", body)[0] == 400, body
+    assert ask(viewer, "/nothing", "a")[0] == 404
+    assert ask(viewer, "/ask")[0] == 404
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_is_read(viewer: Viewer) -> None:
     with socket.create_connection(("127.0.0.1", viewer.server_port), timeout=60) as connection:
         host, length = f"127.0.0.1:{viewer.server_port}", LARGEST_BODY + 1
-        head = f"POST /api/encode HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
+        head = f"POST /ask HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
         connection.sendall(head.encode())
         assert b" 413 " in connection.recv(100)
 
@@ -140,15 +159,15 @@ def test_a_text_that_is_too_long_is_refused_before_it_is_read(viewer: Viewer) ->
 def test_a_client_that_hangs_up_is_forgotten_silently(
     small: Tokenizer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = b"the tokens " * 50_000
+    text = question("encode", model=0, text="the tokens " * 50_000).encode()
     with running(("small", small)) as viewer:
         before = set(threading.enumerate())
-        head = f"POST /api/encode HTTP/1.1\r\nHost: 127.0.0.1:{viewer.server_port}\r\n"
+        head = f"POST /ask HTTP/1.1\r\nHost: 127.0.0.1:{viewer.server_port}\r\n"
         whole = f"{head}Content-Length: {len(text)}\r\n\r\n".encode() + text
         for sent in (whole, whole[:-1], whole[: len(head)], whole[: len(head) // 2], b""):
             for reset in (True, False):
                 hang_up_after(viewer, sent, reset)
-        assert ask(viewer, "/api/about")[0] == 200  # so all before it have threads now
+        assert ask(viewer, "/ask", ENCODE)[0] == 200  # so all before it have threads now
         for thread in set(threading.enumerate()) - before:
             thread.join(60)
             assert not thread.is_alive()
@@ -171,7 +190,7 @@ def test_a_fault_of_the_server_is_not_silent(
 
     monkeypatch.setattr(Model, "rules", broken)
     with running(("small", small)) as viewer, pytest.raises(http.client.RemoteDisconnected):
-        ask(viewer, "/api/about")
+        ask(viewer, "/ask", question("about"))
     assert "RuntimeError: broken" in capsys.readouterr().err
 
 
@@ -185,7 +204,7 @@ def test_encoding_gives_the_tokenizers_ids_and_where_they_end(
 ) -> None:
     text = "the naïve 東京 tokens<|endoftext|>\x00\u202e"
     for number, tokenizer in enumerate((small, other)):
-        found = answer(pair, f"/api/encode?model={number}", text)
+        found = answer(pair, "encode", model=number, text=text)
         assert found["ids"] == tokenizer.encode(text)
         spans = tokenizer.encode_with_offsets(text, unit="bytes")[1]
         assert found["ends"] == [end for _, end in spans]
@@ -194,8 +213,8 @@ def test_encoding_gives_the_tokenizers_ids_and_where_they_end(
 def test_where_text_is_normalized_the_normalized_text_is_told(small: Tokenizer) -> None:
     composing = Tokenizer(replace(small.vocabulary, normalization="NFC"))
     with running(("composing", composing)) as viewer:
-        found = answer(viewer, "/api/encode", "cafe\u0301")
-        plain = answer(viewer, "/api/encode", "café")
+        found = answer(viewer, "encode", model=0, text="cafe\u0301")
+        plain = answer(viewer, "encode", model=0, text="café")
     assert found["text"] == "café"
     assert found["ends"][-1] == len("café".encode())
     assert found["source_ends"][-1] == len("cafe\u0301".encode())
@@ -224,7 +243,7 @@ def test_places_in_normalized_text_are_those_of_the_source(small: Tokenizer, tex
 def test_the_pretoken_at_an_offset_is_the_one_that_is_replayed(viewer: Viewer) -> None:
     text = "the tokens<|endoftext|>naïve"
     found = [
-        bytes.fromhex(answer(viewer, f"/api/steps?at={at}", text)["pretokens"][0]["bytes"])
+        bytes.fromhex(answer(viewer, "steps", model=0, text=text, at=at)["pretokens"][0]["bytes"])
         for at in (0, 4, 12, 25)
     ]
     assert found == [b"the", b" tokens", b"<|endoftext|>", "naïve".encode()]
@@ -236,7 +255,7 @@ def test_search_finds_by_text_by_bytes_and_by_id(viewer: Viewer, small: Tokenize
     def found(by: str, query: str) -> list[int]:
         rows: list[int] = []
         while True:
-            page = answer(viewer, f"/api/vocabulary?by={by}&query={quote(query)}&first={len(rows)}")
+            page = answer(viewer, "vocabulary", model=0, by=by, query=query, first=len(rows))
             rows += [row["id"] for row in page["rows"]]
             if len(rows) == page["total"]:
                 return rows

@@ -139,6 +139,6 @@ def open_view(page: Page, viewer: Viewer, view: str) -> None:
 def settled(page: Page) -> None:
     """Wait until the page shows the answers to everything that was done to it.
 
-    It is marked as busy from the event on (in `latest.js`), so an old answer is never taken for the new one.
+    It is marked as busy from the event on (in `latestOnly`), so an old answer is never taken for the new one.
     """
     page.wait_for_function("() => !document.querySelector('[aria-busy]')")

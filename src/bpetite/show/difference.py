@@ -27,7 +27,7 @@ Merge = BytesPair | tuple[str, str] | Pair | Sequence[int] | str
 
 Word = tuple[int, ...]
 
-_TIE_RULES = {
+TIE_RULES = {
     "smallest_ids": "the smallest pair of ids",
     "largest_bytes": "the greatest pair of bytes",
     "smallest_bytes": "the smallest pair of bytes",
@@ -121,16 +121,12 @@ def explain_difference(
     Your pair would be the best one if a tie went to the pair that is met first in the corpus.
     """
     training = Training.of(dialect, pattern, special_tokens)
-    rules = training.dialect
     counts = corpus
     if not isinstance(counts, Counts):
         documents = [counts] if isinstance(counts, str) else counts
         counts = Counts.from_iterator(documents, **training.counting)
-    training = replace(training, pattern=counts.pattern)
     given = list(merges)
-    counted = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
-    size = BASE_VOCAB_SIZE + counted + len(given) + 1
-    vocabulary = train_vocabulary(counts, size, training)
+    vocabulary = train_merges(counts, len(given) + 1, replace(training, pattern=counts.pattern))
     tokens = vocabulary.tokens
     expected = [(tokens[left], tokens[right]) for left, right in vocabulary.merges]
     yours = _as_bytes(given, vocabulary)
@@ -144,39 +140,46 @@ def explain_difference(
     return _explained(rank, yours[rank], vocabulary, counts, first_met)
 
 
+def train_merges(counts: Counts, merges: int, training: Training) -> Vocabulary:
+    """Learn so many merges, or a few more where several merges make the same token."""
+    rules = training.dialect
+    specials = len(training.special_tokens) if rules.vocab_size_counts == "everything" else 0
+    return train_vocabulary(counts, BASE_VOCAB_SIZE + specials + merges, training)
+
+
 def _as_bytes(merges: Sequence[Merge], vocabulary: Vocabulary) -> list[BytesPair]:
     """Convert merges of any form to pairs of bytes."""
-    lines = [merge for merge in merges if isinstance(merge, str)]
-    if lines:
-        words = [line.split(" ") for line in lines if not line.startswith("#version")]
-        merges = [(word[0], word[1]) if len(word) == 2 else ("", "") for word in words]
-        if ("", "") in merges:
-            place = merges.index(("", ""))
-            raise ValueError(
-                f"merge {place}: a line holds two tokens and one space, not {lines[place]!r:.80}"
-            )
-    pairs: list[Any] = [tuple(merge) for merge in merges]
+    lines = [merge for merge in merges if isinstance(merge, str) and not merge.startswith("#version")]
+    pairs: list[Any] = list(map(_divided, range(len(lines)), lines)) or [tuple(merge) for merge in merges]
     kinds = {type(part) for pair in pairs for part in pair}
     if any(len(pair) != 2 for pair in pairs) or len(kinds) > 1 or not kinds <= {bytes, str, int}:
         raise ValueError("merges must be pairs of bytes, of strings or of ids, all of one kind")
-    spell: Callable[..., bytes] = bytes
+    if kinds == {int}:
+        return _of_ids(pairs, vocabulary)
     if kinds == {str}:
         spell = from_printable if lines or _is_printable_form(pairs) else str.encode
-    elif kinds == {int}:
-        return _of_ids(pairs, vocabulary)
-    spelled = []
-    for rank, (left, right) in enumerate(pairs):
-        try:
-            spelled.append((spell(left), spell(right)))
-        except KeyError as unknown:
-            raise ValueError(
-                f"merge {rank}: {unknown.args[0]!r} stands for no byte in GPT-2's printable form "
-                f"({f'{left} {right}'!r:.80})"
-            ) from None
-        except UnicodeEncodeError as error:
-            half = error.object[error.start]
-            raise ValueError(f"merge {rank}: the lone surrogate {half!r} is no text") from None
-    return spelled
+        return [_spelled(rank, pair, spell) for rank, pair in enumerate(pairs)]
+    return pairs
+
+
+def _divided(place: int, line: str) -> list[str]:
+    parts = line.split(" ")
+    if len(parts) != 2:
+        raise ValueError(f"merge {place}: a line holds two tokens and one space, not {line!r:.80}")
+    return parts
+
+
+def _spelled(rank: int, pair: tuple[str, str], spell: Callable[[str], bytes]) -> BytesPair:
+    try:
+        return spell(pair[0]), spell(pair[1])
+    except KeyError as unknown:
+        raise ValueError(
+            f"merge {rank}: {unknown.args[0]!r} stands for no byte in GPT-2's printable form "
+            f"({' '.join(pair)!r:.80})"
+        ) from None
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise ValueError(f"merge {rank}: the lone surrogate {half!r} is no text") from None
 
 
 def _is_printable_form(pairs: Iterable[Iterable[str]]) -> bool:
@@ -204,25 +207,24 @@ def _explained(
     rank: int, yours: BytesPair, vocabulary: Vocabulary, counts: Counts, first_met: str | None
 ) -> Difference:
     words = _words_after(rank, vocabulary, counts, first_met)
-    pair_counts = _count_pairs(words)
+    pair_counts = count_pairs(words)
     spelled = {pair: (vocabulary.tokens[pair[0]], vocabulary.tokens[pair[1]]) for pair in pair_counts}
     your_count = max((count for pair, count in pair_counts.items() if spelled[pair] == yours), default=0)
     if rank == len(vocabulary.merges):
         reason = "Training ends here: no pair is left in the corpus."
         return Difference(rank, yours, None, your_count, 0, reason)
     best = vocabulary.merges[rank]
-    expected = (vocabulary.tokens[best[0]], vocabulary.tokens[best[1]])
     highest = pair_counts[best]
-    rule = _TIE_RULES[vocabulary.dialect.tie_break]
+    rule = TIE_RULES[vocabulary.dialect.tie_break]
     if your_count == highest:
         reason = f"Both are counted {highest:,} times, and a tie goes to {rule}."
     elif your_count:
         reason = f"A fresh recount finds the expected pair {highest - your_count:,} times more often."
     else:
         reason = "Your pair does not occur in the corpus after the merges before it."
-    choices = _choices(words, pair_counts, spelled, vocabulary.dialect.tie_break, first_met is not None)
+    choices = _choices(words, rule, spelled, in_order=first_met is not None)
     explanations = [how for how, pair in choices.items() if spelled[pair] == yours]
-    return Difference(rank, yours, expected, your_count, highest, reason, explanations)
+    return Difference(rank, yours, spelled[best], your_count, highest, reason, explanations)
 
 
 def _words_after(
@@ -245,7 +247,8 @@ def _words_after(
     return list(zip(map(tuple, ids), pretokens.values(), strict=True))
 
 
-def _count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
+def count_pairs(words: Iterable[tuple[Word, int]]) -> Counter[Pair]:
+    """Count the adjacent pairs of words, each as often as its word occurs."""
     pair_counts: Counter[Pair] = Counter()
     for word, count in words:
         for pair in pairwise(word):
@@ -265,33 +268,25 @@ def _count_pairs_without_overlap(words: Iterable[tuple[Word, int]]) -> Counter[P
 
 
 def _choices(
-    words: Sequence[tuple[Word, int]],
-    pair_counts: Counter[Pair],
-    spelled: dict[Pair, BytesPair],
-    tie_break: str,
-    in_order: bool,
+    words: Sequence[tuple[Word, int]], rule: str, spelled: dict[Pair, BytesPair], *, in_order: bool
 ) -> dict[str, Pair]:
     """Return the pairs that other rules, and common mistakes, would choose."""
-    rules: dict[str, Callable[[Iterable[Pair]], Pair]] = {
-        "smallest_ids": min,
-        "largest_bytes": lambda pairs: max(pairs, key=spelled.__getitem__),
-        "smallest_bytes": lambda pairs: min(pairs, key=spelled.__getitem__),
+    ties: dict[str, Callable[[list[Pair]], Pair]] = {
+        TIE_RULES["smallest_ids"]: min,
+        TIE_RULES["largest_bytes"]: lambda pairs: max(pairs, key=spelled.__getitem__),
+        TIE_RULES["smallest_bytes"]: lambda pairs: min(pairs, key=spelled.__getitem__),
+        "the greatest pair of ids": max,
+        "the greatest joined bytes": lambda pairs: max(pairs, key=lambda pair: b"".join(spelled[pair])),
     }
-    choose = rules[tie_break]
-    highest = _most_frequent(pair_counts)
-    choices = {
-        f"if a tie went to {_TIE_RULES[name]}": rule(highest)
-        for name, rule in rules.items()
-        if rule != choose
-    }
-    choices["if a tie went to the greatest pair of ids"] = max(highest)
-    choices["if a tie went to the greatest joined bytes"] = max(highest, key=lambda p: b"".join(spelled[p]))
     if in_order:
-        choices["if a tie went to the pair that is met first in the corpus"] = highest[0]
+        ties["the pair that is met first in the corpus"] = lambda pairs: pairs[0]
+    choose = ties.pop(rule)
+    highest = _most_frequent(count_pairs(words))
     recounted = {
         "if pairs that overlap (aaa) were counted once": _count_pairs_without_overlap(words),
-        "if each distinct pretoken were counted once": _count_pairs((word, 1) for word, _ in words),
+        "if each distinct pretoken were counted once": count_pairs((word, 1) for word, _ in words),
     }
+    choices = {f"if a tie went to {name}": other(highest) for name, other in ties.items()}
     return choices | {how: choose(_most_frequent(recount)) for how, recount in recounted.items()}
 
 

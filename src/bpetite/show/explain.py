@@ -70,12 +70,14 @@ class Explainer:
     def start(self, pretoken: bytes) -> tuple[int, ...]:
         """Return the base ids of a pretoken, before any merge."""
         id_of_byte = self.vocabulary.id_of_byte
-        if self.vocabulary.drops_missing:
-            return tuple(id_of_byte[byte] for byte in pretoken if byte in id_of_byte)
-        lacking = next((byte for byte in pretoken if byte not in id_of_byte), None)
-        if lacking is not None:
+        if not (self.vocabulary.drops_missing or self.can_start(pretoken)):
+            lacking = next(byte for byte in pretoken if byte not in id_of_byte)
             raise ValueError(f"{pretoken!r:.80}: no token of this vocabulary is byte {lacking}")
-        return tuple(id_of_byte[byte] for byte in pretoken)
+        return tuple(id_of_byte[byte] for byte in pretoken if byte in id_of_byte)
+
+    def can_start(self, pretoken: bytes) -> bool:
+        """Whether every byte is a token."""
+        return self.vocabulary.id_of_byte.keys() >= set(pretoken)
 
     def rank_of(self, pair: Pair) -> int | None:
         """Return the rank of a pair's merge, if it has one."""

@@ -16,7 +16,7 @@ from bpetite.cli.options import (
     json_line,
 )
 from bpetite.cli.reading import add_reading, add_sources, reading_of
-from bpetite.corpus.statistics import rows_of, sources_of, tally
+from bpetite.corpus.statistics import sources_of, tally
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -46,30 +46,26 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Measure, write the file, and return the numbers of each source."""
-    from bpetite.show.report.measures import measures_of
-    from bpetite.show.report.page import report_html
+    from bpetite.show.viewer.page import document
+    from bpetite.show.viewer.report import report
 
     check_output(options.output, force=options.force)
     models = unique_names((name_of(path), tokenizer) for path, tokenizer in read_models(options))
-    name, tokenizer = next(iter(models.items()))
     reading = reading_of(options)
     with BytesProgress("encoding", quiet=options.quiet) as progress:
         sources = sources_of(options.input, reading)
         tallied = tally(list(models.values()), sources, reading=reading, progress=progress)
-    measures = measures_of(tokenizer, tallied)
-    compared = rows_of(models, tallied) if len(models) > 1 else []
-    page = report_html(name, measures, compared)
+    made = report(models, tallied)
     with write_whole(options.output, overwrite=options.force) as file:
-        file.write(page.encode("utf-8", "backslashreplace"))
-    rows = [*measures.sources, measures.total]
+        file.write(document(made))
+    rows = made["sources"]
     if options.json:
-        numbers = [{**vars(row), "bytes_per_token": row.bytes_per_token} for row in rows]
-        beside = {"compared": compared} if compared else {}
-        return json_line({"sources": numbers, "unused_tokens": len(measures.unused), **beside})
-    width = max(len(row.name) for row in rows)
+        beside = {"compared": made["compared"]} if made["compared"] else {}
+        return json_line({"sources": rows, "unused_tokens": made["unused"], **beside})
+    width = max(len(row["name"]) for row in rows)
     lines = [
-        f"{row.name:<{width}}  {row.tokens:>14,} tokens  {row.bytes_per_token:6.3f} bytes per token"
+        f"{row['name']:<{width}}  {row['tokens']:>14,} tokens  {row['bytes_per_token']:6.3f} bytes per token"
         for row in rows
     ]
-    lines += [f"{len(measures.unused):,} tokens were not used", ""]
+    lines += [f"{made['unused']:,} tokens were not used", ""]
     return "\n".join(lines).encode("utf-8", "backslashreplace")

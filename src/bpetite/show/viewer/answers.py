@@ -5,27 +5,23 @@ Bytes travel as hexadecimal strings: two digits for each byte, so that comparing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, get_type_hints
 
-from bpetite.counts import Counts
 from bpetite.dialect import DIALECTS
 from bpetite.normalization import normalizer_of, steps_in
 from bpetite.patterns import PATTERNS, pattern_name
-from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.explain import Explainer, Part
+from bpetite.show.viewer.lessons import difference, lessons
 from bpetite.tokenizer import Tokenizer
 
 Answer = dict[str, Any]
 
 LONGEST_PRETOKEN = 256
 """Longer pretokens (in bytes) are not replayed step by step."""
-
-LONGEST_CORPUS = 100_000
-"""The page trains on at most this many bytes."""
 
 ROWS = 100
 """The number of tokens that the vocabulary browser gets at a time."""
@@ -92,9 +88,9 @@ class Model:
         specials = {token_id: text.encode("utf-8") for text, token_id in vocabulary.special_tokens.items()}
         return sorted({**vocabulary.tokens, **specials}.items())
 
-    def token(self, token_id: int) -> Answer:
+    def token(self, id: int) -> Answer:
         """Explain how a token is built: the token and all of its parts."""
-        return {"parts": [self._described(part) for part in self.explainer.parts(token_id)]}
+        return {"parts": [self._described(part) for part in self.explainer.parts(id)]}
 
     def _described(self, part: Part) -> Answer:
         return {
@@ -105,7 +101,7 @@ class Model:
             "special": self.explainer.is_special(part.token_id),
         }
 
-    def steps(self, text: str, at: int | None = None) -> Answer:
+    def steps(self, text: str, at: int | None) -> Answer:
         """Replay the merges of every pretoken of a text, or of the one at byte offset `at`."""
         pretokens = self.tokenizer.pretokens(text)
         if at is not None:
@@ -125,9 +121,7 @@ class Model:
         return {
             "bytes": pretoken.hex(),
             "start": states[0],
-            "steps": [
-                {"rank": step.rank, "pair": step.pair, "made": step.made, "ids": step.ids} for step in steps
-            ],
+            "steps": [vars(step) for step in steps],
             "ranks": [[self.explainer.rank_of(pair) for pair in pairwise(state)] for state in states],
             "tokens": {token_id: self.explainer.token(token_id).hex() for token_id in used},
             "whole": whole if tuple(whole) != states[-1] else None,
@@ -150,97 +144,51 @@ def _at(pretokens: Sequence[bytes], offset: int) -> bytes:
 
 
 def _matcher(by: str, query: str) -> Callable[[int, bytes], bool]:
-    if not query:
-        return lambda token_id, token: True
-    if by == "text":
-        sought = query.encode("utf-8")
-        return lambda token_id, token: sought in token
-    if by == "bytes":
-        try:
-            sought = bytes.fromhex(query)
-        except ValueError:
-            raise ValueError(f"{query!r} is not hexadecimal; write bytes like e6 97 a5") from None
-        return lambda token_id, token: sought in token
-    if by == "id":
-        low, _, high = query.replace(" ", "").partition("-")
-        if not (low.isascii() and low.isdecimal() and (not high or (high.isascii() and high.isdecimal()))):
+    if by == "id" and query:
+        found = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", query, re.ASCII)
+        if not found:
             raise ValueError(f"{query!r} is not an id; write 300, or 300-320")
-        smallest, largest = int(low), int(high or low)
+        smallest, largest = int(found[1]), int(found[2] or found[1])
         return lambda token_id, token: smallest <= token_id <= largest
-    raise ValueError(f"tokens are searched by text, bytes or id, not by {by!r}")
+    if by not in ("text", "bytes", "id"):
+        raise ValueError(f"tokens are searched by text, bytes or id, not by {by!r}")
+    try:
+        sought = bytes.fromhex(query) if by == "bytes" else query.encode("utf-8")
+    except ValueError:
+        raise ValueError(f"{query!r} is not hexadecimal; write bytes like e6 97 a5") from None
+    return lambda token_id, token: sought in token
 
 
-@dataclass(frozen=True)
-class _Lesson:
-    """The data with which the page trains by one set of rules."""
-
-    name: str
-    tie_break: str
-    equal_tokens: str
-    base: list[str]
-    first_id: int
-    first_merge_id: int
-    words: list[tuple[str, int]]
+_ABOUT_A_MODEL = ("encode", "token", "steps", "vocabulary")
+_ABOUT_A_CORPUS: dict[str, Callable[..., Answer]] = {"lessons": lessons, "difference": difference}
 
 
-def lessons(corpus: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
-    """Count a corpus as each dialect does, and return the rules by which the page then trains.
-
-    A word is its base tokens, in hexadecimal, with spaces between them.
-    """
-    _check_size(corpus)
-    by_dialect = [_dialect_lesson(name, corpus, pattern, special_tokens) for name in DIALECTS]
-    return {"lessons": [vars(lesson) for lesson in [*by_dialect, _symbols_lesson(corpus)]]}
+class Nonsense(Exception):
+    """A question that the page would never ask."""
 
 
-def _check_size(corpus: str) -> None:
-    size = len(corpus.encode("utf-8"))
-    if size > LONGEST_CORPUS:
-        raise ValueError(f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}")
-
-
-def difference(corpus: str, merges: str, dialect: str, pattern: str, special_tokens: Sequence[str]) -> Answer:
-    """Find where the merges first differ from those of a dialect, and why; `rank` is null if they do not."""
-    _check_size(corpus)
-    listed = merges_in(merges)
-    found = explain_difference(
-        corpus, listed, dialect=dialect, pattern=pattern, special_tokens=special_tokens
-    )
-    if found is None:
-        return {"rank": None, "told": f"All {len(listed):,} merges are those of the dialect {dialect}."}
-    return {"rank": found.rank, "told": str(found)}
-
-
-def _dialect_lesson(name: str, corpus: str, pattern: str, special_tokens: Sequence[str]) -> _Lesson:
-    rules = DIALECTS[name]
-    counts = Counts.from_iterator([corpus], pattern=pattern, dialect=rules, special_tokens=special_tokens)
-    base = rules.base_vocabulary(len(special_tokens))
-    return _Lesson(
-        name=name,
-        tie_break=rules.tie_break,
-        equal_tokens=rules.equal_tokens,
-        base=[token.hex() for token in base.values()],
-        first_id=min(base),
-        first_merge_id=rules.first_merge_id(len(special_tokens)),
-        words=[(word.hex(" "), count) for word, count in counts.items()],
-    )
-
-
-def _symbols_lesson(corpus: str) -> _Lesson:
-    """The textbook's BPE: words between white space, characters as base tokens (as in `bpetite.symbols`)."""
-    counts: dict[str, int] = {}
-    for word in corpus.split():
-        counts[word] = counts.get(word, 0) + 1
-    symbols = sorted({character for word in counts for character in word})
-    return _Lesson(
-        name="symbols",
-        tie_break="smallest_bytes",
-        equal_tokens="shared",
-        base=[symbol.encode("utf-8").hex() for symbol in symbols],
-        first_id=0,
-        first_merge_id=len(symbols),
-        words=[(" ".join(c.encode("utf-8").hex() for c in word), count) for word, count in counts.items()],
-    )
+def answer(models: Sequence[Model], asked: Any) -> Answer:
+    """Answer a question of the page: its name, and the arguments of the function that answers it."""
+    if not isinstance(asked, dict) or not isinstance(asked.get("question"), str):
+        raise Nonsense("a question must be a JSON object with its name")
+    question = asked.pop("question")
+    function: Callable[..., Answer]
+    if question == "about":
+        return about(models)
+    if question in _ABOUT_A_MODEL:
+        number = asked.pop("model", None)
+        if number not in range(len(models)):
+            raise ValueError(f"there is no model {number}")
+        function = getattr(models[number], question)
+    elif question in _ABOUT_A_CORPUS:
+        function = _ABOUT_A_CORPUS[question]
+    else:
+        raise Nonsense(f"there is no question {question!r:.80}")
+    types = get_type_hints(function)
+    del types["return"]
+    if asked.keys() != types.keys() or not all(isinstance(asked[name], types[name]) for name in types):
+        raise Nonsense(f"{question} must give {', '.join(types)}")
+    return function(**asked)
 
 
 def about(models: Sequence[Model]) -> Answer:

@@ -1,19 +1,17 @@
 // A slider over a number of steps, with buttons: first, back, play, forward, last.
 
-import { element } from "./dom.js";
-
 const PAUSE = 900;
 
-export class Player {
-  constructor(holder, name, changed) {
+class Player {
+  /** `changed(step)` draws a step; the player itself shows "WORD 3 of 9". */
+  constructor(holder, { label, word }, changed) {
     this.changed = changed;
-    this.timer = 0;
-    this.slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": name,
-      oninput: () => { this.stop(); this.changed(this.step); } });
+    this.word = word;
+    this.slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": label, oninput: () => this.go(this.step) });
     this.playing = element("button.round.play", { type: "button", onclick: () => (this.timer ? this.stop() : this.play()) });
     this.place = element("output.place");
-    const button = (label, text, step) =>
-      element("button.round", { type: "button", "aria-label": label, title: label, onclick: () => this.go(step()) }, text);
+    const button = (name, sign, step) =>
+      element("button.round", { type: "button", "aria-label": name, title: name, onclick: () => this.go(step()) }, sign);
     holder.replaceChildren(
       button("First step", "«", () => 0),
       button("Previous step", "‹", () => this.step - 1),
@@ -30,45 +28,38 @@ export class Player {
 
   /** Starts again with this many steps, at step `at`. */
   reset(last, at = 0) {
-    this.stop();
     this.slider.max = last;
-    this.slider.value = at;
-    this.announce();
+    this.go(at);
   }
 
   go(step) {
     this.stop();
-    this.moveTo(step);
+    this.move(step);
+  }
+
+  move(step) {
+    this.slider.value = step; // a slider keeps its value within its range
+    this.place.textContent = `${this.word}${this.step} of ${this.last}`;
+    this.changed(this.step);
   }
 
   play() {
-    if (this.step === this.last) this.moveTo(0);
-    this.playing.textContent = "Pause";
-    this.playing.setAttribute("aria-pressed", "true");
+    if (this.step === this.last) this.move(0);
     this.timer = setInterval(() => {
-      this.moveTo(this.step + 1);
+      this.move(this.step + 1);
       if (this.step === this.last) this.stop();
     }, PAUSE);
+    this.show("Pause");
   }
 
   stop() {
     clearInterval(this.timer);
     this.timer = 0;
-    this.playing.textContent = "Play";
-    this.playing.setAttribute("aria-pressed", "false");
+    this.show("Play");
   }
 
-  moveTo(step) {
-    this.slider.value = Math.max(0, Math.min(this.last, step));
-    this.announce();
-  }
-
-  announce() {
-    this.changed(this.step);
-  }
-
-  /** Shows the number of the step; the view that draws the step calls this. */
-  say(text) {
-    this.place.textContent = text;
+  show(action) {
+    this.playing.textContent = action;
+    this.playing.setAttribute("aria-pressed", String(action === "Pause"));
   }
 }

@@ -1,0 +1,147 @@
+"""A small corpus in, its training out, step by step: what the page shows of each dialect, side by side.
+
+The engine trains; here its merges are replayed, so that every step has the counts, the pairs that were
+tied, and the words after the merge:
+
+    words  low × 5, lower × 2, newest × 6        counts  e s: 6   s t: 6   l o: 7 ...
+    merge  l + o → lo                            words   lo w × 5, lo w e r × 2, newest × 6
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest, nsmallest
+from itertools import pairwise
+from typing import Any
+
+from bpetite import symbols
+from bpetite._constants import Pair
+from bpetite.counts import Counts
+from bpetite.dialect import DIALECTS
+from bpetite.show.difference import TIE_RULES, Word, count_pairs, explain_difference, merges_in, train_merges
+from bpetite.training import Training
+
+Answer = dict[str, Any]
+
+LONGEST_CORPUS = 100_000
+"""The page trains on at most this many bytes."""
+
+MOST_MERGES = 500
+
+_PAIRS_SHOWN = 8
+_WORDS_SHOWN = 24
+
+
+def lessons(corpus: str, pattern: str, special: str, merges: int) -> Answer:
+    """Train by the rules of each dialect, and of `bpetite.symbols`."""
+    _check_size(corpus)
+    most = max(0, min(merges, MOST_MERGES))
+    specials = [special] if special else []
+    taught = [_dialect_lesson(name, corpus, pattern, specials, most) for name in DIALECTS]
+    return {"lessons": [*taught, _symbols_lesson(corpus, most)]}
+
+
+def difference(corpus: str, merges: str, dialect: str, pattern: str, special: str) -> Answer:
+    """Find where the merges first differ from those of a dialect, and why; `rank` is null if they do not."""
+    _check_size(corpus)
+    listed = merges_in(merges)
+    found = explain_difference(
+        corpus, listed, dialect=dialect, pattern=pattern, special_tokens=[special] if special else []
+    )
+    if found is None:
+        return {"rank": None, "told": f"All {len(listed):,} merges are those of the dialect {dialect}."}
+    return {"rank": found.rank, "told": str(found)}
+
+
+def _check_size(corpus: str) -> None:
+    size = len(corpus.encode("utf-8"))
+    if size > LONGEST_CORPUS:
+        raise ValueError(f"the page trains on at most {LONGEST_CORPUS:,} bytes; this corpus has {size:,}")
+
+
+def _dialect_lesson(name: str, corpus: str, pattern: str, specials: Sequence[str], most: int) -> Answer:
+    training = Training.of(name, pattern, specials)
+    counts = Counts.from_iterator([corpus], **training.counting)
+    learned = train_merges(counts, most, training)
+    words = {tuple(learned.id_of_byte[byte] for byte in word): count for word, count in counts.items()}
+    merges = list(zip(learned.merges, learned.merge_ids, strict=True))[:most]
+    spelled = {token_id: token.hex() for token_id, token in learned.tokens.items()}
+    return _lesson(name, TIE_RULES[training.dialect.tie_break], words, merges, spelled)
+
+
+def _symbols_lesson(corpus: str, most: int) -> Answer:
+    """The textbook's BPE: words between white space, characters as base tokens, equal strings are one."""
+    words = [list(word) for word in corpus.split()]
+    number = {symbol: place for place, symbol in enumerate(sorted({*corpus}))}
+    counted: dict[Word, int] = {}
+    for word in words:
+        ids = tuple(number[symbol] for symbol in word)
+        counted[ids] = counted.get(ids, 0) + 1
+    merges = [
+        ((number[left], number[right]), number.setdefault(left + right, len(number)))
+        for left, right in symbols.train_bpe(words, most)
+    ]
+    spelled = {place: symbol.encode("utf-8").hex() for symbol, place in number.items()}
+    return _lesson("symbols", "the smallest pair of strings", counted, merges, spelled)
+
+
+def _lesson(
+    name: str,
+    rule: str,
+    words: Mapping[Word, int],
+    merges: Iterable[tuple[Pair, int]],
+    spelled: Mapping[int, str],
+) -> Answer:
+    steps = list(_replay(words, merges, spelled))
+    return {"name": name, "rule": rule, "words": _shown(words, spelled), "steps": steps}
+
+
+def _replay(
+    words: Mapping[Word, int], merges: Iterable[tuple[Pair, int]], spelled: Mapping[int, str]
+) -> Iterator[Answer]:
+    """Yield each merge with the counts before it and the words after it."""
+    left = dict(words)
+    counted = count_pairs(left.items())
+    for pair, made in merges:
+        shown = nsmallest(_PAIRS_SHOWN, counted, key=lambda other: (other != pair, -counted[other]))
+        step = {
+            "pair": pair,
+            "made": made,
+            "tied": sum(count == counted[pair] for count in counted.values()),
+            "pairs": [_row(other, counted[other], spelled) for other in shown],
+            "more_pairs": len(counted) - len(shown),
+        }
+        changed = {word: left.pop(word) for word in list(left) if pair in pairwise(word)}
+        merged = [(_merge(word, pair, made), count) for word, count in changed.items()]
+        counted.subtract(count_pairs(changed.items()))
+        counted.update(count_pairs(merged))
+        counted = +counted  # without the pairs that are gone
+        for word, count in merged:
+            left[word] = left.get(word, 0) + count
+        yield {**step, "words": _shown(left, spelled)}
+
+
+def _merge(word: Word, pair: Pair, made: int) -> Word:
+    """Replace a pair in one pass from left to right.
+
+    >>> _merge((97, 97, 97), (97, 97), 256)
+    (256, 97)
+    """
+    merged: list[int] = []
+    for token_id in word:
+        if merged and (merged[-1], token_id) == pair:
+            merged[-1] = made
+        else:
+            merged.append(token_id)
+    return tuple(merged)
+
+
+def _shown(words: Mapping[Word, int], spelled: Mapping[int, str]) -> Answer:
+    """The most frequent words, each as a row, and the number of the others."""
+    shown = nlargest(_WORDS_SHOWN, words, key=words.__getitem__)
+    rows = [_row(word, words[word], spelled) for word in shown]
+    return {"rows": rows, "more": len(words) - len(rows)}
+
+
+def _row(ids: Word, count: int, spelled: Mapping[int, str]) -> tuple[list[str], int]:
+    return [spelled[token_id] for token_id in ids], count

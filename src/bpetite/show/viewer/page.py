@@ -1,0 +1,62 @@
+"""The page's parts in, one HTML document out: the viewer serves it, and a report is this document as a file.
+
+The document holds its style, its scripts and (in a report) the answers to all that it asks, so that it loads
+nothing. Its content security policy names the hashes of the style and the script: nothing else ever runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+SCRIPTS = (
+    "parts",
+    "bytes",
+    "player",
+    "details",
+    "tokens",
+    "merging",
+    "training",
+    "vocabulary",
+    "report",
+    "start",
+)
+"""The scripts in the order in which they stand in the document."""
+
+
+def document(answers: dict[str, Any] | None = None) -> bytes:
+    """Return the page; without answers, it asks the server for them."""
+    inside = json.dumps(answers).replace("<", "\\u003c")  # no text may end the script
+    html = _read("index.html").replace("/*style*/", _style()).replace("/*script*/", _script())
+    return html.replace("/*policy*/", policy()).replace("/*answers*/", inside).encode("utf-8")
+
+
+def policy() -> str:
+    """Return the content security policy of the page."""
+    return (
+        f"default-src 'none'; script-src {_hash(_script())}; style-src {_hash(_style())}; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _script() -> str:
+    return "\n".join(_read(f"{name}.js") for name in SCRIPTS)
+
+
+@cache
+def _style() -> str:
+    return _read("style.css")
+
+
+def _read(name: str) -> str:
+    return files("bpetite.show.viewer").joinpath("page", name).read_text("utf-8")
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
