@@ -1,21 +1,23 @@
 //! A deterministic automaton for a pattern: one table lookup per character, without backtracking.
 //!
-//! The expression becomes a graph of nodes (an NFA). Each state of the automaton is a list of nodes that a match may have
+//! The pattern is a net of nodes (an NFA). Each state of the automaton is a list of nodes that a match may have
 //! reached, in the order of preference. A `Match` node ends the list: later nodes would be tried only if it failed, and it
 //! cannot fail. So the last place where a list contained a match is the end that a backtracking machine would find.
 //! Look-ahead of one character needs no extra step: an entry of the table, for a state and the next character, also
 //! says whether a match ends before that character.
 //!
-//! Patterns with back-references, look-behind or longer look-ahead have no automaton. The graph may have longer look-ahead, for
-//! [views](super::views).
+//! Patterns with back-references, look-behind or longer look-ahead have no automaton.
 
 use std::collections::HashMap;
 
-use super::Batch;
 use super::alphabet::{Alphabet, Atoms};
-use super::expression::{Expression, Greed};
-use super::search::{STRIDE, Search};
-use super::set::CharSet;
+use super::graph::Graph;
+use super::net::{Net, NetNode};
+use crate::error::Result;
+use crate::watch::Pulse;
+
+/// The number of steps between two looks at the clock.
+const STEPS_PER_BEAT: usize = 1 << 12;
 
 /// The state that cannot reach a match any more.
 pub const DEAD: u16 = 0;
@@ -42,6 +44,7 @@ pub struct Automaton {
     looks_for_final_line_feed: bool,
     /// For each state, whether it can die before it reaches a match.
     may_fail: Vec<bool>,
+    pub cuts: Cuts,
 }
 
 const MATCHED: u16 = 1 << 15;
@@ -53,13 +56,6 @@ pub struct Move {
     pub matched: bool,
     /// The state after the atom.
     pub next: u16,
-}
-
-/// An attempt to match: how far it has come, and where its last match ends.
-struct Attempt {
-    state: u16,
-    position: usize,
-    end: Option<usize>,
 }
 
 /// The result of a search in a part of the text.
@@ -75,12 +71,18 @@ pub enum PartialMatch {
 
 impl Automaton {
     /// The automaton of a pattern, if it can have one.
-    pub fn new(expression: &Expression) -> Option<Self> {
-        let mut alphabet = Alphabet::new(&sets(expression))?;
-        let net = Net::new(expression, &alphabet)?;
-        let looks_for_final_line_feed = has_final_line_feed(expression);
-        let (moves, states) = smallest(net.states()?, alphabet.count);
+    pub fn new(graph: &Graph) -> Option<Self> {
+        if graph.nodes.len() > MAX_NODES {
+            return None;
+        }
+        let mut alphabet = Alphabet::new(&graph.sets)?;
+        let looks_for_final_line_feed = graph.has_final_line_feed();
+        let (moves, states) = smallest(Net::new(graph, &alphabet)?.states(alphabet.count)?, alphabet.count);
         let moves = join_alike(moves, &mut alphabet, looks_for_final_line_feed);
+        Some(Self::of(&moves, states, alphabet, looks_for_final_line_feed))
+    }
+
+    fn of(moves: &[Vec<Move>], states: usize, alphabet: Alphabet, looks_for_final_line_feed: bool) -> Self {
         let shift = alphabet.count.next_power_of_two().trailing_zeros();
         let mut table = vec![DEAD; states << shift];
         for (state, moves) in moves.iter().enumerate() {
@@ -88,8 +90,12 @@ impl Automaton {
                 table[state << shift | atom] = to.next | if to.matched { MATCHED } else { 0 };
             }
         }
-        let may_fail = may_fail(&moves);
-        Some(Self { alphabet, table, shift, states, looks_for_final_line_feed, may_fail })
+        let may_fail = may_fail(moves);
+        let cuts = Cuts { keeps_matches: vec![0; alphabet.count], in_gaps: 0 };
+        let mut automaton =
+            Self { alphabet, table, shift, states, looks_for_final_line_feed, may_fail, cuts };
+        automaton.cuts = automaton.find_cuts();
+        automaton
     }
 
     /// The transition of a state at an atom.
@@ -110,51 +116,25 @@ impl Automaton {
         self.alphabet.at(text, position)
     }
 
-    /// The end of the match that begins at `start`, if there is one.
+    /// The end of the match that begins at `start`, if there is one, and how far the text was looked at for it.
     #[inline(always)]
-    pub fn match_end(&self, text: &[u8], start: usize, search: &mut Search) -> Option<usize> {
-        let mut attempt = Attempt { state: START, position: start, end: None };
-        match self.go_on(text, &mut attempt) {
-            true => self.match_end_from_checkpoint(text, start, attempt, search),
-            false => attempt.end,
-        }
-    }
-
-    /// The same for an attempt that has come to a checkpoint.
-    #[inline(never)]
-    fn match_end_from_checkpoint(
-        &self,
-        text: &[u8],
-        start: usize,
-        mut attempt: Attempt,
-        search: &mut Search,
-    ) -> Option<usize> {
-        while search.goes_on(attempt.position / STRIDE, attempt.state, self.states, attempt.end)
-            && self.go_on(text, &mut attempt)
-        {}
-        search.ended(start, self.states, attempt.end);
-        attempt.end
-    }
-
-    /// Go on to the next checkpoint; returns false if the attempt ends before.
-    #[inline(always)]
-    fn go_on(&self, text: &[u8], attempt: &mut Attempt) -> bool {
-        let Attempt { mut state, mut position, mut end } = *attempt;
-        let checkpoint = (position / STRIDE + 1) * STRIDE;
-        while position < checkpoint {
-            let (atom, next) = self.atom_at(text, position);
-            let to = self.step(state, atom);
-            if to.matched {
-                end = Some(position);
+    pub fn match_end(&self, text: &[u8], start: usize, pulse: &mut Pulse) -> Result<(Option<usize>, usize)> {
+        let (mut state, mut position, mut end) = (START, start, None);
+        loop {
+            let checkpoint = position + STEPS_PER_BEAT;
+            while position < checkpoint {
+                let (atom, next) = self.atom_at(text, position);
+                let to = self.step(state, atom);
+                if to.matched {
+                    end = Some(position);
+                }
+                if to.next == DEAD {
+                    return Ok((end, position));
+                }
+                (state, position) = (to.next, next);
             }
-            if to.next == DEAD {
-                attempt.end = end;
-                return false;
-            }
-            (state, position) = (to.next, next);
+            pulse.beat(STEPS_PER_BEAT)?;
         }
-        *attempt = Attempt { state, position, end };
-        true
     }
 
     /// The same for a part of a text, given as atoms.
@@ -171,32 +151,6 @@ impl Automaton {
             state = to.next;
         }
         PartialMatch::GoesOn
-    }
-
-    /// Add the piece that begins at `start` to the batch, which must have room, and return its end.
-    pub fn fill_one(&self, text: &[u8], start: usize, batch: &mut Batch, search: &mut Search) -> usize {
-        let (end, is_gap) = self.piece_end(text, start, search);
-        if is_gap {
-            batch.push_gap(end);
-        } else {
-            batch.push(end);
-        }
-        end
-    }
-
-    /// The end of the piece that begins at `start`, and whether it is a gap.
-    pub fn piece_end(&self, text: &[u8], start: usize, search: &mut Search) -> (usize, bool) {
-        if let Some(end) = self.match_end(text, start, search) {
-            return (end, false);
-        }
-        let mut end = self.alphabet.at(text, start).1;
-        while end < text.len() && self.match_end(text, end, search).is_none() {
-            if !search.work(1) {
-                return (text.len(), true);
-            }
-            end = self.alphabet.at(text, end).1;
-        }
-        (end, true)
     }
 
     /// Whether a line feed at the end of the text has an atom of its own.
@@ -232,7 +186,7 @@ impl Automaton {
     /// are found as if the text ended there, if each state after `a` gives the same answer about a match that ends at `b`
     /// and at the end of the text. So all matches stay, and at most a gap that contains both `a` and `b` becomes two. If
     /// `b` certainly begins a match, it is in no gap.
-    pub fn cuts(&self) -> Cuts {
+    fn find_cuts(&self) -> Cuts {
         let line_feed = self.alphabet.ascii[usize::from(b'\n')];
         let may_be_last = |atom: u8| self.looks_for_final_line_feed && atom == line_feed;
         let covers = self.matches_all_text();
@@ -319,214 +273,7 @@ fn may_fail(moves: &[Vec<Move>]) -> Vec<bool> {
     may_fail
 }
 
-/// All sets of an expression; for one that tests for a final line feed, also the set of the line feed.
-pub fn sets(expression: &Expression) -> Vec<CharSet> {
-    let mut found = Vec::new();
-    visit(expression, &mut |part| match part {
-        Expression::Set(set) => found.push(set.clone()),
-        Expression::End { before_line_feed: true } => found.push(CharSet::of('\n')),
-        _ => {}
-    });
-    found
-}
-
-pub fn has_final_line_feed(expression: &Expression) -> bool {
-    let mut found = false;
-    visit(expression, &mut |part| found |= matches!(part, Expression::End { before_line_feed: true }));
-    found
-}
-
-fn visit(expression: &Expression, see: &mut impl FnMut(&Expression)) {
-    see(expression);
-    expression.parts().iter().for_each(|part| visit(part, see));
-}
-
-/// A node of the graph.
-pub enum Node {
-    /// Consume one character of these atoms.
-    Take(Atoms, usize),
-    /// Go on if one of these atoms follows.
-    Look(Atoms, usize),
-    /// Go on if what follows can be matched from the node `part`, or if it cannot.
-    Ahead { part: usize, negated: bool, next: usize },
-    /// Continue at each of these nodes, in the order of preference.
-    Split(Vec<usize>),
-    /// The pattern has matched.
-    Match,
-}
-
-/// The graph of a pattern.
-pub struct Net<'a> {
-    pub nodes: Vec<Node>,
-    pub entry: usize,
-    alphabet: &'a Alphabet,
-    /// Whether there is no match where the preferred one is empty.
-    is_atomic: bool,
-}
-
-impl<'a> Net<'a> {
-    pub fn new(expression: &Expression, alphabet: &'a Alphabet) -> Option<Self> {
-        let is_atomic = matches!(expression, Expression::Atomic(_));
-        let mut net = Self { nodes: vec![Node::Match], entry: 0, alphabet, is_atomic };
-        // If the empty text matches, the search for a longer match backtracks.
-        net.entry = net.add(expression, 0, net.is_atomic || !expression.can_be_empty())?;
-        Some(net)
-    }
-
-    fn push(&mut self, node: Node) -> Option<usize> {
-        self.nodes.push(node);
-        (self.nodes.len() <= MAX_NODES).then_some(self.nodes.len() - 1)
-    }
-
-    /// Add the nodes of a part that is followed by `next`, and return the first. A part is `last` if whatever follows it
-    /// always matches, so that no backtracking into it ever happens.
-    fn add(&mut self, expression: &Expression, next: usize, last: bool) -> Option<usize> {
-        match expression {
-            Expression::Set(set) => self.push(Node::Take(self.alphabet.members(set), next)),
-            Expression::Sequence(parts) => {
-                let mut next = next;
-                let mut last = last;
-                for part in parts.iter().rev() {
-                    next = self.add(part, next, last)?;
-                    last &= part.always_matches();
-                }
-                Some(next)
-            }
-            Expression::Choice(parts) => {
-                let ways = parts.iter().map(|part| self.add(part, next, last)).collect::<Option<_>>()?;
-                self.push(Node::Split(ways))
-            }
-            Expression::Repeat { part, least, most, greed: Greed::Possessive } => {
-                self.add_possessive(part, *least, *most, next, last)
-            }
-            Expression::Repeat { part, least, most, greed } => {
-                self.add_repeat(part, *least, *most, *greed == Greed::Lazy, next)
-            }
-            Expression::Ahead { part, negated } => {
-                if let Some(follows) = self.first_atoms(part) {
-                    let allowed = if *negated { self.alphabet.everything() & !follows } else { follows };
-                    return self.push(Node::Look(allowed, next));
-                }
-                let part = self.add(part, 0, true)?;
-                self.push(Node::Ahead { part, negated: *negated, next })
-            }
-            Expression::End { .. } => {
-                let allowed = self.first_atoms(expression)?;
-                self.push(Node::Look(allowed, next))
-            }
-            Expression::Atomic(part) if last => self.add(part, next, true),
-            Expression::Atomic(part) => match &**part {
-                Expression::Set(_) => self.add(part, next, false),
-                Expression::Repeat { part, least, most, greed: Greed::Greedy | Greed::Possessive } => {
-                    self.add_possessive(part, *least, *most, next, false)
-                }
-                _ => None,
-            },
-            Expression::Start | Expression::Behind { .. } => None,
-            Expression::Group(..) | Expression::Reference(_) => None,
-        }
-    }
-
-    /// `X{least,most}`, and lazily `X{least,most}?`.
-    fn add_repeat(
-        &mut self,
-        part: &Expression,
-        least: u32,
-        most: Option<u32>,
-        lazy: bool,
-        next: usize,
-    ) -> Option<usize> {
-        let ways = |again, next| if lazy { vec![next, again] } else { vec![again, next] };
-        let mut entry = next;
-        let mut copies = least;
-        if let Some(most) = most {
-            // Backtracking machines do not repeat a part that has matched nothing.
-            if most > least.saturating_add(1) && part.can_be_empty() {
-                return None;
-            }
-            for _ in least..most {
-                let again = self.add(part, entry, false)?;
-                entry = self.push(Node::Split(ways(again, next)))?;
-            }
-        } else {
-            // A loop over the empty text has no equivalent in backtracking machines.
-            if part.can_be_empty() {
-                return None;
-            }
-            let split = self.push(Node::Split(Vec::new()))?;
-            let again = self.add(part, split, false)?;
-            self.nodes[split] = Node::Split(ways(again, next));
-            entry = if least == 0 { split } else { again };
-            copies = copies.saturating_sub(1);
-        }
-        for _ in 0..copies {
-            entry = self.add(part, entry, false)?;
-        }
-        Some(entry)
-    }
-
-    /// `X{least,most}+` of a set: either `most` characters, or fewer followed by another character.
-    fn add_possessive(
-        &mut self,
-        part: &Expression,
-        least: u32,
-        most: Option<u32>,
-        next: usize,
-        last: bool,
-    ) -> Option<usize> {
-        if last {
-            return self.add_repeat(part, least, most, false, next);
-        }
-        let Expression::Set(set) = part else { return None };
-        let others = self.alphabet.everything() & !self.alphabet.members(set);
-        let ended = self.push(Node::Look(others, next))?;
-        match most {
-            None => self.add_repeat(part, least, None, false, ended),
-            Some(0) => Some(next),
-            Some(most) if most <= least => self.add_repeat(part, most, Some(most), false, next),
-            Some(most) => {
-                let all = self.add_repeat(part, most, Some(most), false, next)?;
-                let fewer = self.add_repeat(part, least, Some(most - 1), false, ended)?;
-                self.push(Node::Split(vec![all, fewer]))
-            }
-        }
-    }
-
-    /// The atoms at which a look-ahead succeeds, if it depends on the next character only.
-    fn first_atoms(&self, expression: &Expression) -> Option<Atoms> {
-        match expression {
-            Expression::Set(set) => Some(self.alphabet.members(set)),
-            Expression::Choice(parts) => {
-                parts.iter().try_fold(0, |atoms, part| Some(atoms | self.first_atoms(part)?))
-            }
-            Expression::Repeat { least: 0, .. } => Some(self.alphabet.everything()),
-            Expression::Repeat { part, least: 1, .. } | Expression::Atomic(part) => self.first_atoms(part),
-            Expression::Ahead { part, negated } => {
-                let follows = self.first_atoms(part)?;
-                Some(if *negated { self.alphabet.everything() & !follows } else { follows })
-            }
-            Expression::End { before_line_feed } => {
-                let line_feed = Atoms::from(*before_line_feed) << self.alphabet.final_line_feed;
-                Some(1 << self.alphabet.end | line_feed)
-            }
-            Expression::Sequence(parts) => {
-                let mut atoms = self.alphabet.everything();
-                for part in parts {
-                    atoms &= self.first_atoms(part)?;
-                    let takes = !matches!(part, Expression::Ahead { .. } | Expression::End { .. });
-                    if takes {
-                        // One character decides only if all that follows it is optional.
-                        let rest = &parts[1 + parts.iter().position(|other| std::ptr::eq(other, part))?..];
-                        let free = |part: &Expression| matches!(part, Expression::Repeat { least: 0, .. });
-                        return (!part.can_be_empty() && rest.iter().all(free)).then_some(atoms);
-                    }
-                }
-                Some(atoms)
-            }
-            _ => None,
-        }
-    }
-
+impl Net {
     /// Add to `list` the nodes other than splits that are reachable from a node, in the order of preference, up to a
     /// match.
     fn close(&self, node: usize, list: &mut Vec<usize>, seen: &mut [bool]) -> bool {
@@ -534,28 +281,28 @@ impl<'a> Net<'a> {
             return false;
         }
         match &self.nodes[node] {
-            Node::Split(ways) => ways.iter().any(|&way| self.close(way, list, seen)),
+            NetNode::Split(ways) => ways.iter().any(|&way| self.close(way, list, seen)),
             kind => {
                 list.push(node);
-                matches!(kind, Node::Match)
+                matches!(kind, NetNode::Match)
             }
         }
     }
 
     /// Build all states and their transitions (the subset construction).
-    fn states(&self) -> Option<Vec<Vec<Move>>> {
-        if self.nodes.iter().any(|node| matches!(node, Node::Ahead { .. })) {
+    fn states(&self, atoms: usize) -> Option<Vec<Vec<Move>>> {
+        if self.nodes.iter().any(|node| matches!(node, NetNode::Ahead { .. })) {
             return None;
         }
         let mut number: HashMap<Vec<usize>, u16> = HashMap::from([(Vec::new(), DEAD)]);
         let dead = Move { matched: false, next: DEAD };
-        let mut moves = vec![vec![dead; self.alphabet.count]];
+        let mut moves = vec![vec![dead; atoms]];
         let mut lists: Vec<Vec<usize>> = vec![Vec::new(), self.start()];
         let mut visits = 0;
         while let Some(list) = lists.get(moves.len()).cloned() {
             let at_start = moves.len() == usize::from(START);
-            let mut row = Vec::with_capacity(self.alphabet.count);
-            for atom in 0..self.alphabet.count {
+            let mut row = Vec::with_capacity(atoms);
+            for atom in 0..atoms {
                 let mut way = NetStep {
                     net: self,
                     atom: 1 << atom,
@@ -613,16 +360,16 @@ impl<'a> Net<'a> {
             return;
         }
         match &self.nodes[node] {
-            Node::Split(ways) => ways.iter().for_each(|&way| self.close_past_matches(way, list, seen)),
-            Node::Match => {}
-            Node::Take(..) | Node::Look(..) | Node::Ahead { .. } => list.push(node),
+            NetNode::Split(ways) => ways.iter().for_each(|&way| self.close_past_matches(way, list, seen)),
+            NetNode::Match => {}
+            NetNode::Take(..) | NetNode::Look(..) | NetNode::Ahead { .. } => list.push(node),
         }
     }
 }
 
 /// One step from a list of nodes at an atom.
 struct NetStep<'a> {
-    net: &'a Net<'a>,
+    net: &'a Net,
     atom: Atoms,
     at_start: bool,
     next: Vec<usize>,
@@ -641,8 +388,8 @@ impl NetStep<'_> {
         #[cfg(test)]
         super::tests::count_steps(1);
         match self.net.nodes[node] {
-            Node::Match => true,
-            Node::Take(atoms, next) => {
+            NetNode::Match => true,
+            NetNode::Take(atoms, next) => {
                 if atoms & self.atom != 0 && !self.ended {
                     let before = self.next.len();
                     self.ended = self.net.close(next, &mut self.next, &mut self.taken);
@@ -650,14 +397,14 @@ impl NetStep<'_> {
                 }
                 false
             }
-            Node::Look(atoms, next) => {
+            NetNode::Look(atoms, next) => {
                 if atoms & self.atom == 0 || std::mem::replace(&mut self.looked[node], true) {
                     return false;
                 }
                 self.visits += self.net.nodes.len() / 16;
                 self.net.closed(next, self.at_start).into_iter().any(|node| self.go(node))
             }
-            Node::Split(_) | Node::Ahead { .. } => false,
+            NetNode::Split(_) | NetNode::Ahead { .. } => false,
         }
     }
 }

@@ -21,10 +21,8 @@
 
 use std::cmp::Reverse;
 
-use super::automaton::{Automaton, DEAD, Move, START};
-use super::search::{Failures, Search};
+use super::automaton::{Automaton, DEAD, Move, PartialMatch, START};
 use super::views::Views;
-use crate::watch::{Pulse, Unwatched};
 
 /// Text of many kinds, to learn the frequent states from.
 const SAMPLE: &str = include_str!("sample.txt");
@@ -230,26 +228,36 @@ struct Sample {
 
 impl Sample {
     fn new(automaton: &Automaton) -> Self {
-        let text = SAMPLE.as_bytes();
-        let mut sample = Self { atoms: Vec::new(), begins: Vec::new(), states: Vec::new() };
-        let (mut start, mut failures, mut watch) = (0, Failures::default(), Unwatched);
-        let mut pulse = Pulse::of(&mut watch);
-        let mut search = Search::new(&mut failures, &mut pulse);
-        while start < text.len() {
-            let (end, is_gap) = automaton.piece_end(text, start, &mut search);
-            let (mut state, mut position) = (START, start);
-            while position < end {
-                let (atom, next) = automaton.atom_at(text, position);
-                state =
-                    if is_gap { GapStates::new(automaton).inside } else { automaton.step(state, atom).next };
-                sample.begins.push(position == start);
-                sample.atoms.push(atom);
-                sample.states.push(state);
-                position = next;
+        let (text, mut atoms, mut position) = (SAMPLE.as_bytes(), Vec::new(), 0);
+        while position < text.len() {
+            let (atom, next) = automaton.atom_at(text, position);
+            atoms.push(atom);
+            position = next;
+        }
+        let count = atoms.len();
+        let match_at = |place: usize| {
+            let behind = atoms[place..].iter().copied().chain([automaton.alphabet.end]);
+            match automaton.match_within(behind) {
+                PartialMatch::End(length) => Some(place + length),
+                PartialMatch::Nothing | PartialMatch::GoesOn => None,
+            }
+        };
+        let (mut begins, mut states, mut start) = (Vec::new(), Vec::new(), 0);
+        while start < count {
+            let found = match_at(start);
+            let end = found.or_else(|| (start + 1..count).find(|place| match_at(*place).is_some()));
+            let (end, mut state) = (end.unwrap_or(count), START);
+            for (offset, atom) in atoms[start..end].iter().enumerate() {
+                state = match found {
+                    Some(_) => automaton.step(state, *atom).next,
+                    None => GapStates::new(automaton).inside,
+                };
+                begins.push(offset == 0);
+                states.push(state);
             }
             start = end;
         }
-        sample
+        Self { atoms, begins, states }
     }
 }
 

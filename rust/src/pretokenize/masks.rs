@@ -19,12 +19,14 @@
 use std::cmp::Reverse;
 
 use super::automaton::{Automaton, PartialMatch};
+use super::compiled::{Compiled, Run};
 use super::local::{
     BEGINS, GAP, If, LABELS, LabelRule, LocalRules, MOST_ATOMS, OPEN, Relation, SPECIAL, Set, TARGETS, UNSURE,
 };
-use super::search::Search;
 use super::vectors::{ATOMS, Fulfilled, Instructions, Portable, Terms, Vectors, WORDS};
 use super::{BATCH, Batch};
+use crate::error::Result;
+use crate::watch::Pulse;
 
 mod joint;
 mod reading;
@@ -163,18 +165,23 @@ impl MaskScanner {
     }
 
     /// Add the pieces from `start` on to the batch, until it is nearly full or the text ends.
+    #[allow(clippy::too_many_arguments)]
     pub fn fill(
         &self,
+        compiled: &Compiled,
         automaton: &Automaton,
-        text: &[u8],
+        text: &str,
         start: usize,
         batch: &mut Batch,
-        search: &mut Search,
-    ) {
-        let mut job = Filling { input: ScanInput { scanner: self, automaton, text }, start, batch, search };
+        run: &mut Run,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let input = ScanInput { scanner: self, compiled, automaton, text };
+        let mut job = Filling { input, start, batch, run, pulse };
         while job.start < text.len() && job.batch.room() >= USUAL_PIECES {
-            run_in_windows(self.instructions, text.len() - job.start, &mut job);
+            run_in_windows(self.instructions, text.len() - job.start, &mut job)?;
         }
+        Ok(())
     }
 }
 
@@ -184,11 +191,11 @@ trait WindowJob {
     ///
     /// # Safety
     /// The machine must have the instructions of `V`.
-    unsafe fn run<V: Vectors, const N: usize>(&mut self);
+    unsafe fn run<V: Vectors, const N: usize>(&mut self) -> Result<()>;
 }
 
 /// Run a job in windows of the size that is best for so many bytes.
-fn run_in_windows(instructions: Instructions, bytes: usize, job: &mut impl WindowJob) {
+fn run_in_windows(instructions: Instructions, bytes: usize, job: &mut impl WindowJob) -> Result<()> {
     match bytes {
         ..=64 => run_in::<1>(instructions, job),
         65..=SHORT_REST => run_in::<2>(instructions, job),
@@ -196,7 +203,7 @@ fn run_in_windows(instructions: Instructions, bytes: usize, job: &mut impl Windo
     }
 }
 
-fn run_in<const N: usize>(instructions: Instructions, job: &mut impl WindowJob) {
+fn run_in<const N: usize>(instructions: Instructions, job: &mut impl WindowJob) -> Result<()> {
     match instructions {
         Instructions::Portable => run_portable::<N>(job),
         #[cfg(target_arch = "x86_64")]
@@ -213,14 +220,14 @@ fn run_in<const N: usize>(instructions: Instructions, job: &mut impl WindowJob) 
 // Functions of their own for each size of window: together they would need too much of a small stack.
 
 #[inline(never)]
-fn run_portable<const N: usize>(job: &mut impl WindowJob) {
+fn run_portable<const N: usize>(job: &mut impl WindowJob) -> Result<()> {
     // SAFETY: the portable way needs no special instructions.
     unsafe { job.run::<Portable, N>() }
 }
 
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
-fn run_neon<const N: usize>(job: &mut impl WindowJob) {
+fn run_neon<const N: usize>(job: &mut impl WindowJob) -> Result<()> {
     // SAFETY: every aarch64 machine has NEON.
     unsafe { job.run::<super::vectors::Neon, N>() }
 }
@@ -228,7 +235,7 @@ fn run_neon<const N: usize>(job: &mut impl WindowJob) {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx512<const N: usize>(job: &mut impl WindowJob) {
+fn run_avx512<const N: usize>(job: &mut impl WindowJob) -> Result<()> {
     // SAFETY: this function is only entered where there are the instructions that it enables.
     unsafe { job.run::<super::vectors::Avx512, N>() }
 }
@@ -236,7 +243,7 @@ fn run_avx512<const N: usize>(job: &mut impl WindowJob) {
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx2<const N: usize>(job: &mut impl WindowJob) {
+fn run_avx2<const N: usize>(job: &mut impl WindowJob) -> Result<()> {
     // SAFETY: this function is only entered where there are the instructions that it enables.
     unsafe { job.run::<super::vectors::Avx2, N>() }
 }
@@ -362,8 +369,9 @@ impl Eight {
 #[derive(Clone, Copy)]
 struct ScanInput<'a> {
     scanner: &'a MaskScanner,
+    compiled: &'a Compiled,
     automaton: &'a Automaton,
-    text: &'a [u8],
+    text: &'a str,
 }
 
 /// All that is found out about a window. One value serves all windows of a call: what is of no use to the next one stays.
@@ -407,24 +415,26 @@ enum LeftAt {
 }
 
 /// Fills a batch with the pieces of a text from `start` on.
-struct Filling<'a, 'b, 's, 'p> {
+struct Filling<'a, 'b, 'p> {
     input: ScanInput<'a>,
     start: usize,
     batch: &'b mut Batch,
-    search: &'b mut Search<'s, 'p>,
+    run: &'b mut Run,
+    pulse: &'b mut Pulse<'p>,
 }
 
-impl WindowJob for Filling<'_, '_, '_, '_> {
+impl WindowJob for Filling<'_, '_, '_> {
     #[inline(always)]
-    unsafe fn run<V: Vectors, const N: usize>(&mut self) {
+    unsafe fn run<V: Vectors, const N: usize>(&mut self) -> Result<()> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = ScanWindow::new();
-        let (input, mut start, batch, search) = (self.input, self.start, &mut *self.batch, &mut *self.search);
+        let (input, mut start, batch) = (self.input, self.start, &mut *self.batch);
         while input.text.len() - start > left && batch.room() >= USUAL_PIECES {
             // SAFETY: the caller vouches for the instructions of `V`.
-            start = unsafe { input.scan_window::<V, N>(start, &mut window, batch, search) };
+            start = unsafe { input.scan_window::<V, N>(start, &mut window, batch, self.run, self.pulse)? };
         }
         self.start = start;
+        Ok(())
     }
 }
 
@@ -439,8 +449,9 @@ impl ScanInput<'_> {
         base: usize,
         window: &mut ScanWindow<N>,
         batch: &mut Batch,
-        search: &mut Search,
-    ) -> usize {
+        run: &mut Run,
+        pulse: &mut Pulse,
+    ) -> Result<usize> {
         #[cfg(test)]
         super::tests::count_steps(64 * N);
         // SAFETY: the caller vouches for the instructions of `V`.
@@ -478,12 +489,12 @@ impl ScanInput<'_> {
             }
         };
         match left {
-            _ if !had_room || batch.room() == 0 => end,
-            Some(LeftAt::Gap(_)) => self.automaton.fill_one(self.text, end, batch, search),
-            None if ends && self.scanner.covers => batch.push_to(self.text.len()),
+            _ if !had_room || batch.room() == 0 => Ok(end),
+            Some(LeftAt::Gap(_)) => self.compiled.fill_one(self.text, end, batch, run, pulse),
+            None if ends && self.scanner.covers => Ok(batch.push_to(self.text.len())),
             // One piece fills the window, or its end depends on the text after it.
-            _ if ends || end == base => self.automaton.fill_one(self.text, end, batch, search),
-            _ => end,
+            _ if ends || end == base => self.compiled.fill_one(self.text, end, batch, run, pulse),
+            _ => Ok(end),
         }
     }
 
@@ -562,7 +573,7 @@ impl ScanInput<'_> {
     fn reader(&self) -> Reader<'_> {
         let Self { automaton, text, .. } = self;
         let tells_final_line_feed = automaton.tells_final_line_feed();
-        Reader { text, alphabet: &automaton.alphabet, tells_final_line_feed }
+        Reader { text: text.as_bytes(), alphabet: &automaton.alphabet, tells_final_line_feed }
     }
 }
 

@@ -27,11 +27,12 @@ mod compiled;
 mod cursor;
 mod expression;
 mod foreign;
+mod graph;
 mod local;
 mod machine;
 mod masks;
+mod net;
 mod open;
-mod search;
 mod sequence;
 mod set;
 mod syntax;
@@ -42,7 +43,7 @@ mod views;
 
 pub use automaton::Automaton;
 use automaton::CutEffect;
-use compiled::Scan;
+use compiled::Run;
 pub use compiled::{Compiled, Way};
 pub use foreign::{Syntax, alike, read};
 pub use open::OpenPiece;
@@ -272,7 +273,7 @@ pub struct Scanner<'a> {
 }
 
 enum State<'a> {
-    Once(Scan<'a>),
+    Once(&'a Compiled, Box<Run>),
     Steps(Box<Steps<'a>>),
 }
 
@@ -286,7 +287,7 @@ impl Scanner<'_> {
     pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<usize> {
         batch.clear();
         match &mut self.state {
-            State::Once(scan) => scan.fill(self.text, self.position, batch, pulse)?,
+            State::Once(compiled, run) => compiled.fill(self.text, self.position, batch, run, pulse)?,
             State::Steps(steps) => steps.fill(batch, pulse)?,
         }
         if let Some(&end) = batch.ends().last() {

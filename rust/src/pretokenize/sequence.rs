@@ -8,9 +8,8 @@
 use std::borrow::Cow;
 
 use super::automaton::CutEffect;
-use super::compiled::{Compiled, Way};
+use super::compiled::{Compiled, Run, Way};
 use super::masks::{Joint, JointScan, Needs, USUAL_PIECES};
-use super::search::{Failures, Search};
 use super::{Batch, Scanner};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -240,17 +239,14 @@ fn cut_each(
     pulse: &mut Pulse,
 ) -> Result<()> {
     let mut batch = Batch::default();
-    let mut failures = Failures::default();
     for &end in ends {
-        if let Some(automaton) = pattern.automaton_for(end - start) {
+        if Compiled::is_short(end - start) {
             memory::reserve(cut, end - start)?;
-            failures.clear();
-            let mut search = Search::new(&mut failures, pulse);
+            let mut run = Run::default();
             while start < end {
-                start = automaton.piece_end(&text.as_bytes()[..end], start, &mut search).0;
+                start = pattern.piece_end(&text[..end], start, &mut run, pulse)?.0;
                 cut.push(start);
             }
-            search.finish()?;
             continue;
         }
         let mut scanner = pattern.scan(&text[start..end]);
@@ -325,7 +321,7 @@ pub struct Steps<'a> {
 enum PieceScan<'a> {
     /// The piece begins here.
     First(usize, Box<Scanner<'a>>),
-    Joint(Box<JointScan<'a>>, Failures),
+    Joint(Box<JointScan<'a>>),
 }
 
 impl Steps<'_> {
@@ -378,10 +374,8 @@ impl Steps<'_> {
                         return Ok(Some((ends, 1)));
                     }
                 }
-                Some(PieceScan::Joint(scan, failures)) => {
-                    let mut search = Search::new(failures, pulse);
-                    let needs = scan.fill(&mut self.batch, &mut search);
-                    search.finish()?;
+                Some(PieceScan::Joint(scan)) => {
+                    let needs = scan.fill(&mut self.batch, pulse)?;
                     let mut ends = self.batch.ends().to_vec();
                     if let Needs::Help(start) = needs {
                         let done = scan.done();
@@ -403,7 +397,7 @@ impl Steps<'_> {
             self.scan = Some(match &self.sequence.joint {
                 Some(joint) => {
                     let scan = joint.scan(patterns(&self.sequence.last), &self.text[..end], start);
-                    PieceScan::Joint(Box::new(scan), Failures::default())
+                    PieceScan::Joint(Box::new(scan))
                 }
                 None => PieceScan::First(start, Box::new(first.scan(&self.text[start..end]))),
             });
@@ -412,10 +406,8 @@ impl Steps<'_> {
 
     /// Cut a piece of the first pattern by one step after the other, where the patterns cannot cut it together.
     fn help(&mut self, start: usize, pulse: &mut Pulse) -> Result<Vec<usize>> {
-        let Some(PieceScan::Joint(scan, failures)) = &mut self.scan else { return Ok(Vec::new()) };
-        let mut search = Search::new(failures, pulse);
-        let end = scan.piece_end(start, &mut search);
-        search.finish()?;
+        let Some(PieceScan::Joint(scan)) = &mut self.scan else { return Ok(Vec::new()) };
+        let end = scan.piece_end(start, pulse)?;
         scan.go_on_at(end);
         let count = self.sequence.joint.as_ref().map_or(0, |joint| joint.count());
         let mut ends = vec![end];

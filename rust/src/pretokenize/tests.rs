@@ -4,12 +4,10 @@
 use std::cell::Cell;
 use std::sync::atomic::AtomicBool;
 
-use super::automaton::Automaton;
-use super::expression::Expression;
+use super::compiled::{Compiled, Run};
 use super::local::LocalRules;
 use super::machine::{Machine, MachineRun};
 use super::masks::MaskScanner;
-use super::search::{Failures, Search};
 use super::sequence::Sequence;
 use super::syntax::parse;
 use super::vectors::Instructions;
@@ -209,12 +207,17 @@ fn pieces(text: &str, mut fill: impl FnMut(usize, &mut Batch)) -> ExpectedPieces
 
 fn by(machine: &Machine, text: &str) -> ExpectedPieces {
     let (mut run, mut pulse) = (MachineRun::default(), Pulse::until(&STOPPED));
-    pieces(text, |start, batch| machine.fill(text, start, batch, &mut run, &mut pulse).unwrap())
-}
-
-fn new_search<T>(work: impl FnOnce(&mut Search) -> T) -> T {
-    let (mut failures, mut pulse) = (Failures::default(), Pulse::until(&STOPPED));
-    work(&mut Search::new(&mut failures, &mut pulse))
+    pieces(text, |start, batch| {
+        let mut match_at = |place| machine.match_end(text, place, &mut run, &mut pulse).unwrap();
+        let is_place = |place: &usize| text.is_char_boundary(*place);
+        match match_at(start) {
+            Some(end) => batch.push(end),
+            None => {
+                let mut places = (start + 1..text.len()).filter(is_place);
+                batch.push_gap(places.find(|place| match_at(*place).is_some()).unwrap_or(text.len()));
+            }
+        }
+    })
 }
 
 /// No test's call is stopped.
@@ -227,40 +230,36 @@ fn cut<'t>(text: &'t str, pattern: &Pattern) -> Pieces<'t> {
 /// Everything that a pattern is compiled to.
 struct Ways {
     source: String,
-    automaton: Automaton,
-    machine: Machine,
+    compiled: Compiled,
     masks: Vec<(Instructions, MaskScanner)>,
 }
 
 impl Ways {
     fn new(source: &str) -> Option<Self> {
-        let expression: Expression = parse(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
-        let automaton = Automaton::new(&expression)?;
-        let rules = LocalRules::new(&automaton);
+        let compiled = Compiled::new(source).unwrap_or_else(|reason| panic!("{source}: {reason:?}"));
+        let rules = LocalRules::new(compiled.automaton()?);
         let scanner = |machine| Some((machine, MaskScanner::new(rules.as_ref()?)?.on(machine)));
         let masks = Instructions::all().into_iter().filter_map(scanner).collect();
-        let machine = Machine::new(&expression);
-        Some(Self { source: source.to_owned(), automaton, machine, masks })
+        Some(Self { source: source.to_owned(), compiled, masks })
     }
 
     fn by_automaton(&self, text: &str) -> ExpectedPieces {
-        new_search(|search| {
-            pieces(text, |start, batch| {
-                self.automaton.fill_one(text.as_bytes(), start, batch, search);
-            })
+        let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
+        pieces(text, |start, batch| {
+            self.compiled.fill_one(text, start, batch, &mut run, &mut pulse).unwrap();
         })
     }
 
     fn by_machine(&self, text: &str) -> ExpectedPieces {
-        by(&self.machine, text)
+        by(self.compiled.machine(), text)
     }
 
     fn masks_agree(&self, text: &str, expected: &ExpectedPieces) {
         for (machine, scanner) in &self.masks {
-            let found = new_search(|search| {
-                pieces(text, |start, batch| {
-                    scanner.fill(&self.automaton, text.as_bytes(), start, batch, search);
-                })
+            let automaton = self.compiled.automaton().unwrap();
+            let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
+            let found = pieces(text, |start, batch| {
+                scanner.fill(&self.compiled, automaton, text, start, batch, &mut run, &mut pulse).unwrap();
             });
             assert_eq!(found, *expected, "{machine:?} {:?} {text:?}", self.source);
         }
@@ -279,8 +278,7 @@ fn patterns_of_models_are_cut_by_masks() {
         assert_eq!(Pattern::new(source).unwrap().way(), Way::Masks, "{source}");
     }
     for source in &PATTERNS[..10] {
-        let automaton = Automaton::new(&parse(source).unwrap()).unwrap();
-        assert!(automaton.matches_all_text(), "{source}");
+        assert!(Compiled::new(source).unwrap().automaton().unwrap().matches_all_text(), "{source}");
     }
     assert_eq!(Pattern::new(r"(\w)\1|.").unwrap().way(), Way::Machine);
     assert_eq!(Pattern::new(r"\bword\b").unwrap().way(), Way::Machine);
@@ -292,7 +290,7 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
     {
         let pattern = Pattern::new(source).unwrap();
         for text in ["ab", "tat", "xttx", "aaab"] {
-            let machine = Machine::new(&parse(source).unwrap());
+            let machine = Machine::new(&parse(source).unwrap()).unwrap();
             let expected = by(&machine, text);
             let found: Vec<usize> = cut(text, &pattern).ends;
             assert_eq!(found, expected.iter().map(|piece| piece.0).collect::<Vec<_>>(), "{source} {text}");
@@ -302,7 +300,7 @@ fn a_way_that_is_not_tried_again_may_match_nothing() {
 
 #[test]
 fn a_possessive_part_before_what_always_matches_is_as_cheap_as_a_greedy_one() {
-    let states = |source| Automaton::new(&parse(source).unwrap()).unwrap().states;
+    let states = |source| Compiled::new(source).unwrap().automaton().unwrap().states;
     for (possessive, greedy) in [
         (r" ?[^\s\p{L}\p{N}]++[\r\n]*+|\s", r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s"),
         (r"\p{N}{1,3}+(?:'s|x?)|\s", r"\p{N}{1,3}(?:'s|x?)|\s"),
@@ -379,7 +377,8 @@ struct Joined {
 
 impl Joined {
     fn new(source: &str) -> Self {
-        let steps = source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap())).collect();
+        let steps =
+            source.split("(?then)").map(|step| Machine::new(&parse(step).unwrap()).unwrap()).collect();
         let on = |machine| (machine, Sequence::new(source).unwrap().unwrap().on(machine));
         let sequences = Instructions::all().into_iter().map(on).collect();
         Self { source: source.to_owned(), steps, sequences }
@@ -590,7 +589,7 @@ fn the_work_to_compile_a_pattern_is_bounded() {
         let text = "ab1".repeat(700);
         assert_eq!(
             cut(&text, &pattern).ends,
-            by(&Machine::new(&parse(&source).unwrap()), &text)
+            by(&Machine::new(&parse(&source).unwrap()).unwrap(), &text)
                 .iter()
                 .map(|piece| piece.0)
                 .collect::<Vec<_>>()
@@ -604,25 +603,18 @@ fn what_is_remembered_changes_no_piece() {
     for (source, _) in IN_VAIN {
         // As a single pattern: the parts of a sequence become alternatives.
         let source = source.replace("(?then)", "|").replace("(?space)", "x");
-        let ways = Ways::new(&source);
-        let machine = Machine::new(&parse(&source).unwrap());
+        let (ways, compiled) = (Ways::new(&source), Compiled::new(&source).unwrap());
+        let machine = Machine::new(&parse(&source).unwrap()).unwrap();
         for round in 0..100 {
             let letters: &[&str] =
                 if round % 2 == 0 { &["a", "a", "a", "b"] } else { &["a", " ", "1", "é", "x"] };
             let last = random.of(&["", "b", "bc", "bcd", "c", "1", "x"]);
             let length = random.below(if ways.is_some() { 900 } else { 150 });
             let text: String = (0..length).map(|_| random.of(letters)).chain([last]).collect();
-            let expected = match &ways {
-                Some(ways) => pieces(&text, |start, batch| {
-                    new_search(|search| ways.automaton.fill_one(text.as_bytes(), start, batch, search));
-                }),
-                None => pieces(&text, |start, batch| {
-                    let mut one = Batch::default();
-                    let mut pulse = Pulse::until(&STOPPED);
-                    machine.fill(&text, start, &mut one, &mut MachineRun::default(), &mut pulse).unwrap();
-                    if one.is_gap(0) { batch.push_gap(one.ends()[0]) } else { batch.push(one.ends()[0]) }
-                }),
-            };
+            let expected = pieces(&text, |start, batch| {
+                let (mut run, mut pulse) = (Run::default(), Pulse::until(&STOPPED));
+                compiled.fill_one(&text, start, batch, &mut run, &mut pulse).unwrap();
+            });
             assert_eq!(by(&machine, &text), expected, "{source} {text:?}");
             ways.iter().for_each(|ways| ways.agree(&text));
         }

@@ -1,6 +1,6 @@
 //! Finds matches with the text behind in view: no way is tried in vain.
 //!
-//! A *view* tells, for each node of the [graph](Net) of a pattern, whether what follows a place can be matched from it.
+//! A *view* tells, for each node of the [net](Net) of a pattern, whether what follows a place can be matched from it.
 //! It depends on the next character and the view behind that; so views are found from the end of a text backwards, by one
 //! table lookup for each character, however far a look-ahead may go. Most characters tell the view before them whatever
 //! follows, and one need not begin further back than there. With the views, a match takes at each place the first way
@@ -9,10 +9,11 @@
 use std::collections::HashMap;
 
 use super::alphabet::{Alphabet, Atoms};
-use super::automaton::{Net, Node, PartialMatch, has_final_line_feed, sets};
-use super::expression::Expression;
+use super::automaton::PartialMatch;
+use super::graph::Graph;
 use super::local::MOST_ATOMS;
 use super::masks::ATOMS_OF_WINDOW;
+use super::net::{Net, NetNode};
 
 /// The maximum numbers of nodes and of views.
 const MAX_NODES: usize = 128;
@@ -44,12 +45,13 @@ pub struct Views {
 
 impl Views {
     /// The views of a pattern, if it can have few.
-    pub fn new(expression: &Expression) -> Option<Self> {
-        let alphabet = Alphabet::new(&sets(expression)).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
-        let net = Net::new(expression, &alphabet)?;
-        if net.nodes.len() > MAX_NODES || expression.can_be_empty() || has_final_line_feed(expression) {
+    pub fn new(graph: &Graph) -> Option<Self> {
+        let alphabet = Alphabet::new(&graph.sets).filter(|alphabet| alphabet.count <= MOST_ATOMS)?;
+        let is_small = graph.nodes.len() <= MAX_NODES;
+        if !is_small || graph.can_be_empty || graph.has_final_line_feed() {
             return None;
         }
+        let net = Net::new(graph, &alphabet)?;
         let (before, ways) = net.tables(alphabet.end)?;
         let certain = before.iter().map(|before| {
             let all = &before[..ways.len()];
@@ -71,7 +73,7 @@ impl Views {
     }
 }
 
-impl Net<'_> {
+impl Net {
     /// The views before characters and the ways, as [`Views`] has them.
     fn tables(&self, end: u8) -> Option<ViewTables> {
         let nothing = vec![false; self.nodes.len()];
@@ -107,11 +109,11 @@ impl Net<'_> {
             return known;
         }
         let found = match &self.nodes[node] {
-            Node::Match => true,
-            Node::Take(atoms, next) => atoms & atom != 0 && behind[*next],
-            Node::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, known),
-            Node::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, known)),
-            Node::Ahead { part, negated, next } => {
+            NetNode::Match => true,
+            NetNode::Take(atoms, next) => atoms & atom != 0 && behind[*next],
+            NetNode::Look(atoms, next) => atoms & atom != 0 && self.matches(*next, atom, behind, known),
+            NetNode::Split(ways) => ways.iter().any(|way| self.matches(*way, atom, behind, known)),
+            NetNode::Ahead { part, negated, next } => {
                 self.matches(*part, atom, behind, known) != *negated
                     && self.matches(*next, atom, behind, known)
             }
@@ -126,10 +128,10 @@ impl Net<'_> {
             return FAILED;
         }
         match &self.nodes[node] {
-            Node::Match => MATCHED,
-            Node::Take(_, next) => *next as u8,
-            Node::Look(_, next) | Node::Ahead { next, .. } => self.way(*next, view),
-            Node::Split(ways) => {
+            NetNode::Match => MATCHED,
+            NetNode::Take(_, next) => *next as u8,
+            NetNode::Look(_, next) | NetNode::Ahead { next, .. } => self.way(*next, view),
+            NetNode::Split(ways) => {
                 ways.iter().find(|way| view[**way]).map_or(FAILED, |way| self.way(*way, view))
             }
         }

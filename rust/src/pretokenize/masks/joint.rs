@@ -14,9 +14,7 @@
 use super::reading::{Characters, Reader};
 use super::*;
 use crate::pretokenize::alphabet::Alphabet;
-use crate::pretokenize::compiled::Compiled;
 use crate::pretokenize::local::USUAL;
-use crate::pretokenize::machine::MachineRun;
 use crate::pretokenize::views::Viewed;
 
 /// The maximum number of patterns.
@@ -87,7 +85,7 @@ impl Joint {
         JointScan {
             joint: self,
             patterns,
-            run: MachineRun::default(),
+            run: Run::default(),
             text,
             base: start,
             labels: [0; MOST],
@@ -126,8 +124,8 @@ impl MaskScanner {
 pub struct JointScan<'a> {
     joint: &'a Joint,
     patterns: Vec<&'a Compiled>,
-    /// The run of the machine of the first pattern.
-    run: MachineRun,
+    /// The search for matches of the first pattern.
+    run: Run,
     text: &'a str,
     /// The start of the next window.
     base: usize,
@@ -150,12 +148,12 @@ pub enum Needs {
 
 impl JointScan<'_> {
     /// Add the next pieces to a batch that is nearly empty.
-    pub fn fill(&mut self, batch: &mut Batch, search: &mut Search) -> Needs {
-        let mut job = Joining { scan: self, batch, search, needs: None };
+    pub fn fill(&mut self, batch: &mut Batch, pulse: &mut Pulse) -> Result<Needs> {
+        let mut job = Joining { scan: self, batch, pulse, needs: None };
         while job.needs.is_none() && job.scan.base < job.scan.text.len() {
-            run_in_windows(job.scan.joint.instructions, job.scan.text.len() - job.scan.base, &mut job);
+            run_in_windows(job.scan.joint.instructions, job.scan.text.len() - job.scan.base, &mut job)?;
         }
-        job.needs.unwrap_or(Needs::Room)
+        Ok(job.needs.unwrap_or(Needs::Room))
     }
 
     /// The place up to which all pieces are done.
@@ -164,17 +162,8 @@ impl JointScan<'_> {
     }
 
     /// The end of the piece of the first pattern that begins at a place.
-    pub fn piece_end(&mut self, start: usize, search: &mut Search) -> usize {
-        match self.patterns[0] {
-            Compiled::Automaton { automaton, .. } => {
-                automaton.piece_end(self.text.as_bytes(), start, search).0
-            }
-            Compiled::Machine { machine, .. } => {
-                let run = &mut self.run;
-                let found = search.by(|pulse| machine.piece_end(self.text, start, run, pulse));
-                found.map_or(self.text.len(), |found| found.0)
-            }
-        }
+    pub fn piece_end(&mut self, start: usize, pulse: &mut Pulse) -> Result<usize> {
+        Ok(self.patterns[0].piece_end(self.text, start, &mut self.run, pulse)?.0)
     }
 
     /// Go on where a piece of the first pattern ends, whose pieces are found.
@@ -183,10 +172,10 @@ impl JointScan<'_> {
     }
 }
 
-struct Joining<'j, 'a, 's, 'p> {
+struct Joining<'j, 'a, 'p> {
     scan: &'j mut JointScan<'a>,
     batch: &'j mut Batch,
-    search: &'j mut Search<'s, 'p>,
+    pulse: &'j mut Pulse<'p>,
     needs: Option<Needs>,
 }
 
@@ -247,9 +236,9 @@ impl<const N: usize> JointWindow<N> {
     }
 }
 
-impl WindowJob for Joining<'_, '_, '_, '_> {
+impl WindowJob for Joining<'_, '_, '_> {
     #[inline(always)]
-    unsafe fn run<V: Vectors, const N: usize>(&mut self) {
+    unsafe fn run<V: Vectors, const N: usize>(&mut self) -> Result<()> {
         let left = if N == WORDS { SHORT_REST } else { 0 };
         let mut window = JointWindow {
             scan: ScanWindow::new(),
@@ -262,9 +251,10 @@ impl WindowJob for Joining<'_, '_, '_, '_> {
             is_unsure: false,
         };
         while self.needs.is_none() && self.scan.text.len() - self.scan.base > left {
-            if self.batch.room() < USUAL_PIECES || !self.search.work(64 * N) {
+            self.pulse.beat(64 * N)?;
+            if self.batch.room() < USUAL_PIECES {
                 self.needs = Some(Needs::Room);
-                return;
+                break;
             }
             // SAFETY: the caller vouches for the instructions of `V`.
             unsafe {
@@ -272,6 +262,7 @@ impl WindowJob for Joining<'_, '_, '_, '_> {
                 self.needs = self.scan.push::<V, N>(&window, self.batch);
             }
         }
+        Ok(())
     }
 }
 
