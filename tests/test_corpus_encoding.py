@@ -719,10 +719,10 @@ def test_a_failed_write_is_told_though_it_stops_encoders_first(
 
     encode = Job.ids_of
 
-    def endless(self: Job, name: str, batch: Any, progress: Callable[..., object]) -> object:
+    def endless(self: Job, source: Any, batch: Any, progress: Callable[..., object]) -> object:
         while batch.first:
             progress("encoding", 0, 0)
-        return encode(self, name, batch, progress)
+        return encode(self, source, batch, progress)
 
     def faulty(*_: object) -> None:
         raise OSError(28, "No space left on device")

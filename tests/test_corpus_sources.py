@@ -27,13 +27,13 @@ from hypothesis import strategies as st
 from bpetite import Counts, Tokenizer, corpus
 from bpetite._internal.types import Invalid
 from bpetite.reading import batches, json_lines
-from bpetite.reading.ahead import read_ahead
 from bpetite.reading.batches import batches_of, decoded
 from bpetite.reading.cuts import cutter
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.raw import Raw
 from bpetite.reading.sources import Input, find_inputs
+from bpetite.reading.threads import in_threads
 
 T = TypeVar("T")
 
@@ -609,12 +609,12 @@ def test_reading_ahead_passes_errors_on_and_stops_when_left() -> None:
             made.append(number)
             yield number
 
-    ahead = read_ahead(items(True))
+    ahead = in_threads([items(True)], iter, 1)
     assert [next(ahead), next(ahead), next(ahead)] == [0, 1, 2]
     with pytest.raises(KeyError, match="inside"):
         next(ahead)
     made.clear()
-    ahead = read_ahead(items(False))
+    ahead = in_threads([items(False)], iter, 1)
     next(ahead)
     ahead.close()
     assert len(made) < 9
@@ -625,4 +625,4 @@ def test_where_no_thread_starts_nothing_is_read_ahead(monkeypatch: pytest.Monkey
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    assert list(read_ahead(iter(range(9)))) == list(range(9))
+    assert list(in_threads([range(9)], iter, 1)) == list(range(9))

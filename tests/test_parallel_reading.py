@@ -21,11 +21,12 @@ from bpetite import Counts, Tokenizer, corpus
 from bpetite.corpus import manifest
 from bpetite.corpus.shards import ShardWriter
 from bpetite.reading import batches, division, parallel
+from bpetite.reading import threads as threads_module
 from bpetite.reading.batches import Batch
 from bpetite.reading.division import divide, whole_records
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import Bundle, Ended, Item, read_all
+from bpetite.reading.parallel import Item, read_all
 from bpetite.reading.raw import hash_input
 from bpetite.reading.sources import Input, find_inputs
 
@@ -79,11 +80,6 @@ def documents(items: Iterator[Item]) -> list[str]:
     """Return whole documents; pieces of a document are in consecutive batches."""
     found, open_text = [], b""
     for _, made, _ in items:
-        if isinstance(made, Ended):
-            continue
-        if isinstance(made, Bundle):
-            found += [text.decode() for text in made.texts]
-            continue
         for place, text in enumerate(made.texts):
             open_text += text if isinstance(text, bytes) else text.encode()
             if place < len(made.texts) - made.goes_on:
@@ -114,11 +110,9 @@ def test_threads_read_in_order_what_one_reads(folder: Path, threads: int) -> Non
     inputs = find_inputs(str(folder))
     assert documents(read_all(inputs, READING, threads)) == TEXTS * len(inputs)
     items = list(read_all(inputs, READING, threads, hashed=True))
-    ended = [(source.name, made.size, made.digest) for source, made, _ in items if isinstance(made, Ended)]
+    ended = [ended for _, made, _ in items for ended in made.ended]
     alone = read_all(inputs, READING, 1, hashed=True)
-    assert ended == [
-        (source.name, made.size, made.digest) for source, made, _ in alone if isinstance(made, Ended)
-    ]
+    assert ended == [ended for _, made, _ in alone for ended in made.ended]
     assert sum(more for *_, more in items) == sum(found.size() or 0 for found in inputs)
 
 
@@ -215,7 +209,7 @@ def test_an_interrupt_while_threads_start_is_passed_on_and_ends_those_that_did(
         thread.start()
         return True
 
-    monkeypatch.setattr(parallel, "started_thread", start_one)
+    monkeypatch.setattr(threads_module, "_started", start_one)
     with pytest.raises(KeyboardInterrupt):
         list(read_all(find_inputs(folder), READING, 2))
     assert [thread.is_alive() for thread in started] == [False]
@@ -381,21 +375,6 @@ def test_a_run_that_was_stopped_while_it_listed_its_inputs_begins_anew(
     assert contents(tmp_path / "ids") == contents(tmp_path / "whole")
 
 
-def test_a_small_file_that_says_much_is_read_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "in").mkdir()
-    for number in range(5):
-        path = tmp_path / "in" / f"{number}.parquet"
-        pyarrow.parquet.write_table(pyarrow.table({"text": ["the cat sat on the mat " * 100] * 2000}), path)
-        assert path.stat().st_size < parallel._SMALL
-    inputs = find_inputs(tmp_path / "in")
-    assert not any(isinstance(made, Bundle) for _, made, _ in read_all(inputs, READING, 2))
-    monkeypatch.setattr(parallel, "_MOST_IN_BUNDLE", 1 << 30)
-    monkeypatch.setattr(batches, "BLOCK", 1 << 30)
-    assert all(isinstance(made, Bundle) for _, made, _ in read_all(inputs, READING, 2))
-
-
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("work", ["count", "encode"])
 def test_a_small_file_that_is_no_text_is_named(many: Path, work: str) -> None:
@@ -426,13 +405,10 @@ def test_small_files_are_read_as_they_are_and_not_as_they_were_found(many: Path)
     (many / "151.txt").write_text("")
     for threads in (1, 2):
         read = {source.name: 0 for source in inputs}
-        for source, made, _ in read_all(inputs, READING, threads, hashed=True):
-            if isinstance(made, Bundle):
-                for file, ended in zip(made.sources, made.ended, strict=True):
-                    assert (ended.size, ended.digest) == hash_input(file.name)
-                    read[file.name] += 1
-            else:
-                read[source.name] += isinstance(made, Ended)
+        for _, made, _ in read_all(inputs, READING, threads, hashed=True):
+            for ended in made.ended:
+                assert (ended.size, ended.digest) == hash_input(ended.name)
+                read[ended.name] += 1
         assert read == dict.fromkeys(names, 1)
     (many / "152.txt").unlink()
     with pytest.raises(FileNotFoundError) as missing:
@@ -486,7 +462,7 @@ def test_small_files_are_forgotten_when_they_were_read(tmp_path: Path, in_order:
 
     most = read = 0
     for _, bundle, size in read_all(inputs(), READING, 2, in_order=in_order):
-        assert isinstance(bundle, Bundle)
+        assert len(bundle.ended) > 30
         read += size
         most = max(most, len(made) - len(forgotten))
     assert read == 4 * 20_000

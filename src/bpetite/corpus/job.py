@@ -27,6 +27,7 @@ from bpetite.reading.batches import Batch, batches_of, refusing_invalid
 from bpetite.reading.cuts import Cut, cutter
 from bpetite.reading.hold_out import one_side
 from bpetite.reading.options import Reading
+from bpetite.reading.parallel import read_again
 from bpetite.reading.sources import Input, find_inputs
 from bpetite.tokenizer import Tokenizer
 
@@ -168,16 +169,12 @@ class Job:
         with write_whole(folder / TOKENIZER, overwrite=True) as file:
             file.write(self.artifact)
 
-    def stamps(self) -> Sequence[list[Any]]:
-        """Return name, size and times of each input, which show whether it changed since."""
-        return list(map(named_stamp, self.inputs))
-
-    def identity(self, stamps: Sequence[list[Any]] | None = None) -> Json:
-        """Return what must be the same when a stopped run is resumed."""
+    def identity(self) -> Json:
+        """Return what must be the same when a stopped run is resumed; of an input, name, size and times."""
         return {
             "fingerprint": self.tokenizer.fingerprint,
             "options": self.options.to_dict(self.dtype),
-            "inputs": self.stamps() if stamps is None else stamps,
+            "inputs": list(map(named_stamp, self.inputs)),
         }
 
     def manifest(self, progress: RunState) -> Manifest:
@@ -195,13 +192,18 @@ class Job:
             unreadable=self.unreadable,
         )
 
-    def ids_of(self, name: str, batch: Batch, progress: Progress | None = None) -> Encoded:
+    def ids_of(self, source: Input | Documents, batch: Batch, progress: Progress | None = None) -> Encoded:
         """Encode a batch on this thread."""
         width: Width = "uint16" if self.dtype == "uint16" else "uint32"
-        with refusing_invalid(name, batch):
-            ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
-                batch.texts, self.options.special, width, 1, self.appended, progress
-            )
+        try:
+            with refusing_invalid(source.name, batch):
+                ids, offsets = self.tokenizer._encoder.encode_batch_to_numpy(
+                    batch.texts, self.options.special, width, 1, self.appended, progress
+                )
+        except ValueError:
+            if isinstance(source, Input) and source.is_part:
+                read_again(source, self.options.reading)
+            raise
         if not batch.goes_on:
             return ids, offsets[1:]
         return ids[: len(ids) - (self.appended is not None)], offsets[1:-1]

@@ -59,12 +59,6 @@ class RunState:
     shards: list[Shard] = field(default_factory=list)
     inputs: list[ReadInput] = field(default_factory=list)
     position: Position = field(default_factory=Position)
-    task_bytes: int | None = None
-    """On a cluster, roughly how much a task reads. There, `inputs` are parts of inputs, and the first number
-    of a position is that of a task."""
-    divided: list[ReadInput] = field(default_factory=list)
-    """On a cluster, the hashes of inputs that were divided, as far as they are known; their documents are
-    those of their parts."""
 
 
 _STEP = ("shard", "position")
@@ -104,7 +98,6 @@ class Journal:
                 if run is None:
                     run = _checked_run(stored)
                     missing = stored.pop("more_inputs", 0)
-                    progress.task_bytes = stored.get("task_bytes")
                 elif missing > 0:
                     run["inputs"].extend(_checked_inputs(stored["inputs"]))
                     missing -= len(stored["inputs"])
@@ -113,9 +106,6 @@ class Journal:
                     progress.position = _stored(Position, stored["position"])
                     progress.inputs.extend(read)
                     read = []
-                elif "divided" in stored:
-                    progress.divided.extend(map(_read_input, stored["divided"]))
-                    continue
                 else:
                     read.extend(map(_read_input, stored["inputs"]))
                     continue
@@ -132,17 +122,8 @@ class Journal:
         for first in range(_ROWS, len(inputs), _ROWS):
             self._append({"inputs": _stamps(inputs, first)}, is_synced=first + _ROWS >= len(inputs))
 
-    def step(
-        self,
-        shard: Shard,
-        inputs: Sequence[ReadInput],
-        ended: range,
-        position: Position,
-        divided: Sequence[ReadInput] = (),
-    ) -> None:
-        """Write that a shard is complete, the inputs of the range `ended`, and the hashes of divided ones."""
-        if divided:
-            self._append({"divided": list(map(_row, divided))}, is_synced=False)
+    def step(self, shard: Shard, inputs: Sequence[ReadInput], ended: range, position: Position) -> None:
+        """Write that a shard is complete, and the inputs of the range `ended`."""
         for first in range(ended.start, ended.stop, _ROWS):
             read = inputs[first : min(first + _ROWS, ended.stop)]
             self._append({"inputs": list(map(_row, read))}, is_synced=False)

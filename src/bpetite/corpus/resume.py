@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,6 @@ from bpetite.reading.sources import Input
 
 _NAMED = 5
 """An error names at most this many missing or new inputs."""
-
-_TOUCHED = "{}: changed since the run read a part of it"
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk and of a used up quota."""
@@ -74,36 +72,17 @@ def proposing_resume(folder: Path) -> Iterator[None]:
         raise OSError(error.errno, why, error.filename or str(folder)) from error
 
 
-def begin_run(
-    folder: Path,
-    journal: Journal,
-    job: Job,
-    resume: bool,
-    task_bytes: int | None = None,
-    begun_inputs: Callable[[RunState], int] | None = None,
-) -> tuple[RunState, Callable[[], bool]]:
-    """Return how far a stopped run of the same job came, and a function that begins the journal.
-
-    The function must be called before any shard is given its name. On a cluster, the run continues with the
-    `task_bytes` that it was begun with, and `begun_inputs` tells how many inputs its tasks began to read.
-    """
+def begin_run(folder: Path, journal: Journal, job: Job, resume: bool) -> RunState:
+    """Return how far a stopped run of the same job came; for a new run, begin the journal."""
     remove_parts(folder)
     was, reached = journal.read()
     if was is None:
         if resume and any(path.name not in _BEFORE_SHARDS for path in folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty and has no journal of a run to continue")
-        stamps = job.stamps()
-
-        def begin() -> bool:
-            job.save_tokenizer(folder)
-            journal.begin(job.identity(stamps) | ({} if task_bytes is None else {"task_bytes": task_bytes}))
-            return True
-
-        return reached, begin
-    if (reached.task_bytes is None) != (task_bytes is None):
-        where = "without" if reached.task_bytes is None else "on"
-        raise ValueError(f"{folder}: begun {where} a cluster, and can only be continued in the same way")
-    _check_same_job(folder, was, job, reached, begun_inputs)
+        job.save_tokenizer(folder)
+        journal.begin(job.identity())
+        return reached
+    _check_same_job(folder, was, job, reached)
     if not (folder / TOKENIZER).exists():
         job.save_tokenizer(folder)
     for shard in reached.shards:
@@ -113,16 +92,10 @@ def begin_run(
                 raise ValueError(
                     f"{path}: missing or changed since it was written; remove the folder and start again"
                 )
-    return reached, lambda: True
+    return reached
 
 
-def _check_same_job(
-    folder: Path,
-    was: Json,
-    job: Job,
-    reached: RunState,
-    begun_inputs: Callable[[RunState], int] | None,
-) -> None:
+def _check_same_job(folder: Path, was: Json, job: Job, reached: RunState) -> None:
     """Refuse a job that differs from the one that was begun.
 
     Inputs that were read must not have changed since; the others may have.
@@ -130,23 +103,22 @@ def _check_same_job(
     _check_same(folder, "model", was["fingerprint"], job.tokenizer.fingerprint)
     _check_same_options(folder, was["options"], job.options.to_dict(job.dtype))
     _check_same_inputs(folder, (name for name, *_ in was["inputs"]), job)
-    if begun_inputs is None:
-        begun = reached.position.input + (reached.position.documents > 0)
-    else:
-        begun = begun_inputs(reached)
-    touched: dict[str, tuple[list[Any], list[Any]]] = {}
-    for source, then in islice(zip(job.inputs, was["inputs"], strict=False), begun):
+    begun = reached.position.input + (reached.position.documents > 0)
+    read: list[ReadInput | None] = [*reached.inputs, None]
+    for source, then, known in islice(zip(job.inputs, was["inputs"], read, strict=False), begun):
         now = named_stamp(source)
-        if then != now:
-            touched[source.name] = then, now
-    if not touched:
-        return
-    # The parts of a divided input have no hashes; the input itself may have one.
-    hashed = chain(reached.inputs, reached.divided)
-    known = {read.name: read for read in hashed if read.name in touched and read.xxh3_128}
-    for source in islice(job.inputs, begun):
-        if source.name in touched:
-            _check_input(source, *touched[source.name], known.get(source.name))
+        if then == now:
+            continue
+        touched = f"{source.name}: changed since the run read a part of it"
+        if known is not None:
+            _check_unchanged(known, source)
+        elif then[1] != now[1]:
+            raise ValueError(f"{touched}: {then[1]} bytes then, {now[1]} now")
+        elif then[2] and then[2][0] != now[2][0]:
+            raise ValueError(
+                f"{touched}: it was written to again; a copy with the same content and the same time of "
+                "change is accepted (cp -p)"
+            )
 
 
 def _check_same(folder: Path, what: str, was: Any, now: Any) -> None:
@@ -178,21 +150,6 @@ def _named(names: Sequence[str], what: str) -> str:
 def _check_same_options(folder: Path, was: Json, now: Json) -> None:
     for name in sorted({*was, *now}):
         _check_same(folder, f"option {name}", was.get(name), now.get(name))
-
-
-def _check_input(source: Input | Documents, then: list[Any], now: list[Any], read: ReadInput | None) -> None:
-    """Refuse an input that is another than when the run began; where the hash is known, by the hash."""
-    if then == now:
-        return
-    if read is not None:
-        _check_unchanged(read, source)
-    elif then[1] != now[1]:
-        raise ValueError(f"{_TOUCHED.format(source.name)}: {then[1]} bytes then, {now[1]} now")
-    elif then[2] and then[2][0] != now[2][0]:
-        raise ValueError(
-            f"{_TOUCHED.format(source.name)}: it was written to again; a copy with the same content and the "
-            "same time of change is accepted (cp -p)"
-        )
 
 
 def _check_unchanged(read: ReadInput, source: Input | Documents) -> None:

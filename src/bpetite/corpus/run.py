@@ -1,8 +1,10 @@
 """Inputs and a tokenizer → a folder of shards; a stopped run can be resumed.
 
-A shard ends with the document that brings it to `shard_size` tokens. `num_threads` threads read documents, as
-many others encode one batch each, one more writes ids, and two complete shards. Memory does not depend on the
-size of the corpus: only a few batches are in work at a time, and the arrays that ids are put in are reused.
+    inputs → batches of documents → ids, in order → shards of `shard_size` tokens → lines of the journal
+
+`num_threads` threads read documents, as many others encode one batch each, this one writes, and one more
+completes a shard while the next one begins. On a cluster, tasks read and encode, and others write shards.
+Memory does not depend on the size of the corpus: only a few batches are in work at a time.
 """
 
 from __future__ import annotations
@@ -10,13 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,22 +24,17 @@ from numpy.typing import NDArray
 from bpetite._engine import Xxh3128
 from bpetite._internal.types import Path as AnyPath
 from bpetite._internal.types import Progress
-from bpetite.corpus.job import Corpus, Documents, Encoded, Job, Options, stamp_of
+from bpetite.corpus.job import Corpus, Documents, Job, Options, stamp_of
 from bpetite.corpus.manifest import Journal, Manifest, Position, ReadInput, RunState
 from bpetite.corpus.resume import begin_run, finished, proposing_resume
-from bpetite.corpus.shards import Ids, ShardWriter
-from bpetite.reading.batches import Batch
-from bpetite.reading.parallel import FORKED, Bundle, Ended, read_all, threads_of
+from bpetite.corpus.shards import Ids, Shard, ShardWriter
+from bpetite.reading.batches import Batch, Ended
+from bpetite.reading.options import Reading
+from bpetite.reading.parallel import read_all
 from bpetite.reading.sources import Input, size_of
+from bpetite.reading.threads import FORKED, ahead, check_process, threads_of
 from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
-
-T = TypeVar("T")
-_WAITING = 1
-"""How many batches of ids may wait to be written."""
-
-_FINISHERS = 2
-"""How many shards are hashed and synced at a time."""
 
 
 def encode(
@@ -70,18 +65,65 @@ def encode(
     done = finished(folder, job, resume)
     if done is not None:
         return done
+    threads = threads_of(num_threads)
     with contextlib.closing(Journal(folder)) as journal, proposing_resume(folder), shown(progress) as report:
-        reached, begin = begin_run(folder, journal, job, resume)
-        with _Run(folder, journal, job, reached, begin, num_threads, report) as run:
-            return run.finish()
+        reached = begin_run(folder, journal, job, resume)
+        with _Encoders(job, reached.position, threads) as encoders, _Writers(folder, job) as writers:
+            run = Run(folder, journal, job, reached, writers, report)
+            with contextlib.closing(encoders.parts()) as parts:
+                return run.finish(parts)
 
 
-class _Stopped(Exception):
-    """The encoding of a batch was given up because another thread had failed."""
+@dataclass(frozen=True)
+class Stretch:
+    """Some documents of one input, in order."""
+
+    documents: int
+    affected: int = 0
+    batch: Batch | None = None
+    """The texts, if they are to be hashed."""
+    ended: Ended | None = None
+    """What was read of the input, if it ends here."""
 
 
-class _Run:
-    """One run, from where it starts to the manifest."""
+@dataclass(frozen=True)
+class Part:
+    """Some encoded documents of a corpus."""
+
+    ids: Any
+    """On a cluster, a reference to them."""
+    tokens: int
+    ends: NDArray[np.uint64]
+    """Where each whole document ends in the ids."""
+    stretches: Sequence[Stretch]
+    """The same documents, by their inputs."""
+    read: int
+    """The number of bytes of the inputs."""
+
+
+def stretches_of(batch: Batch, *, hashed: bool = False) -> list[Stretch]:
+    """Return the documents of a batch by their inputs."""
+    if batch.ended:
+        return [Stretch(ended.documents, ended=ended) for ended in batch.ended]
+    documents = len(batch.texts) - batch.goes_on
+    return [Stretch(documents, batch.affected, batch if hashed else None)]
+
+
+class ShardBuilder(Protocol):
+    """Writes shards: threads of this process, or tasks of a cluster."""
+
+    at_once: int
+    """How many shards may be completed at a time."""
+
+    def write(self, number: int, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+        """Append ids from `start` to `stop` to a shard; documents end in them at `ends`."""
+
+    def end(self) -> Future[Shard]:
+        """Begin to complete the shard."""
+
+
+class Run:
+    """Divides encoded documents into shards; a shard ends with the document that fills it."""
 
     def __init__(
         self,
@@ -89,8 +131,7 @@ class _Run:
         journal: Journal,
         job: Job,
         reached: RunState,
-        begin: Callable[[], bool],
-        num_threads: int | None,
+        shards: ShardBuilder,
         progress: Progress | None,
     ) -> None:
         self._process = os.getpid()
@@ -98,313 +139,304 @@ class _Run:
         self._journal = journal
         self._job = job
         self._reached = reached
-        self._progress = progress
-        self._total = 0 if progress is None else size_of(job.inputs)
-        self._before = sum(read.bytes for read in reached.inputs)
-        self._reached_position = reached.position
-        self._behind = sum(shard.documents for shard in reached.shards)
-        self._noted = len(reached.inputs)
-        """How many inputs are in the journal, or in the work of a thread that will put them there."""
-        self._writer: ShardWriter | None = None
+        self._begin = reached.position
+        self._left = reached.position.documents
+        """The number of documents that come again, and are in shards already."""
+        self._place = _Place(reached)
+        self._shards = shards
         self._number = len(reached.shards)
         self._tokens = self._documents = 0
-        self._threads = threads_of(num_threads)
-        self._encoders = ThreadPoolExecutor(self._threads, "bpetite-encode")
-        self._writer_thread = ThreadPoolExecutor(1, "bpetite-write")
-        self._finishers = ThreadPoolExecutor(_FINISHERS, "bpetite-finish")
-        self._encoding: deque[Callable[[], None]] = deque()
-        self._writing: deque[Future[Any]] = deque()
-        self._finishing: deque[Future[bool | None]] = deque()
-        self._unfinished: list[ShardWriter] = []
-        self._failed = False
-        # Documents are read and encoded meanwhile; if this fails, no shard is completed.
-        self._finishing.append(self._finishers.submit(self._noting_failure, begin))
+        """What is in the shard so far."""
+        self._noted = len(reached.inputs)
+        """How many inputs are in the journal, or belong to a shard that is being completed."""
+        self._completing: deque[tuple[Future[Shard], range, Position]] = deque()
+        self._progress = progress
+        self._total = 0 if progress is None else size_of(job.inputs)
+        self._read = sum(read.bytes for read in reached.inputs)
+        self._before = sum(shard.documents for shard in reached.shards)
 
-    def __enter__(self) -> _Run:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_forked():
-            return  # Threads and files belong to the other process.
-        self._failed = True
-        for threads in (self._encoders, self._writer_thread, self._finishers):
-            threads.shutdown()
-        for writer in self._unfinished:
-            writer.discard()
-
-    def finish(self) -> Manifest:
-        """Encode what is left, and write the manifest."""
+    def finish(self, parts: Iterable[Part]) -> Manifest:
+        """Write all parts, and the manifest."""
         try:
-            self._encode_inputs()
-            self._settle(0)
-        except Exception:
-            if self._is_forked():
-                raise
-            with contextlib.suppress(_Stopped):
-                self._settle(0)  # What was read before is finished; an error there is raised first.
-                self._wait(self._writing, 0)
-                self._wait(self._finishing, 0)
+            for part in parts:
+                self._take(part)
+                self._settle(self._shards.at_once)
+        except Exception as error:
+            if str(error) != FORKED:
+                self._settle(0)  # Complete shards are put into the journal; an error there came first.
             raise
-        self._report(self._before)
         if self._documents:
             self._end_shard(Position(len(self._job.inputs)))
-        self._wait(self._writing, 0)
-        self._wait(self._finishing, 0)
+        self._settle(0)
         manifest = self._job.manifest(self._reached)
         manifest.save(self._folder)
         self._journal.remove()
         return manifest
 
-    def _encode_inputs(self) -> None:
-        """Read and encode all documents; the results are handled in the order of the inputs."""
-        number = len(self._reached.inputs)
-        passed: _Passed | None = None
-        with contextlib.closing(self._read(number)) as items:
-            for source, made, more in items:
-                self._check_process()
-                self._before += more
-                if isinstance(made, Bundle):
-                    bundle = _PassedBundle(made, number, self._note)
-                    self._begin_batch(source.name, Batch(made.texts), bundle)
-                    self._encoding.append(bundle.end)
-                    number += len(made.ended)
-                    self._settle(self._threads)
-                    self._report(self._before)
-                    continue
-                begin = self._reached_in(number)
-                if passed is None:
-                    stamped = isinstance(source, Input) and stamp_of(source) is not None
-                    passed = _Passed(source.name, number, hashed=not stamped)
-                    affected = 0
-                if isinstance(made, Ended):
-                    passed.check_reached(begin)
-                    self._encoding.append(partial(self._end_input, passed, made, affected))
-                    number, passed = number + 1, None
-                else:
-                    affected += made.affected
-                    self._begin_batch(source.name, passed.skip(made, begin), passed)
-                    self._settle(self._threads)
-                    self._report(self._before)
-
-    def _read(
-        self, first: int
-    ) -> Generator[tuple[Input | Documents, Batch | Bundle | Ended, int], None, None]:
-        """Yield what is read of the inputs from number `first` on, in order."""
-        reading = self._job.options.reading
-        inputs = islice(self._job.inputs, first, None)
-        begun = self._reached_position.documents > 0  # An input that was begun is read by itself.
-        for apart in (islice(inputs, begun), inputs):
-            yield from read_all(_files(apart), reading, self._threads, hashed=True)
-        documents = self._job.inputs[0] if len(self._job.inputs) > first else None
-        if isinstance(documents, Documents):
-            read = 0
-            with contextlib.closing(documents.batches(reading)) as made:
-                for batch in made:
-                    yield documents, batch, batch.read - read
-                    read = batch.read
-            yield documents, Ended(read, ""), 0
-
-    def _reached_in(self, number: int) -> Position:
-        """Return where to continue in an input: where an earlier run stopped, or at its beginning."""
-        begin = self._reached_position
-        return begin if number == begin.input else Position(number)
-
-    def _begin_batch(self, name: str, batch: Batch, passed: _Passed | _PassedBundle) -> None:
-        """Start the encoding of a batch, if it has documents."""
-        if batch.texts:
-            encoded = self._encoders.submit(self._job.ids_of, name, batch, self._stop_if_failed)
-            self._encoding.append(partial(self._take, encoded, batch, passed))
-
-    def _report(self, read: int) -> None:
-        """Report how many bytes were read, and how many documents are encoded."""
-        if self._progress is not None:
-            self._progress("encoding", read, self._total)
-            self._progress("documents", self._behind, 0)
-            self._check_process()
-
-    def _is_forked(self) -> bool:
-        """Whether this process is a fork of the one that encodes: the documents or `progress` may fork."""
-        return os.getpid() != self._process
-
-    def _check_process(self) -> None:
-        if self._is_forked():
-            raise RuntimeError(FORKED)
-
-    def _settle(self, most: int) -> None:
-        """Handle the oldest results until at most `most` are left."""
-        while len(self._encoding) > most:
-            try:
-                self._encoding.popleft()()
-            except BaseException:
-                self._encoding.clear()  # Only the first error is reported.
-                raise
-
-    def _stop_if_failed(self, *_: object) -> None:
-        if self._failed:
-            raise _Stopped
-
-    def _take(self, encoded: Future[Encoded], batch: Batch, passed: _Passed | _PassedBundle) -> None:
-        """Queue the ids of a batch for writing; end a shard after each document that fills it."""
-        try:
-            ids, ends = encoded.result()
-        except _Stopped:
-            self._wait(self._writing, 0)  # One of these has the error that stopped it.
-            self._wait(self._finishing, 0)
-            raise
-        texts = batch.texts
+    def _take(self, part: Part) -> None:
+        """Write a part, and end a shard after each document that fills it."""
+        self._place.add(part.stretches)
+        first = min(self._left, len(part.ends))
+        if self._left:
+            self._left -= first
+            self._place.go_past(first)
+            self._check_place()
+        if self._left:
+            self._place.finish_part()
+            self._check_place()
+            return
+        start = int(part.ends[first - 1]) if first else 0
         while True:
             missing = max(0, self._job.options.shard_size - self._tokens)
-            last = int(np.searchsorted(ends, np.uint64(missing)))
-            if last == len(ends):
+            after = first + int(np.searchsorted(part.ends[first:], np.uint64(start + missing))) + 1
+            if after > len(part.ends):
                 break
-            stop = int(ends[last])
-            self._write(ids[:stop], ends[: last + 1])
-            passed.go_past(texts[: last + 1])
-            self._end_shard(passed.position())
-            ids, ends, texts = ids[stop:], ends[last + 1 :] - np.uint64(stop), texts[last + 1 :]
-        self._write(ids, ends)
-        passed.go_past(texts, goes_on=batch.goes_on)
+            stop = int(part.ends[after - 1])
+            self._write(part.ids, start, stop, part.ends[first:after])
+            self._place.go_past(after - first)
+            self._end_shard(self._place.position())
+            first, start = after, stop
+        self._write(part.ids, start, part.tokens, part.ends[first:])
+        self._place.go_past(len(part.ends) - first)
+        self._place.finish_part()
+        self._report(part.read)
 
-    def _end_input(self, passed: _Passed, read: Ended, affected: int) -> None:
-        """Add an input that was read to its end to the inputs that are done."""
-        digest = read.digest or passed.digest()
-        self._note(ReadInput(passed.name, read.size, digest, passed.documents, affected))
+    def _check_place(self) -> None:
+        """Refuse an input that has other documents than those that are in shards, or fewer."""
+        place = self._place.position()
+        if place.input != self._begin.input or (not self._left and place != self._begin):
+            name = self._job.inputs[self._begin.input].name
+            raise ValueError(f"{name}: changed since the run began")
 
-    def _note(self, finished: ReadInput) -> None:
-        self._reached.inputs.append(finished)
+    def _write(self, ids: Any, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+        if stop > start or len(ends):
+            self._shards.write(self._number, ids, start, stop, ends)
+            self._tokens += stop - start
+            self._documents += len(ends)
 
-    def _write(self, ids: Ids, ends: NDArray[np.uint64]) -> None:
-        if not len(ids) and not len(ends):
-            return
-        if self._writer is None:
-            self._writer = ShardWriter(self._folder, self._number, self._job.options.format, self._job.dtype)
-            self._unfinished.append(self._writer)
-        self._tokens += len(ids)
-        self._documents += len(ends)
-        self._behind += len(ends)
-        while self._finishing and self._finishing[0].done():
-            self._finishing.popleft().result()
-        self._wait(self._writing, _WAITING)
-        self._writing.append(self._writer_thread.submit(self._unless_failed, self._writer.write, ids, ends))
+    def _report(self, read: int) -> None:
+        self._read += read
+        if self._progress is not None:
+            self._progress("encoding", self._read, self._total)
+            self._progress("documents", self._before + self._documents, 0)
+            check_process(self._process)
 
     def _end_shard(self, position: Position) -> None:
-        """Complete the shard and put it into the journal, in another thread while the next one begins."""
-        writer, inputs = self._writer, range(self._noted, len(self._reached.inputs))
-        assert writer is not None  # a shard is full only after a document was written
-        self._wait(self._finishing, _FINISHERS - 1)
-        written, before = self._writing[-1], list(self._finishing)
+        """Complete a shard while the next one begins."""
+        self._settle(self._shards.at_once - 1)
+        inputs = range(self._noted, len(self._reached.inputs))
+        self._completing.append((self._shards.end(), inputs, position))
+        self._number, self._noted = self._number + 1, inputs.stop
+        self._before += self._documents
+        self._tokens = self._documents = 0
 
-        def complete() -> bool:
-            written.result()
-            if self._failed:
-                return False
-            shard = writer.complete()
-            if not all(finished.exception() is None and finished.result() for finished in before):
-                return False  # An earlier shard failed: its error is raised.
-            writer.publish()
-            self._unfinished.remove(writer)
+    def _settle(self, most: int) -> None:
+        """Put complete shards into the journal, in order, until at most `most` are left."""
+        while self._completing and (len(self._completing) > most or self._completing[0][0].done()):
+            completed, inputs, position = self._completing.popleft()
+            try:
+                shard = completed.result()
+            except BaseException:
+                self._completing.clear()  # Later shards are not in the journal without this one.
+                raise
             self._journal.step(shard, self._reached.inputs, inputs, position)
             self._reached.shards.append(shard)
-            return True
 
-        self._finishing.append(self._finishers.submit(self._unless_failed, complete))
-        self._writer = None
-        self._number += 1
-        self._tokens = self._documents = 0
-        self._noted = inputs.stop
 
-    def _unless_failed(self, work: Callable[..., T], *arguments: Any) -> T | None:
-        """Do a piece of work, in a thread of its own, unless something failed before."""
-        return None if self._failed else self._noting_failure(work, *arguments)
+class _Place:
+    """How far a corpus is in shards: which inputs, and how many documents of the next one."""
 
-    def _noting_failure(self, work: Callable[..., T], *arguments: Any) -> T:
+    def __init__(self, reached: RunState) -> None:
+        self._inputs = reached.inputs
+        self._number = reached.position.input
+        self._stretches: deque[Stretch] = deque()
+        self._inside = 0
+        """How many documents of the first stretch are done."""
+        self._begin_input()
+
+    def _begin_input(self) -> None:
+        self._documents = self._affected = 0
+        self._hash = Xxh3128()
+        self._is_hashed = False
+
+    def add(self, stretches: Iterable[Stretch]) -> None:
+        """Take what comes next."""
+        self._stretches.extend(stretches)
+
+    def go_past(self, documents: int) -> None:
+        """Count documents as done, and note the inputs that end before the last of them."""
+        while self._stretches:
+            stretch = self._stretches[0]
+            more = min(documents, stretch.documents - self._inside)
+            self._hash_texts(stretch.batch, self._inside, self._inside + more)
+            self._documents += more
+            self._inside += more
+            documents -= more
+            if not documents:
+                return
+            self._finish_stretch()
+
+    def finish_part(self) -> None:
+        """Note what is left without documents."""
+        while self._stretches:
+            self._finish_stretch()
+
+    def _finish_stretch(self) -> None:
+        stretch = self._stretches.popleft()
+        if stretch.batch is not None and stretch.batch.goes_on:
+            self._hash_texts(stretch.batch, stretch.documents, stretch.documents + 1)
+        self._inside = 0
+        self._affected += stretch.affected
+        if stretch.ended is not None:
+            name, size, digest, _ = stretch.ended
+            digest = digest or self._digest()
+            self._inputs.append(ReadInput(name, size, digest, self._documents, self._affected))
+            self._number += 1
+            self._begin_input()
+
+    def _hash_texts(self, batch: Batch | None, first: int, after: int) -> None:
+        if batch is None:
+            return
+        self._is_hashed = True
+        for place in range(first, after):
+            text = batch.texts[place]
+            # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
+            self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+            if place < len(batch.texts) - batch.goes_on:
+                self._hash.update(b"\xff")  # a byte that no UTF-8 contains
+
+    def _digest(self) -> str:
+        return self._hash.hexdigest() if self._is_hashed else ""
+
+    def position(self) -> Position:
+        """Return where the next document is."""
+        return Position(self._number, self._documents, self._digest())
+
+
+Read = tuple[Input | Documents, Batch, int]
+"""An input, what was read of it, and the number of bytes that this took."""
+
+
+class _Stopped(Exception):
+    """The encoding of a batch was given up because something failed."""
+
+
+class _Encoders:
+    """Threads that read the inputs and encode their documents."""
+
+    def __init__(self, job: Job, begin: Position, threads: int) -> None:
+        self._job = job
+        self._begin = begin
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, "bpetite-encode")
+        self._process = os.getpid()
+        self._has_failed = False
+
+    def __enter__(self) -> _Encoders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._has_failed = True
+        if os.getpid() == self._process:  # else the threads belong to the other process
+            self._pool.shutdown(cancel_futures=True)
+
+    def parts(self) -> Generator[Part, None, None]:
+        """Yield the encoded documents, in order."""
+        with contextlib.closing(self._read()) as items:
+            for part in ahead(self._encoding(items), self._threads):
+                check_process(self._process)
+                yield part.result()
+
+    def _read(self) -> Generator[Read, None, None]:
+        inputs = self._job.inputs[self._begin.input :]
+        reading = self._job.options.reading
+        if inputs and isinstance(inputs[0], Documents):
+            yield from _read_documents(inputs[0], reading)
+        files = (found for found in inputs if isinstance(found, Input))
+        yield from read_all(files, reading, self._threads, hashed=True)
+
+    def _encoding(self, items: Iterable[Read]) -> Iterator[Future[Part]]:
+        left = self._begin.documents
+        for source, batch, read in items:
+            check_process(self._process)
+            hashed = not isinstance(source, Input) or (not batch.ended and stamp_of(source) is None)
+            stretches = stretches_of(batch, hashed=hashed)
+            done = min(left, len(batch.texts) - batch.goes_on)
+            left -= done
+            yield self._pool.submit(self._encoded, source, batch, done, stretches, read)
+
+    def _encoded(
+        self, source: Input | Documents, batch: Batch, done: int, stretches: Sequence[Stretch], read: int
+    ) -> Part:
+        """Encode a batch; its first `done` documents are in shards already."""
+        ends = np.zeros(done, np.uint64)
+        if done:
+            batch = replace(batch, texts=batch.texts[done:], first=batch.first + done, begun=0)
+        if not batch.texts:
+            return Part(ends, 0, ends, stretches, read)
+        ids, ended = self._job.ids_of(source, batch, self._stop_if_failed)
+        return Part(ids, len(ids), np.concatenate((ends, ended)) if done else ended, stretches, read)
+
+    def _stop_if_failed(self, *_: object) -> None:
+        if self._has_failed:
+            raise _Stopped
+
+
+def _read_documents(documents: Documents, reading: Reading) -> Generator[Read, None, None]:
+    read = 0
+    with contextlib.closing(documents.batches(reading)) as made:
+        for batch in made:
+            yield documents, batch, batch.read - read
+            read = batch.read
+    yield documents, Batch([], ended=[Ended(documents.name, read, "")]), 0
+
+
+class _Writers:
+    """Writes shards, and completes each in another thread while the next one begins."""
+
+    at_once = 2
+
+    def __init__(self, folder: Path, job: Job) -> None:
+        self._folder = folder
+        self._job = job
+        self._thread = ThreadPoolExecutor(1, "bpetite-finish")
+        self._process = os.getpid()
+        self._writer: ShardWriter | None = None
+        self._unfinished: list[ShardWriter] = []
+        self._has_failed = False
+
+    def __enter__(self) -> _Writers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if os.getpid() != self._process:
+            return
+        self._has_failed = True
+        self._thread.shutdown(cancel_futures=True)
+        for writer in self._unfinished:
+            writer.discard()
+
+    def write(self, number: int, ids: Ids, start: int, stop: int, ends: NDArray[np.uint64]) -> None:
+        """Append ids to a shard."""
+        if self._writer is None:
+            self._writer = ShardWriter(self._folder, number, self._job.options.format, self._job.dtype)
+            self._unfinished.append(self._writer)
+        self._writer.write(ids[start:stop], ends - np.uint64(start))
+
+    def end(self) -> Future[Shard]:
+        """Begin to complete the shard."""
+        writer, self._writer = self._writer, None
+        assert writer is not None  # a shard is full only after a document was written
+        return self._thread.submit(self._finish, writer)
+
+    def _finish(self, writer: ShardWriter) -> Shard:
+        """Complete a shard, unless an earlier one failed."""
+        if self._has_failed:
+            raise _Stopped
         try:
-            return work(*arguments)
+            shard = writer.finish()
         except BaseException:
-            self._failed = True
+            self._has_failed = True
             raise
-
-    def _wait(self, waiting: deque[Future[Any]], most: int) -> None:
-        """Wait until at most `most` results are left; raise the error of one that failed."""
-        while len(waiting) > most:
-            waiting.popleft().result()
-
-
-def _files(inputs: Iterable[Input | Documents]) -> Iterator[Input]:
-    """Yield the inputs that are files, not documents in memory."""
-    return (found for found in inputs if isinstance(found, Input))
-
-
-class _Passed:
-    """Which documents of an input are done."""
-
-    def __init__(self, name: str, number: int, *, hashed: bool) -> None:
-        self.name = name
-        self._number = number
-        self._hash = Xxh3128() if hashed else None
-        self.documents = 0
-
-    def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
-        """Count documents as done; all but the last if that one goes on."""
-        self.documents += len(texts) - goes_on
-        if self._hash is not None:
-            for place, text in enumerate(texts):
-                # A text that is not UTF-8 was never encoded; its hash must only differ from all others.
-                self._hash.update(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
-                if place < len(texts) - goes_on:
-                    self._hash.update(b"\xff")  # a byte that no UTF-8 contains
-
-    def skip(self, batch: Batch, begin: Position) -> Batch:
-        """Return the documents of a batch that an earlier run has not done, those from `begin` on."""
-        missing = begin.documents - self.documents
-        if missing <= 0:
-            return batch
-        whole = len(batch.texts) - batch.goes_on
-        if whole < missing:
-            self.go_past(batch.texts, goes_on=batch.goes_on)
-            return replace(batch, texts=[])
-        self.go_past(batch.texts[:missing])
-        if self.position() != begin:
-            raise ValueError(f"{self.name}: changed since the run began")
-        return replace(batch, texts=batch.texts[missing:], first=batch.first + missing, begun=0)
-
-    def check_reached(self, begin: Position) -> None:
-        """Refuse an input that has fewer documents than an earlier run has done."""
-        if self.documents < begin.documents:
-            raise ValueError(f"{self.name}: changed since the run began: it has fewer documents")
-
-    def position(self) -> Position:
-        """Return where the next document is."""
-        return Position(self._number, self.documents, self.digest())
-
-    def digest(self) -> str:
-        """Return the hash of the documents that are done, if they are hashed."""
-        return "" if self._hash is None else self._hash.hexdigest()
-
-
-class _PassedBundle:
-    """Which small files of a bundle, and which documents of the next one, are done."""
-
-    def __init__(self, bundle: Bundle, number: int, note: Callable[[ReadInput], None]) -> None:
-        self._bundle = bundle
-        self._number = number
-        self._note = note
-        self._place = self._documents = 0
-
-    def go_past(self, texts: Sequence[str | bytes], *, goes_on: bool = False) -> None:
-        """Count documents as done, and note the files that end with them."""
-        self._documents += len(texts) - goes_on
-        counts = self._bundle.counts
-        while self._place < len(counts) and self._documents >= counts[self._place]:
-            self._documents -= counts[self._place]
-            source, read = self._bundle.sources[self._place], self._bundle.ended[self._place]
-            self._note(ReadInput(source.name, read.size, read.digest, counts[self._place]))
-            self._place += 1
-
-    def end(self) -> None:
-        """Note the last files, which have no documents."""
-        self.go_past([])
-
-    def position(self) -> Position:
-        """Return where the next document is."""
-        return Position(self._number + self._place, self._documents)
+        self._unfinished.remove(writer)
+        return shard

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from bpetite._internal.names import recorded
 from bpetite._internal.types import Progress, Special
 from bpetite.corpus.job import Corpus, Documents, cutter_for, documents_in
-from bpetite.reading.ahead import read_ahead
 from bpetite.reading.batches import Batch, decoded, refusing_invalid
 from bpetite.reading.documents import read_batches
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import Input, find_inputs, size_of
+from bpetite.reading.threads import in_threads
 from bpetite.show.display import bytes_per_token
 from bpetite.show.progress import shown
 from bpetite.tokenizer import Tokenizer
@@ -239,7 +239,7 @@ def _batches(
         for source in inputs:
             own = source.batches(reading) if isinstance(source, Documents) else read_batches(source, reading)
             read = 0
-            for batch in read_ahead(own):
+            for batch in in_threads([own], iter, threads=1):
                 yield name, source.name, batch
                 documents += len(batch.texts) - batch.goes_on
                 read = batch.read

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bpetite._engine import Buffers, TextColumn, is_utf8, text_columns
 from bpetite._internal.arguments import several
@@ -23,9 +23,21 @@ _MOST_ROWS = 1 << 16
 """The maximum number of rows of a column in a batch: they may all be empty."""
 
 
+class Ended(NamedTuple):
+    """An input that was read to its end."""
+
+    name: str
+    size: int
+    digest: str
+    """The hash of its bytes, if asked for."""
+
+    documents: int = 0
+    """The number of its documents in the batch."""
+
+
 @dataclass(frozen=True)
 class Batch:
-    """Some documents of one input, in order."""
+    """Some documents in order: of one input, or all those of several small ones."""
 
     texts: Sequence[str | bytes]
     """Unchecked text: bytes may not be UTF-8, and a `str` may contain lone surrogates."""
@@ -44,6 +56,9 @@ class Batch:
 
     read: int = 0
     """The number of bytes of the input that were read so far."""
+
+    ended: Sequence[Ended] = ()
+    """The inputs that end here."""
 
 
 def new_buffers() -> Buffers:

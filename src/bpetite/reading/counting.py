@@ -8,11 +8,11 @@ from itertools import groupby, islice
 
 from bpetite._engine import CountTable
 from bpetite._internal.types import Limits, Progress
-from bpetite.reading import batches as batching
-from bpetite.reading import parallel
 from bpetite.reading.options import Reading
+from bpetite.reading.parallel import read_all
 from bpetite.reading.recognition import is_plain_text
 from bpetite.reading.sources import Input
+from bpetite.reading.threads import threads_of
 
 _FILES = 1 << 14
 """The number of plain files that one call counts."""
@@ -107,15 +107,12 @@ def _count_documents(
 
     def batches() -> Iterator[tuple[str, int, int, Sequence[str | bytes]]]:
         nonlocal pieces, affected, read
-        threads = parallel.threads_of(limits["num_threads"])
-        for source, batch, more in parallel.read_all(inputs, reading, threads, in_order=False):
+        threads = threads_of(limits["num_threads"])
+        for source, batch, more in read_all(inputs, reading, threads, in_order=False):
             read += more
-            if isinstance(batch, parallel.Bundle):
-                yield printable(source.name), 0, 0, batch.texts  # which were checked
-            elif isinstance(batch, batching.Batch):
-                pieces += batch.goes_on
-                affected += batch.affected
-                yield printable(source.name), batch.first, batch.begun, batch.texts
+            pieces += batch.goes_on
+            affected += batch.affected
+            yield printable(source.name), batch.first, batch.begun, batch.texts
             if progress is not None:
                 progress.tell("counting", read, 0)
 

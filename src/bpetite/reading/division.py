@@ -54,12 +54,13 @@ def divide(source: Input, reading: Reading, size: int | None = None) -> list[Inp
 
 
 def _parts(source: Input, reading: Reading, size: int) -> Iterator[Input]:
-    total = source.size() if source.is_local and not source.is_part else None
-    if total is None or total <= size // _PACKED:
+    status = None if source.is_part else source.status()
+    if status is None or status.st_size <= size // _PACKED:
         return
+    total = status.st_size
     with closing(Raw(source)) as raw:
         form, compression = recognise(source.name, raw, reading.input_format)
-        source = source._replace(form=(form, compression), whole=total)
+        source = source._replace(form=(form, compression), whole=total, changed=status.st_mtime_ns)
         if form == "parquet":
             yield from _row_groups(source, raw, reading, size)
         elif separator_of(form, reading) is not None:

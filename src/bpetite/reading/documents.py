@@ -53,7 +53,8 @@ def _all_batches(source: Input, raw: Raw, reading: Reading, buffers: Buffers) ->
                 beyond = unpacked(behind, compression) if behind.expected else behind.read
                 read = whole_records(read, beyond, separator, is_first=source.span[0] == 0)
                 yield from documents_of(read, raw, reading, buffers)
-            if os.stat(source.name).st_size != source.whole:
+            status = os.stat(source.name)
+            if (status.st_size, status.st_mtime_ns) != (source.whole, source.changed):
                 raise ValueError(f"{source.name}: changed while it was read")
     finally:
         raw.close()

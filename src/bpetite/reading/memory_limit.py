@@ -12,8 +12,8 @@ import sys
 
 from bpetite._engine import trim_memory
 from bpetite._internal.types import Limits
-from bpetite.reading import parallel
 from bpetite.reading.process_memory import megabytes, memory_in_use
+from bpetite.reading.threads import threads_of
 
 _OF_THREAD = 22 << 20
 """The bytes of a thread: its batches, what it unpacks, its own small tables, and what the allocator keeps."""
@@ -54,7 +54,7 @@ def room_within(limit: int | None, num_threads: int | None) -> Limits:
         return {"memory_limit": None, "num_threads": num_threads}
     _prepare()
     used = _least_in_use() + _BESIDE
-    threads = max(1, min(parallel.threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
+    threads = max(1, min(threads_of(num_threads), (limit - used) // 2 // _OF_THREAD))
     table = _table(limit - used, threads)
     if table < _LEAST:
         least = used + _OF_THREAD + _LEAST * (2 * _SHARDS + 1) // (2 * _SHARDS) + _VARIES
@@ -81,7 +81,7 @@ def threads_within(limit: int | None, num_threads: int | None) -> int | None:
             f"a memory limit of {limit:,} bytes is too small: before anything is encoded, this process takes "
             f"{megabytes(used)}MB; the smallest limit that works is {megabytes(least)}MB"
         )
-    return min(parallel.threads_of(num_threads), room // _OF_ENCODING)
+    return min(threads_of(num_threads), room // _OF_ENCODING)
 
 
 def _prepare() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 
 from bpetite._internal.arguments import worded
 
@@ -24,17 +23,6 @@ _limits: list[int] = []
 def set_limit(limit: int | None) -> None:
     """Set the limit of this process; None is none."""
     _limits[:] = [] if limit is None else [limit]
-
-
-@contextlib.contextmanager
-def limited(limit: int | None) -> Iterator[None]:
-    """Set the limit of this process while a block runs: a worker has other tasks afterwards."""
-    before = list(_limits)
-    set_limit(limit)
-    try:
-        yield
-    finally:
-        _limits[:] = before
 
 
 def is_limited() -> bool:

@@ -45,7 +45,10 @@ class Input(NamedTuple):
     """The range of bytes, if not all: the records whose separators begin there."""
 
     whole: int = 0
-    """The size of the whole file when it was divided."""
+    """The size of the whole file when it was divided, ..."""
+
+    changed: int = 0
+    """... and when it had been changed."""
 
     form: tuple[str, str | None] | None = None
     """Its format and compression, if known."""
@@ -61,6 +64,11 @@ class Input(NamedTuple):
     def is_part(self) -> bool:
         """Whether it is only a part of a file."""
         return self.span is not None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it is the end of a file."""
+        return self.span is None or self.span[1] == self.whole
 
     @property
     def is_local(self) -> bool:

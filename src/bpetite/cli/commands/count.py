@@ -52,7 +52,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_output(count, "the file to write the counts to (Parquet)")
     add_rules(count)
     add_threads(count)
-    add_memory_limit(count, "this process (on a cluster, each process)")
+    add_memory_limit(count)
     add_quiet(count)
     add_reading(count)
     add_cluster(count)
@@ -85,6 +85,8 @@ def run(options: argparse.Namespace) -> bytes:
 
 def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, to_folder: bool) -> bytes:
     """Count on a cluster, to a file or to a folder of files."""
+    if options.memory_limit is not None:
+        raise ValueError("--memory-limit is for one process; with --cluster, a task counts up to 256 MiB")
     from bpetite.corpus import cluster
 
     count = cluster.count_to_folder if to_folder else partial(cluster.count_to_file, overwrite=options.force)
@@ -94,7 +96,6 @@ def _count_on_cluster(options: argparse.Namespace, progress: BytesProgress, *, t
         address=options.cluster,
         rules=Counts(**_rules(options)),
         reading=reading_of(options),
-        memory_limit=options.memory_limit,
         progress=progress,
     )
     progress.complete(f"{made.read.documents:,} documents", made.read.bytes)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from bpetite.reading.options import Reading
-from bpetite.reading.parallel import read_again
 from bpetite.reading.recognition import named_format
 from bpetite.reading.sources import Input, size_of
-
-T = TypeVar("T")
 
 _LEAST, _MOST = 1 << 24, 1 << 28
 """The smallest and the largest number of bytes that a task reads, unless the caller sets it."""
@@ -66,24 +62,14 @@ class Cluster:
         """Return how much of all this work a task should do."""
         return max(_LEAST, min(_MOST, work // (_TASKS * self.cores)))
 
-    def is_ready(self, result: Any) -> bool:
-        """Whether a result has been computed."""
-        return bool(self._ray.wait([result], timeout=0)[0])
-
-    def ahead(self, begun: Iterable[T]) -> Iterator[T]:
-        """Yield what an iterator yields as it begins tasks, with a few for each core begun ahead.
+    @property
+    def ahead(self) -> int:
+        """How many tasks are begun before their results are needed.
 
         So an error leaves few tasks that nobody waits for. They are not cancelled: Ray (2.60)
         ends the whole process if a task begins as it is cancelled.
         """
-        most = _AHEAD * self.cores
-        waiting: deque[T] = deque()
-        for task in begun:
-            waiting.append(task)
-            if len(waiting) > most:
-                yield waiting.popleft()
-        while waiting:
-            yield waiting.popleft()
+        return _AHEAD * self.cores
 
 
 @contextlib.contextmanager
@@ -147,15 +133,3 @@ def grouped(parts: Iterable[Input], reading: Reading, task_bytes: int) -> Iterat
         room -= work
     if group:
         yield group
-
-
-@contextlib.contextmanager
-def locating_errors(group: Sequence[Input], reading: Reading) -> Iterator[None]:
-    """Let an error in a part say where it is in the whole input."""
-    try:
-        yield
-    except ValueError:
-        for part in group:
-            if part.is_part:
-                read_again(part, reading)
-        raise
