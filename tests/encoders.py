@@ -42,9 +42,9 @@ def encoder_of(
     return Encoder(
         pattern=pattern,
         tokens=b"".join(tokens.values()),
-        ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
-        ids=np.array(list(tokens), dtype=np.uint32),
-        merges=np.array(rows, dtype=np.uint32).reshape(-1, 3),
+        ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64).tobytes(),
+        ids=np.array(list(tokens), dtype=np.uint32).tobytes(),
+        merges=np.array(rows, dtype=np.uint32).tobytes(),
         added_tokens=[(text, token_id, ["special"]) for text, token_id in special_tokens.items()],
         whole_pretoken_first=whole_pretoken_first,
         equal_ranks=list(equal_ranks),

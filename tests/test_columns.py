@@ -112,9 +112,7 @@ def test_bytes_that_are_no_text_are_treated_as_asked() -> None:
         assert listed(TOKENIZER.decode_column(column, errors=errors)) == expected
     with pytest.raises(ValueError, match="row 0, decoded: not valid UTF-8 at byte 1"):
         TOKENIZER.decode_column(column)
-    with pytest.raises(
-        ValueError, match='errors: must be strict, replace or ignore for columns, not "other"'
-    ):
+    with pytest.raises(ValueError, match='errors: must be strict, replace or ignore, not "other"'):
         TOKENIZER.decode_column(column, errors="other")
 
 

@@ -32,9 +32,9 @@ def token(
 BYTES = Encoder(
     pattern="(?s:.)",
     tokens=bytes(range(256)),
-    ends=np.arange(1, 257, dtype=np.uint64),
-    ids=np.arange(256, dtype=np.uint32),
-    merges=np.empty((0, 3), np.uint32),
+    ends=np.arange(1, 257, dtype=np.uint64).tobytes(),
+    ids=np.arange(256, dtype=np.uint32).tobytes(),
+    merges=np.empty((0, 3), np.uint32).tobytes(),
 )
 """Text between tokens is its bytes."""
 

@@ -31,9 +31,9 @@ def encoder(pattern: str, *, lacks: bytes = b"", provisional: int = 0, **more: A
     return _engine.Encoder(
         pattern=pattern,
         tokens=b"".join(tokens.values()),
-        ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64),
-        ids=np.array(list(tokens), dtype=np.uint32),
-        merges=np.array([row for row in MERGES if row[2] in tokens], dtype=np.uint32),
+        ends=np.cumsum([len(token) for token in tokens.values()], dtype=np.uint64).tobytes(),
+        ids=np.array(list(tokens), dtype=np.uint32).tobytes(),
+        merges=np.array([row for row in MERGES if row[2] in tokens], dtype=np.uint32).tobytes(),
         provisional=[307, 306, 305][:provisional],
         **{"added_tokens": SPECIAL, **more},
     )

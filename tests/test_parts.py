@@ -41,9 +41,9 @@ class Case:
         self.engine = _engine.Encoder(
             pattern=pattern,
             tokens=b"".join(VOCAB.values()),
-            ends=np.cumsum([len(token) for token in VOCAB.values()], dtype=np.uint64),
-            ids=np.array(list(VOCAB), dtype=np.uint32),
-            merges=np.array(MERGES, dtype=np.uint32),
+            ends=np.cumsum([len(token) for token in VOCAB.values()], dtype=np.uint64).tobytes(),
+            ids=np.array(list(VOCAB), dtype=np.uint32).tobytes(),
+            merges=np.array(MERGES, dtype=np.uint32).tobytes(),
             added_tokens=[
                 (token.text, token.token_id, [name for name in flags if getattr(token, name)])
                 for token in tokens

@@ -20,9 +20,9 @@ def with_empty_token(pattern: str = r"\S+|\s+", **more: Any) -> _engine.Encoder:
     return _engine.Encoder(
         pattern=pattern,
         tokens=b"".join(known.values()),
-        ends=np.arange(1, len(known) + 1, dtype=np.uint64),
-        ids=np.array(list(known), dtype=np.uint32),
-        merges=np.empty((0, 3), np.uint32),
+        ends=np.arange(1, len(known) + 1, dtype=np.uint64).tobytes(),
+        ids=np.array(list(known), dtype=np.uint32).tobytes(),
+        merges=np.empty((0, 3), np.uint32).tobytes(),
         added_tokens=[("<s>", 301, ["special"])],
         decode_only=[(EMPTY, b"")],
         **more,

@@ -1,13 +1,8 @@
 //! Decoding: joins the bytes of the tokens of ids.
-//!
-//! For a result of exact size, the ids are read twice: first to sum the lengths, then to write the bytes. Bytes that are
-//! only an intermediate step to a text are appended to a growing vector.
-
-use std::mem::MaybeUninit;
 
 use crate::error::Result;
 use crate::memory;
-use crate::tokens::{StoredId, TokenBytes};
+use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 /// The number of ids that are decoded between two beats of the pulse.
@@ -16,38 +11,8 @@ const IDS_PER_BEAT: usize = 1 << 14;
 /// If an upper bound of the length exceeds this, the exact length is computed.
 const LARGE_BOUND: usize = 1 << 22;
 
-/// The length of the decoded ids in bytes; an unknown id is an error.
-pub fn decoded_length<I: StoredId>(tokens: &TokenBytes, ids: &[I], pulse: &mut Pulse) -> Result<usize> {
-    let mut length = 0;
-    for ids in ids.chunks(IDS_PER_BEAT) {
-        length += tokens.total_length(ids)?;
-        pulse.beat(4 * ids.len())?;
-    }
-    Ok(length)
-}
-
-/// Write the bytes of the ids to the start of `room` and return their number.
-pub fn decode<I: StoredId>(
-    tokens: &TokenBytes,
-    ids: &[I],
-    room: &mut [MaybeUninit<u8>],
-    pulse: &mut Pulse,
-) -> Result<usize> {
-    let mut length = 0;
-    for ids in ids.chunks(IDS_PER_BEAT) {
-        length += tokens.write(ids, &mut room[length..])?;
-        pulse.beat(4 * ids.len())?;
-    }
-    Ok(length)
-}
-
 /// Append the bytes of the ids to a vector.
-pub fn decode_onto<I: StoredId>(
-    tokens: &TokenBytes,
-    ids: &[I],
-    bytes: &mut Vec<u8>,
-    pulse: &mut Pulse,
-) -> Result<()> {
+pub fn decode_onto(tokens: &TokenBytes, ids: &[u32], bytes: &mut Vec<u8>, pulse: &mut Pulse) -> Result<()> {
     for ids in ids.chunks(IDS_PER_BEAT) {
         memory::reserve(bytes, max_bytes(tokens, ids)?)?;
         let length = tokens.write(ids, bytes.spare_capacity_mut())?;
@@ -59,7 +24,7 @@ pub fn decode_onto<I: StoredId>(
 }
 
 /// An upper bound of the length of the decoded ids: a cheap one if it is small enough, otherwise the exact length.
-fn max_bytes<I: StoredId>(tokens: &TokenBytes, ids: &[I]) -> Result<usize> {
+fn max_bytes(tokens: &TokenBytes, ids: &[u32]) -> Result<usize> {
     let most = ids.len().saturating_mul(tokens.longest());
     if most <= LARGE_BOUND { Ok(most) } else { tokens.total_length(ids) }
 }

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, Result};
 
@@ -28,25 +27,6 @@ const NO_RECORD: Record = Record([ABSENT; RECORD]);
 /// Up to 15 bytes and their length; or the start (8 bytes) and length (4 bytes) of a longer token, and `LONG`.
 #[derive(Clone, Copy)]
 struct Record([u8; RECORD]);
-
-/// An id in memory; other threads may write to it meanwhile if it is atomic.
-pub trait StoredId: Sync {
-    fn load(&self) -> u32;
-}
-
-impl StoredId for u32 {
-    #[inline(always)]
-    fn load(&self) -> u32 {
-        *self
-    }
-}
-
-impl StoredId for AtomicU32 {
-    #[inline(always)]
-    fn load(&self) -> u32 {
-        self.load(Ordering::Relaxed)
-    }
-}
 
 /// The bytes of every token, special ones included, by id.
 pub struct TokenBytes {
@@ -155,10 +135,9 @@ impl TokenBytes {
     }
 
     /// The sum of the tokens' lengths; an unknown id is an error.
-    pub fn total_length<I: StoredId>(&self, ids: &[I]) -> Result<usize> {
+    pub fn total_length(&self, ids: &[u32]) -> Result<usize> {
         let mut total = 0;
-        for id in ids {
-            let id = id.load();
+        for &id in ids {
             let length = self.lengths.get(id as usize).copied().unwrap_or(LONG);
             total += if length <= INLINE as u8 { usize::from(length) } else { self.known(id)?.len() };
         }
@@ -167,11 +146,10 @@ impl TokenBytes {
 
     /// Write the bytes of tokens to the start of `room` and return their number. An unknown id is an error, and so is too
     /// little room.
-    pub fn write<I: StoredId>(&self, ids: &[I], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
+    pub fn write(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
         let mut written = 0;
         let (groups, rest) = ids.as_chunks::<GROUP>();
         for group in groups {
-            let group = &group.each_ref().map(I::load);
             let place = room[written..].first_chunk_mut();
             written += match place.and_then(|place| self.write_short(group, place)) {
                 Some(length) => length,
@@ -197,10 +175,10 @@ impl TokenBytes {
     }
 
     /// Write tokens one by one, of any length.
-    fn write_each<I: StoredId>(&self, ids: &[I], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
+    fn write_each(&self, ids: &[u32], room: &mut [MaybeUninit<u8>]) -> Result<usize> {
         let mut written = 0;
-        for id in ids {
-            let token = self.known(id.load())?;
+        for &id in ids {
+            let token = self.known(id)?;
             let place = room.get_mut(written..written + token.len()).ok_or_else(no_room)?;
             copy(token, place);
             written += token.len();
@@ -216,7 +194,7 @@ impl TokenBytes {
 
 #[cold]
 fn no_room() -> Error {
-    Error::Value("the ids were changed while they were decoded".to_owned())
+    Error::Value("too little room".to_owned())
 }
 
 /// Copy bytes to a slice of the same length.

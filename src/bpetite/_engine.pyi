@@ -251,7 +251,7 @@ class CountTable:
         self,
         paths: Sequence[str | PathLike[str]],
         *,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         memory_limit: int | None = None,
         progress: Progress | None = None,
         on_documents: Callable[[int], object] | None = None,
@@ -262,7 +262,7 @@ class CountTable:
         self,
         documents: Iterable[str | bytes] | Iterator[TextColumn],
         *,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         memory_limit: int | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -272,7 +272,7 @@ class CountTable:
         self,
         batches: Iterable[tuple[str, int, int, Sequence[str | bytes]]],
         *,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         memory_limit: int | None = None,
         on_documents: Callable[[int], object] | None = None,
     ) -> None:
@@ -291,7 +291,7 @@ class CountTable:
         """Move all counts to temporary files if there is a limit and they take more than `most` bytes."""
 
     def sorted(
-        self, min_count: int = 1, *, num_threads: int | None = None
+        self, min_count: int = 1, *, num_threads: int | None = ...
     ) -> tuple[bytes, NDArray[np.uint64], NDArray[np.uint64]]:
         """Return the joined pretokens in the order of bytes, the end of each, and the counts."""
 
@@ -307,7 +307,7 @@ class CountTable:
         self,
         visitor: Callable[[bytes, NDArray[np.uint64], NDArray[np.uint64]], object],
         *,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
     ) -> None:
         """Call `visitor` with what `sorted` returns, some pretokens at a time. The threads sort."""
 
@@ -340,8 +340,8 @@ def train_merges(
     max_merges: int | None,
     min_count: int = 1,
     max_token_length: int | None = None,
-    prior_merges: bytes | NDArray[np.uint32] | None = None,
-    num_threads: int | None = None,
+    prior_merges: bytes | None = None,
+    num_threads: int | None = ...,
     progress: Progress | None = None,
     expect: Callable[[int], object] | None = None,
     keep_counts: bool = True,
@@ -359,31 +359,27 @@ def train_symbol_merges(
     tie_break: str,
     shared_tokens: bool,
     max_merges: int | None,
-) -> NDArray[np.uint32]:
-    """Learn merges from words of symbol numbers; return rows of left, right and result symbol."""
+) -> bytes:
+    """Learn merges from words of symbol numbers; return rows of left, right and result symbol as bytes."""
 
 # Vocabularies: merges ↔ tokens ------------------------------------------------------------------------
 
-def number_merges(
-    merges: bytes | NDArray[np.uint32], base_ids: Sequence[int], first: int
-) -> tuple[bytes, int]:
+def number_merges(merges: bytes, base_ids: Sequence[int], first: int) -> tuple[bytes, int]:
     """Turn the symbols of merges into ids: those of bytes are given, new tokens are numbered from `first` on.
 
     A pair that is merged again is dropped; its first merge stays. Returns the id after the last new one, too.
     """
 
-def merges_json(
-    merges: bytes | NDArray[np.uint32], form: Literal["pairs", "flat", "results"], write: Write
-) -> None:
+def merges_json(merges: bytes, form: Literal["pairs", "flat", "results"], write: Write) -> None:
     """Write merges as JSON: as pairs, as a flat list of left and right ids, or as the resulting ids.
 
     `write` is called with pieces of the JSON.
     """
 
 def tokens_json(
-    ids: bytes | NDArray[np.uint32],
+    ids: bytes,
     tokens: bytes,
-    ends: bytes | NDArray[np.uint64],
+    ends: bytes,
     form: Literal["hexadecimal", "rows"],
     write: Write,
 ) -> None:
@@ -403,9 +399,7 @@ def base64_lines(content: bytes, largest: int) -> tuple[bytes, bytes, bytes] | N
     or `None` if a line is anything else, or a number is larger than `largest`.
     """
 
-def spell_merges(
-    base_ids: Sequence[int], merges: bytes | NDArray[np.uint32], most: int
-) -> tuple[bytes, bytes, bytes] | None:
+def spell_merges(base_ids: Sequence[int], merges: bytes, most: int) -> tuple[bytes, bytes, bytes] | None:
     """Return the bytes of all tokens, made from those of bytes by merges (rows of left, right and result id).
 
     Returns the ids in ascending order, the joined bytes, and the end of each token (numbers as the bytes of
@@ -543,9 +537,9 @@ class Encoder:
         *,
         pattern: str,
         tokens: bytes,
-        ends: bytes | NDArray[np.uint64],
-        ids: bytes | NDArray[np.uint32],
-        merges: bytes | NDArray[np.uint32],
+        ends: bytes,
+        ids: bytes,
+        merges: bytes,
         added_tokens: Sequence[tuple[str, int, Sequence[str]]] = ...,
         normalization: Sequence[Sequence[str]] = ...,
         equal_ranks: Sequence[tuple[int, int]] = ...,
@@ -554,7 +548,7 @@ class Encoder:
         provisional: Sequence[int] = ...,
         unknown: tuple[int, bool] | None = None,
         drops_unknown: bool = False,
-        drops_space: Literal["", "one", "all"] = "",
+        drops_space: Literal["", "one", "all"] = ...,
     ) -> Encoder:
         """Create an encoder from all tokens but added ones (joined bytes, ends, ids) and merges by rank.
 
@@ -570,27 +564,24 @@ class Encoder:
         whether it stands once for successive ones, or `drops_unknown`: pretokens are merged without them.
         """
 
-    def encode(self, text: str, special: Special = ..., num_threads: int | None = None) -> list[int]:
+    def encode(self, text: str, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Encode a text."""
-
-    def encode_ordinary(self, text: str) -> list[int]:
-        """Encode a text, with special tokens as ordinary text."""
 
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> tuple[list[int], list[int]]:
         """Encode the joined text of parts; return the ids and the number of the part in which each begins."""
 
     def encode_parts_batch(
-        self, batch: Iterable[Iterable[tuple[str, Special]]], num_threads: int | None = None
+        self, batch: Iterable[Iterable[tuple[str, Special]]], num_threads: int | None = ...
     ) -> list[tuple[list[int], list[int]]]:
         """Encode several texts in parts."""
 
     def encode_to_numpy(
-        self, text: str, special: Special = ..., dtype: DType = ..., num_threads: int | None = None
+        self, text: str, special: Special = ..., dtype: DType = ..., num_threads: int | None = ...
     ) -> NDArray[Any]:
         """Encode a text into an array."""
 
     def encode_batch(
-        self, texts: Texts, special: Special = ..., num_threads: int | None = None
+        self, texts: Texts, special: Special = ..., num_threads: int | None = ...
     ) -> list[list[int]]:
         """Encode texts."""
 
@@ -599,7 +590,7 @@ class Encoder:
         texts: Texts,
         special: Special = ...,
         dtype: DType = ...,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         append: int | None = None,
         progress: Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]:
@@ -613,7 +604,7 @@ class Encoder:
         column: Column,
         special: Special = ...,
         dtype: DType = ...,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         append: int | None = None,
         nulls: Nulls = ...,
     ) -> ArrowColumn:
@@ -623,16 +614,16 @@ class Encoder:
         self,
         column: Column,
         special: Special = ...,
-        num_threads: int | None = None,
+        num_threads: int | None = ...,
         nulls: Nulls = ...,
     ) -> ArrowColumn:
         """Return the number of ids of each text of a column."""
 
-    def decode_column(self, column: Column, errors: str = "strict", nulls: Nulls = ...) -> ArrowColumn:
+    def decode_column(self, column: Column, errors: str = ..., nulls: Nulls = ...) -> ArrowColumn:
         """Decode the lists of ids of a column."""
 
     def encode_with_offsets(
-        self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = "characters"
+        self, text: str, special: Special = ..., unit: Literal["characters", "bytes"] = ...
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Encode a text; also return the start and end of each token in the text.
 
@@ -653,9 +644,9 @@ class Encoder:
     def places(
         self,
         text: str,
-        ids: list[int],
+        ids: Ids,
         special: Special = ...,
-        trim: Literal["no", "yes", "keep first"] = "no",
+        trim: Literal["no", "yes", "keep first"] = ...,
     ) -> list[tuple[int, int]]:
         """Return the start and end of each token in a text, in characters, as `tokenizers` reports them.
 
@@ -675,10 +666,10 @@ class Encoder:
     def pretokens(self, text: str) -> list[bytes]:
         """Return the pretokens of a text, once it is normalized, and its added tokens."""
 
-    def count(self, text: str, special: Special = ..., num_threads: int | None = None) -> int:
+    def count(self, text: str, special: Special = ..., num_threads: int | None = ...) -> int:
         """Return the number of ids of a text."""
 
-    def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = None) -> list[int]:
+    def count_batch(self, texts: Texts, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Return the number of ids of each text."""
 
     def encode_stream(self, special: Special = ...) -> EncodeStream:
@@ -722,37 +713,49 @@ class FramedEncoder:
     def __new__(
         cls,
         encoder: Encoder,
-        make: Callable[[str, list[int]], object],
-        before: Sequence[int],
-        after: Sequence[int],
-        type_id: int | None,
         special: Special,
-        trim: str | None,
+        trim: Literal["no", "yes", "keep first"] | None,
+        before: Sequence[tuple[int, int]],
+        after: Sequence[tuple[int, int]],
+        type_id: int,
+        truncation: tuple[int, int, bool] | None,
+        padding: tuple[tuple[int, int], bool, int | None, int | None] | None,
+        refused: int | None,
+        make: Callable[[str, int], object],
     ) -> FramedEncoder:
-        """`make` makes the object that knows the rest of a text and its own ids.
+        """`before` and `after` are ids with their types, and `type_id` is the type of all tokens of a text.
 
-        `before` and `after` are ids, `type_id` is the type of all tokens, if it is one. `trim` is that of
-        `Encoder.places`; with None, tokens have no places.
+        `trim` is that of `Encoder.places`; with None, tokens have no places. `truncation` is how many of a
+        text's own tokens are kept, its stride, and whether the last ones are kept. `padding` is the token and
+        its type, whether it is put before the others, the length (None for the longest of a batch) and of
+        what the length is a multiple. A text with the id `refused` is a `ValueError`. `make` makes the real
+        encoding of a text, padded to a length.
         """
 
     def encode(self, text: str) -> FramedEncoding:
         """Encode a text."""
 
-    def encode_batch(self, texts: Sequence[str], num_threads: int | None = None) -> list[FramedEncoding]:
+    def encode_batch(self, texts: Sequence[str], num_threads: int | None = ...) -> list[FramedEncoding]:
         """Encode texts."""
 
 @final
 class FramedEncoding(Sized):
-    """The encoding of one text. For what is not named here, and from then on, there is one made in Python."""
+    """The encoding of one text. For what is not named here, and from then on, there is the real one."""
 
     @property
     def ids(self) -> list[int]: ...
     @property
-    def offsets(self) -> list[tuple[int, int]]: ...
-    @property
     def type_ids(self) -> list[int]: ...
     @property
     def attention_mask(self) -> list[int]: ...
+    @property
+    def special_tokens_mask(self) -> list[int]: ...
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...
+    @property
+    def real(self) -> Any:
+        """The encoding of `tokenizers`."""
+
     @staticmethod
     def merge(encodings: Iterable[object], growing_offsets: bool = True) -> Any:
         """Concatenate encodings; offsets may continue where the previous ones end."""
@@ -830,7 +833,7 @@ def check_text(text: str) -> None:
 
 # Memory -----------------------------------------------------------------------------------------------
 
-def thread_count(num_threads: int | None = None) -> int:
+def thread_count(num_threads: int | None = ...) -> int:
     """Return the number of threads of a call: at most 256; by default one for each core that it may use.
 
     >>> thread_count(2)

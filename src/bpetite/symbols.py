@@ -6,6 +6,7 @@ pairs is merged, and equal strings are one token.
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -32,7 +33,7 @@ def train_bpe(corpus: list[list[str]], num_merges: int) -> list[tuple[str, str]]
         max_merges=min(max(integer("num_merges", num_merges), 0), LARGEST_COUNT),
     )
     merges = []
-    for left, right, result in rows.tolist():
+    for left, right, result in struct.iter_unpack("=3I", rows):
         if result == len(symbols):
             symbols.append(symbols[left] + symbols[right])
         merges.append((symbols[left], symbols[right]))

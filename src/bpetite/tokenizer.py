@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 from weakref import ref
 
 from bpetite._constants import Pair
@@ -81,13 +80,15 @@ class Tokenizer:
 
     def __init__(self, vocabulary: Vocabulary, assumptions: Iterable[str] = ()) -> None:
         """Create the tokenizer of a vocabulary; a pattern that the engine cannot run is refused."""
-        object.__setattr__(self, "_vocabulary", vocabulary)
+        self._set(_vocabulary=vocabulary, _assumptions=tuple(assumptions), _memory=None, _original=None)
         # What was just trained has a pattern that the engine can run, and is perhaps only saved.
-        encoder = _LaterEncoder(self) if vocabulary.was_just_trained else _encoder_of(vocabulary)
-        object.__setattr__(self, "_encoder", encoder)
-        object.__setattr__(self, "_assumptions", tuple(assumptions))
-        object.__setattr__(self, "_memory", None)
-        object.__setattr__(self, "_original", None)
+        later = vocabulary.was_just_trained
+        self._set(_encoder=_LaterEncoder(self) if later else _encoder_of(vocabulary))
+
+    def _set(self, **values: object) -> Self:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
 
     # Training ----------------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ class Tokenizer:
             lost = [f"template, truncation and padding of the tokenizer.json: left out, as {reason}"]
             return type(self)(vocabulary, [*self._assumptions, *lost])
         changed = Original("huggingface", {"tokenizer.json": content}, original.extras)
-        return type(self)(vocabulary, [*self._assumptions, *lost])._with_original(changed)
+        return type(self)(vocabulary, [*self._assumptions, *lost])._set(_original=changed)
 
     # Encoding ----------------------------------------------------------------------------------------
 
@@ -338,7 +339,7 @@ class Tokenizer:
         >>> len(Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>"))
         13
         """
-        return self._encoder.encode_ordinary(text)
+        return self._encoder.encode(text, "text")
 
     def encode_batch(
         self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None
@@ -826,11 +827,9 @@ class Tokenizer:
         (4194304, [256, 257])
         """
         size = integer("memory", number_with_unit("memory", memory), least=1 << 20, most=sys.maxsize)
-        changed = {"_encoder": self._encoder.with_memory(size), "_memory": size}
+        kept = {name: getattr(self, name) for name in ("_assumptions", "_original", "_vocabulary")}
         same = object.__new__(type(self))
-        for name in ("_assumptions", "_encoder", "_memory", "_original", "_vocabulary"):
-            object.__setattr__(same, name, changed.get(name, getattr(self, name)))
-        return same
+        return same._set(**kept, _encoder=self._encoder.with_memory(size), _memory=size)
 
     # Keeping -----------------------------------------------------------------------------------------
 
@@ -913,13 +912,9 @@ class Tokenizer:
     @classmethod
     def _of_file(cls, path: Path, read: Imported) -> Tokenizer:
         try:
-            return cls(read.vocabulary, read.assumptions)._with_original(read.original)
+            return cls(read.vocabulary, read.assumptions)._set(_original=read.original)
         except ValueError as refused:  # a pattern that the engine cannot run
             raise ValueError(f"{os.fspath(path)}: {refused}") from None
-
-    def _with_original(self, original: Original | None) -> Tokenizer:
-        object.__setattr__(self, "_original", original)
-        return self
 
     def _original_of(self, kind: str) -> Original | None:
         """Return the files that this was read from, if they are of a format."""
@@ -1113,14 +1108,11 @@ class Tokenizer:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the vocabulary and the files that it was read from, compressed: nothing is lost."""
+        import pickle
         import zlib
 
-        original = self._original
-        if original is not None:
-            packed = {name: zlib.compress(content, 1) for name, content in original.files.items()}
-            original = replace(original, files=packed)
-        artifact = zlib.compress(artifact_bytes(self._vocabulary), 1)
-        return _from_packed, (type(self), artifact, self._assumptions, original, self._memory)
+        parts = artifact_bytes(self._vocabulary), self._assumptions, self._original, self._memory
+        return _from_packed, (type(self), zlib.compress(pickle.dumps(parts), 1))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -1162,20 +1154,12 @@ def _streamed(stream: Any, pieces: Iterator[str]) -> Iterator[int]:
     yield from stream.finish()
 
 
-def _from_packed(
-    kind: type[Tokenizer],
-    artifact: bytes,
-    assumptions: tuple[str, ...],
-    original: Original | None,
-    memory: int | None = None,
-) -> Tokenizer:
+def _from_packed(kind: type[Tokenizer], packed: bytes) -> Tokenizer:
+    import pickle
     import zlib
 
-    if original is not None:
-        files = {name: zlib.decompress(content) for name, content in original.files.items()}
-        original = replace(original, files=files)
-    vocabulary = vocabulary_of(zlib.decompress(artifact), "pickle")
-    same = kind(vocabulary, assumptions)._with_original(original)
+    artifact, assumptions, original, memory = pickle.loads(zlib.decompress(packed))
+    same = kind(vocabulary_of(artifact, "pickle"), assumptions)._set(_original=original)
     return same if memory is None else same.with_memory(memory)
 
 

@@ -1,7 +1,7 @@
 //! The structs of Arrow's C interface. Each is released when it is dropped, by the library that made it.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr::null_mut;
+use std::ptr::null;
 
 use crate::error::{Error, Result};
 
@@ -63,6 +63,12 @@ macro_rules! released_when_dropped {
         unsafe impl Sync for $struct {}
 
         impl $struct {
+            /// One that is released.
+            pub fn empty() -> Self {
+                // SAFETY: zeros are null pointers, numbers, and no functions.
+                unsafe { std::mem::zeroed() }
+            }
+
             /// Take over what a library has made.
             ///
             /// # Safety
@@ -79,20 +85,6 @@ macro_rules! released_when_dropped {
 released_when_dropped!(ArrowSchema ArrowArray ArrowStream);
 
 impl ArrowSchema {
-    pub const fn empty() -> Self {
-        Self {
-            format: null_mut(),
-            name: null_mut(),
-            metadata: null_mut(),
-            flags: 0,
-            n_children: 0,
-            children: null_mut(),
-            dictionary: null_mut(),
-            release: None,
-            private_data: null_mut(),
-        }
-    }
-
     /// The format of the values, as Arrow writes it.
     pub fn format(&self) -> &str {
         text_at(self.format)
@@ -115,21 +107,6 @@ impl ArrowSchema {
 }
 
 impl ArrowArray {
-    pub const fn empty() -> Self {
-        Self {
-            length: 0,
-            null_count: 0,
-            offset: 0,
-            n_buffers: 0,
-            n_children: 0,
-            buffers: null_mut(),
-            children: null_mut(),
-            dictionary: null_mut(),
-            release: None,
-            private_data: null_mut(),
-        }
-    }
-
     pub fn dictionary(&self) -> Option<&Self> {
         // SAFETY: if there is one, it lives as long as this array.
         unsafe { self.dictionary.as_ref() }
@@ -169,16 +146,6 @@ fn text_at<'a>(text: *const c_char) -> &'a str {
 }
 
 impl ArrowStream {
-    const fn empty() -> Self {
-        Self {
-            get_schema: None,
-            get_next: None,
-            get_last_error: None,
-            release: None,
-            private_data: null_mut(),
-        }
-    }
-
     /// The schema of all arrays.
     pub fn schema(&mut self) -> Result<ArrowSchema> {
         let mut schema = ArrowSchema::empty();
@@ -205,7 +172,7 @@ impl ArrowStream {
         let said = match self.get_last_error {
             // SAFETY: the stream is not released, and its last call failed.
             Some(get) => unsafe { get(self) },
-            None => null_mut(),
+            None => null(),
         };
         let reason = match text_at(said) {
             "" => format!("error {code}"),

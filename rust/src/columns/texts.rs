@@ -1,7 +1,7 @@
 //! Texts of a column: the place of each, in the buffers where it is.
 
 use super::interface::{ArrowArray, ArrowSchema};
-use super::view::{ArrayPart, Validity, broken, of_32};
+use super::view::{ArrayPart, broken, described};
 use super::{Nulls, null_row};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -54,9 +54,9 @@ impl ColumnTexts {
 
     /// Add the texts of an array: of strings, or of a table with a single column of strings.
     pub fn add(&mut self, schema: &ArrowSchema, array: &ArrowArray) -> Result<()> {
-        let view = single_column(ArrayPart::new(schema, array)?)?;
-        memory::reserve(&mut self.places, view.length)?;
-        read(view, &mut |text| self.push(text))
+        let texts = texts_of(single_column(ArrayPart::new(schema, array)?)?)?;
+        memory::reserve(&mut self.places, texts.len())?;
+        texts.into_iter().try_for_each(|text| self.push(text))
     }
 
     fn push(&mut self, text: Option<&[u8]>) -> Result<()> {
@@ -79,10 +79,11 @@ fn single_column(table: ArrayPart) -> Result<ArrayPart> {
     if table.schema.format() != "+s" {
         return Ok(table);
     }
-    if table.validity()?.is_some() {
+    let rows = table.validity()?;
+    if !(0..table.length).all(|row| rows.has(row)) {
         return Err(Error::Value("a table is no column of texts: it has rows that are null".to_owned()));
     }
-    table.child(0, table.start, table.length)
+    table.child(table.start..table.start + table.length)
 }
 
 /// Refuse what is no column of texts, nor a table of one such column.
@@ -105,61 +106,30 @@ pub fn check_format(schema: &ArrowSchema) -> Result<()> {
     }
 }
 
-/// The usual name of a format.
-pub fn described(format: &str) -> &str {
-    match format {
-        "b" => "bool",
-        "c" | "s" | "i" | "l" | "C" | "S" | "I" | "L" => "integers",
-        "e" | "f" | "g" => "floating-point numbers",
-        "+l" | "+L" | "+vl" | "+vL" => "lists",
-        "+s" => "structs",
-        "+m" => "maps",
-        "+r" => "runs (run-end encoded)",
-        "u" | "U" | "vu" => "strings",
-        "z" | "Z" | "vz" => "bytes",
-        _ if format.starts_with("+w:") => "lists of a fixed size",
-        _ if format.starts_with("w:") => "bytes of a fixed size",
-        _ if format.starts_with('t') => "times",
-        _ => format,
+/// The texts of a column; None for those that are null.
+fn texts_of(view: ArrayPart<'_>) -> Result<Vec<Option<&[u8]>>> {
+    if view.array.dictionary().is_some() {
+        return of_dictionary(view);
     }
-}
-
-type Push<'p, 'a> = &'p mut dyn FnMut(Option<&'a [u8]>) -> Result<()>;
-
-fn read<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
-    if view.array.dictionary().is_some() { of_dictionary(view, push) } else { of_values(view, push) }
-}
-
-fn of_values<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
-    let validity = view.validity()?;
     match view.schema.format() {
-        "u" | "z" => of_strings(view, of_32, validity, push),
-        "U" | "Z" => of_strings(view, i64::from_ne_bytes, validity, push),
-        "vu" | "vz" => of_views(view, validity, push),
-        "n" => (0..view.length).try_for_each(|_| push(None)),
+        "u" | "z" | "U" | "Z" => of_strings(view),
+        "vu" | "vz" => of_views(view),
+        "n" => memory::gathered((0..view.length).map(|_| None)),
         _ => Err(broken("its dictionary is missing")),
     }
 }
 
-fn has(validity: Option<Validity>, row: usize) -> bool {
-    validity.is_none_or(|validity| validity.has(row))
-}
-
-fn of_strings<'a, const SIZE: usize>(
-    view: ArrayPart<'a>,
-    offset: fn([u8; SIZE]) -> i64,
-    validity: Option<Validity>,
-    push: Push<'_, 'a>,
-) -> Result<()> {
-    let bounds = view.bounds(offset)?;
-    let content = view.buffer::<1>(2, bounds.end())?.as_flattened();
-    bounds.ranges().enumerate().try_for_each(|(row, range)| push(has(validity, row).then(|| &content[range])))
+fn of_strings(view: ArrayPart<'_>) -> Result<Vec<Option<&[u8]>>> {
+    let (validity, bounds) = (view.validity()?, view.bounds()?);
+    let content = view.buffer::<1>(2, bounds.last().copied().unwrap_or(0))?.as_flattened();
+    let rows = bounds.windows(2).enumerate();
+    memory::gathered(rows.map(|(row, bounds)| validity.has(row).then(|| &content[bounds[0]..bounds[1]])))
 }
 
 /// The bytes of a text in its view, if they are so few.
 const IN_VIEW: usize = 12;
 
-fn of_views<'a>(view: ArrayPart<'a>, validity: Option<Validity>, push: Push<'_, 'a>) -> Result<()> {
+fn of_views(view: ArrayPart<'_>) -> Result<Vec<Option<&[u8]>>> {
     let count = usize::try_from(view.array.n_buffers).ok().and_then(|count| count.checked_sub(3));
     let count = count.ok_or_else(|| broken("a part of it is missing"))?;
     let sizes = view.buffer::<8>(count + 2, count)?;
@@ -168,19 +138,19 @@ fn of_views<'a>(view: ArrayPart<'a>, validity: Option<Validity>, push: Push<'_, 
         Ok(view.buffer::<1>(number + 2, size)?.as_flattened())
     });
     let contents = contents.collect::<Result<Vec<&[u8]>>>()?;
-    for (row, text) in view.values::<16>(1)?.iter().enumerate() {
-        if !has(validity, row) {
-            push(None)?;
-            continue;
-        }
+    let (validity, mut texts) = (view.validity()?, Vec::new());
+    for (row, text) in view.values::<16>(1, 0)?.iter().enumerate() {
         let [length, _, buffer, start] = fields(text);
         let bytes = match length {
             0..=IN_VIEW => text.get(4..4 + length),
             _ => contents.get(buffer).and_then(|content| content.get(start..start.checked_add(length)?)),
         };
-        push(Some(bytes.ok_or_else(|| broken("a text lies outside of its buffer"))?))?;
+        if validity.has(row) && bytes.is_none() {
+            return Err(broken("a text lies outside of its buffer"));
+        }
+        memory::push(&mut texts, bytes.filter(|_| validity.has(row)))?;
     }
-    Ok(())
+    Ok(texts)
 }
 
 /// The four numbers of a view: the length of a text, its beginning, the number of its buffer and its place there.
@@ -189,16 +159,15 @@ fn fields(view: &[u8; 16]) -> [usize; 4] {
     std::array::from_fn(|at| usize::try_from(i32::from_ne_bytes(numbers[at])).unwrap_or(usize::MAX))
 }
 
-fn of_dictionary<'a>(view: ArrayPart<'a>, push: Push<'_, 'a>) -> Result<()> {
-    let mut texts: Vec<Option<&[u8]>> = Vec::new();
-    of_values(view.dictionary()?, &mut |text| memory::push(&mut texts, text))?;
-    let validity = view.validity()?;
-    let mut push = |(row, index): (usize, Option<usize>)| {
-        if !has(validity, row) {
-            return push(None);
+fn of_dictionary(view: ArrayPart<'_>) -> Result<Vec<Option<&[u8]>>> {
+    let texts = texts_of(view.dictionary()?)?;
+    let (validity, mut chosen) = (view.validity()?, Vec::new());
+    for (row, index) in view.integers("the indices of a dictionary")?.into_iter().enumerate() {
+        let text = usize::try_from(index).ok().and_then(|index| texts.get(index));
+        if validity.has(row) && text.is_none() {
+            return Err(broken("an index lies outside of its dictionary"));
         }
-        let text = index.and_then(|index| texts.get(index));
-        push(*text.ok_or_else(|| broken("an index lies outside of its dictionary"))?)
-    };
-    super::lists::integers(view, "the indices of a dictionary")?.enumerate().try_for_each(&mut push)
+        memory::push(&mut chosen, text.copied().flatten().filter(|_| validity.has(row)))?;
+    }
+    Ok(chosen)
 }

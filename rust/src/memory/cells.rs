@@ -35,6 +35,8 @@ unsafe impl Plain for u32 {}
 unsafe impl Plain for u64 {}
 // SAFETY: any two bytes are a valid integer.
 unsafe impl Plain for u16 {}
+// SAFETY: any byte is one.
+unsafe impl Plain for u8 {}
 
 /// A slice whose values change only through interior mutability.
 pub struct Cells<T> {

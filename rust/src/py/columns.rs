@@ -2,17 +2,15 @@
 
 use std::any::Any;
 use std::ffi::CStr;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use pyo3::Borrowed;
 use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
 
-use super::decode::Drops;
-use super::encode::word;
+use super::arguments::kind_of;
+use super::decode::{Drops, append};
 use super::raised;
 use super::texts::checked;
 use crate::columns::built::BuiltColumn;
@@ -20,7 +18,6 @@ use crate::columns::interface::{ArrowArray, ArrowSchema, ArrowStream};
 use crate::columns::lists::IdLists;
 use crate::columns::texts::{ColumnTexts, TextPlace, check_format};
 use crate::columns::{Nulls, null_row};
-use crate::decode::decode_onto;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tokens::TokenBytes;
@@ -79,12 +76,10 @@ impl Arrays {
 }
 
 fn no_column(given: &Bound<'_, PyAny>) -> PyErr {
-    match given.get_type().name() {
-        Ok(kind) => PyTypeError::new_err(format!(
-            "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), not {kind}"
-        )),
-        Err(error) => error,
-    }
+    PyTypeError::new_err(format!(
+        "column must be a column of Arrow (with __arrow_c_stream__ or __arrow_c_array__), not {}",
+        kind_of(given)
+    ))
 }
 
 /// # Safety
@@ -162,11 +157,11 @@ impl TextColumn {
     }
 
     /// The column that an object is or holds, if it is one.
-    pub fn within(object: &Bound<'_, PyAny>, nulls: Nulls) -> PyResult<Option<Py<Self>>> {
+    pub fn within<'py>(object: &Bound<'py, PyAny>, nulls: Nulls) -> PyResult<Option<Bound<'py, Self>>> {
         if let Ok(column) = object.cast::<Self>() {
-            return Ok(Some(column.clone().unbind()));
+            return Ok(Some(column.clone()));
         }
-        Self::read(object, nulls)?.map(|column| Py::new(object.py(), column)).transpose()
+        Self::read(object, nulls)?.map(|column| Bound::new(object.py(), column)).transpose()
     }
 
     fn read(object: &Bound<'_, PyAny>, nulls: Nulls) -> PyResult<Option<Self>> {
@@ -187,10 +182,7 @@ impl TextColumn {
 
     /// The texts of a column, of which a null one may stay.
     pub fn rows<'py>(column: &Bound<'py, PyAny>, nulls: RowNulls) -> PyResult<Bound<'py, Self>> {
-        match column.cast::<Self>() {
-            Ok(column) => Ok(column.clone()),
-            Err(_) => Bound::new(column.py(), Self::read(column, nulls.0)?.ok_or_else(|| no_column(column))?),
-        }
+        Self::within(column, nulls.0)?.ok_or_else(|| no_column(column))
     }
 
     fn slice(&self, slice: &Bound<'_, PySlice>) -> PyResult<Self> {
@@ -294,7 +286,7 @@ pub fn id_lists(column: &Bound<'_, PyAny>, nulls: RowNulls) -> PyResult<IdLists>
 }
 
 /// The texts of lists of ids.
-pub fn decoded(
+pub fn decoded_column(
     tokens: &TokenBytes,
     lists: &IdLists,
     drops: Drops,
@@ -306,16 +298,22 @@ pub fn decoded(
     ends.push(0);
     let mut bytes = Vec::new();
     for (row, &end) in lists.ends.iter().enumerate() {
-        let ids = &lists.ids[start..end];
         bytes.clear();
-        decode_onto(tokens, ids, &mut bytes, pulse).map_err(|error| match error {
+        append(tokens, &lists.ids[start..end], drops, &mut bytes, pulse).map_err(|error| match error {
             Error::UnknownId(id) => {
                 raised(PyKeyError::new_err(format!("row {row}: no token has the id {id}")))
             }
             other => other,
         })?;
-        let first = ids.first().and_then(|&id| tokens.length(id)).unwrap_or(0);
-        errors.append(&drops.apply(&bytes, first), &mut content, row)?;
+        if errors == Undecodable::Strict {
+            checked(&bytes, || format!("row {row}, decoded"))?;
+        }
+        for chunk in bytes.utf8_chunks() {
+            memory::extend(&mut content, chunk.valid().as_bytes())?;
+            if errors == Undecodable::Replace && !chunk.invalid().is_empty() {
+                memory::extend(&mut content, "\u{fffd}".as_bytes())?;
+            }
+        }
         ends.push(content.len() as u64);
         start = end;
     }
@@ -330,37 +328,6 @@ pub enum Undecodable {
     Ignore,
 }
 
-impl FromStr for Undecodable {
-    type Err = PyErr;
-
-    fn from_str(name: &str) -> PyResult<Self> {
-        match name {
-            "strict" => Ok(Self::Strict),
-            "replace" => Ok(Self::Replace),
-            "ignore" => Ok(Self::Ignore),
-            _ => Err(PyValueError::new_err(format!(
-                "errors: must be strict, replace or ignore for columns, not {name:?}"
-            ))),
-        }
-    }
-}
-
-impl Undecodable {
-    fn append(self, bytes: &[u8], content: &mut Vec<u8>, row: usize) -> Result<()> {
-        if self == Self::Strict {
-            let text = checked(bytes, || format!("row {row}, decoded"))?;
-            return memory::extend(content, text.as_bytes());
-        }
-        for chunk in bytes.utf8_chunks() {
-            memory::extend(content, chunk.valid().as_bytes())?;
-            if self == Self::Replace && !chunk.invalid().is_empty() {
-                memory::extend(content, "\u{fffd}".as_bytes())?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl From<BuiltColumn> for ArrowColumn {
     fn from(column: BuiltColumn) -> Self {
         Self(Arc::new(column))
@@ -368,40 +335,9 @@ impl From<BuiltColumn> for ArrowColumn {
 }
 
 /// What becomes of null rows where each row of a column becomes one: they are an error, stay null, or are empty.
+#[derive(Clone, Copy)]
 pub struct RowNulls(pub Nulls);
 
 /// What becomes of null rows where texts are given one by one: they are an error, left out, or empty.
+#[derive(Clone, Copy)]
 pub struct TextNulls(pub Nulls);
-
-impl<'py> FromPyObject<'_, 'py> for RowNulls {
-    type Error = PyErr;
-
-    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        named_nulls(name, ("keep", Nulls::Keep)).map(Self)
-    }
-}
-
-impl<'py> FromPyObject<'_, 'py> for TextNulls {
-    type Error = PyErr;
-
-    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        named_nulls(name, ("skip", Nulls::Skip)).map(Self)
-    }
-}
-
-fn named_nulls(given: Borrowed<'_, '_, PyAny>, (own, treatment): (&str, Nulls)) -> PyResult<Nulls> {
-    let known = format!("error, {own} or empty");
-    match word(given, "nulls", &known)? {
-        "error" => Ok(Nulls::Error),
-        "empty" => Ok(Nulls::Empty),
-        name if name == own => Ok(treatment),
-        name => Err(PyValueError::new_err(format!("nulls: must be {known}, not {name:?}"))),
-    }
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<TextColumn>()?;
-    module.add_class::<TextColumns>()?;
-    module.add_class::<ArrowColumn>()?;
-    module.add_function(wrap_pyfunction!(text_columns, module)?)
-}

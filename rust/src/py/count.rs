@@ -8,9 +8,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
 
+use super::arguments::Threads;
 use super::columns::TextColumn;
-use super::texts::{HeldTexts, OwnedText};
-use super::{PyWatch, calls, raised, wanted_threads};
+use super::texts::{HeldTexts, Text};
+use super::{PyWatch, calls, raised};
 use crate::count::{self, CountRows, Documents, Limits};
 use crate::error::Result;
 use crate::memory;
@@ -50,27 +51,27 @@ impl PyCountTable {
         Ok(Self { table: count::CountTable::new(pattern, &boundaries, count_unmatched)? })
     }
 
-    #[pyo3(signature = (paths, *, num_threads=None, memory_limit=None, progress=None, on_documents=None))]
+    #[pyo3(signature = (paths, *, num_threads=Threads(None), memory_limit=None, progress=None, on_documents=None))]
     fn add_files(
         &mut self,
         py: Python<'_>,
         paths: Vec<PathBuf>,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: num_threads.0, memory: memory_limit };
         let mut watch = PyWatch { progress: progress.as_ref(), documents: on_documents.as_ref() };
         Ok(py.detach(|| self.table.add_files(&paths, limits, &mut watch))?)
     }
 
-    #[pyo3(signature = (documents, *, num_threads=None, memory_limit=None, progress=None))]
+    #[pyo3(signature = (documents, *, num_threads=Threads(None), memory_limit=None, progress=None))]
     fn add_documents(
         &mut self,
         py: Python<'_>,
         documents: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
@@ -79,7 +80,7 @@ impl PyCountTable {
                 "documents: one str or bytes was given where many are expected",
             ));
         }
-        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: num_threads.0, memory: memory_limit };
         let mut watch = PyWatch::of(progress.as_ref());
         let mut batching = Batching { documents: documents.try_iter()?.unbind(), number: 0 };
         self.count(py, limits, &mut watch, move |py| batching.next(py))
@@ -87,16 +88,16 @@ impl PyCountTable {
 
     /// Count batches of documents. Each batch is a tuple of a name and a number for error messages (that of its first
     /// document), the offset of the first document if it continues one of an earlier batch, and the documents.
-    #[pyo3(signature = (batches, *, num_threads=None, memory_limit=None, on_documents=None))]
+    #[pyo3(signature = (batches, *, num_threads=Threads(None), memory_limit=None, on_documents=None))]
     fn add_batches(
         &mut self,
         py: Python<'_>,
         batches: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         memory_limit: Option<u64>,
         on_documents: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let limits = Limits { threads: wanted_threads(num_threads)?, memory: memory_limit };
+        let limits = Limits { threads: num_threads.0, memory: memory_limit };
         let mut watch = PyWatch { progress: None, documents: on_documents.as_ref() };
         let batches = batches.try_iter()?.unbind();
         self.count(py, limits, &mut watch, move |py| {
@@ -131,16 +132,15 @@ impl PyCountTable {
         Ok(py.detach(|| self.table.spill(most))?)
     }
 
-    #[pyo3(signature = (min_count=1, *, num_threads=None))]
+    #[pyo3(signature = (min_count=1, *, num_threads=Threads(None)))]
     fn sorted(
         &self,
         py: Python<'_>,
         min_count: u64,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<(Py<PyBytes>, Array, Array)> {
-        let threads = wanted_threads(num_threads)?;
         let mut watch = PyWatch::default();
-        let sorted = py.detach(|| self.table.sorted(min_count, threads, &mut Pulse::of(&mut watch)))?;
+        let sorted = py.detach(|| self.table.sorted(min_count, num_threads.0, &mut Pulse::of(&mut watch)))?;
         memory::ensure(sorted.pretokens.len())?;
         let pretokens = PyBytes::new(py, &sorted.pretokens).unbind();
         Ok((pretokens, sorted.ends.into_pyarray(py).unbind(), sorted.counts.into_pyarray(py).unbind()))
@@ -160,19 +160,13 @@ impl PyCountTable {
     }
 
     /// Call `visitor(pretokens, ends, counts)` with the rows of `sorted`, in batches.
-    #[pyo3(signature = (visitor, *, num_threads=None))]
-    fn visit_sorted(
-        &self,
-        py: Python<'_>,
-        visitor: &Bound<'_, PyAny>,
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let threads = wanted_threads(num_threads)?;
+    #[pyo3(signature = (visitor, *, num_threads=Threads(None)))]
+    fn visit_sorted(&self, py: Python<'_>, visitor: &Bound<'_, PyAny>, num_threads: Threads) -> PyResult<()> {
         let mut watch = PyWatch::default();
         let visitor = visitor.clone().unbind();
         let mut rows = CountRows::default();
         py.detach(|| {
-            self.table.visit_sorted(1, threads, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
+            self.table.visit_sorted(1, num_threads.0, &mut Pulse::of(&mut watch), &mut |pretoken, count| {
                 rows.push(pretoken, count)?;
                 if rows.ends.len() < ROWS && rows.pretokens.len() < BATCH_BYTES {
                     return Ok(());
@@ -297,7 +291,7 @@ impl Batching {
             if let Ok(column) = document.cast::<TextColumn>() {
                 return Ok(Some(self.batch(HeldTexts::Column(column.clone().unbind()))));
             }
-            let document = OwnedText::new(&document, || "documents".into())?;
+            let document = Text::new(document, || "documents".into())?.held()?;
             size += document.bytes().len();
             memory::push(&mut collected, document)?;
             // Reading the clock takes as long as a short document.

@@ -1,30 +1,35 @@
 //! The Python class `Encoder`: text to ids, and ids to text.
+//!
+//! A text comes alone, with others ([`Texts`]) or in parts ([`JoinedParts`]), and its ids go to a list, an array, a
+//! column or a number. One that is alone and short is encoded at once, with Python's lock held and in memory of this
+//! thread (`with_ids`); all others on threads, without the lock.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::Borrowed;
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
-use pyo3::intern;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::columns::{ArrowColumn, RowNulls, TextColumn, decoded, id_lists};
-use super::decode::{DecodeStream, Drops, bytes_of, text_of, watched};
-use super::ids::{BYTES_PER_PAIR, Integers, copied_array, id_from, ids_from, ids_in_list, list, pairs};
-use super::numbers::{cut_tokens, merge_rows, numbers_32, numbers_64};
-use super::texts::{HeldTexts, JoinedParts, OneText, Strings, strings_in};
-use super::{PyWatch, items, wanted_threads};
+use super::arguments::{Threads, Width};
+use super::columns::{ArrowColumn, RowNulls, TextColumn, Undecodable, decoded_column, id_lists};
+use super::decode::{Drops, joined, utf8, watched};
+use super::ids::{Integers, id_from, ids_from, list, pairs};
+use super::numbers::{cut_tokens, merge_rows, numbers};
+use super::streams::{DecodeStream, GrowingEncoding, PyEncodeStream};
+use super::texts::{JoinedParts, OneText, Texts};
+use super::{PyWatch, items};
 use crate::columns::Nulls;
 use crate::columns::built::BuiltColumn;
 use crate::encode::{
-    self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Sink, Special, Stages,
-    Trim, Unit, Unknown, Workspace,
+    self, AddedToken, Choice, ChoicePart, Choices, Definition, Encoded, Id, Special, Stages, Trim, Unit,
+    Unknown, Workspace,
 };
+use crate::error::Error;
 use crate::memory;
-use crate::watch::{Pulse, Unwatched};
+use crate::watch::{Pulse, Unwatched, Watch};
 
 /// Shorter texts are encoded without releasing the GIL. What they call is inlined: each function that passes a result on
 /// copies it, and waits for it to be written.
@@ -34,8 +39,8 @@ pub const SHORT: usize = 1 << 14;
 const BYTES_PER_TOKEN: usize = 64;
 const BYTES_PER_COUNT: usize = 40;
 
-type Spans = Vec<(usize, usize)>;
 type IdsAndParts<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
+type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>);
 
 /// Turns text into ids and ids into text.
 #[pyclass(name = "Encoder", module = "bpetite._engine", frozen)]
@@ -54,16 +59,16 @@ impl PyEncoder {
     #[pyo3(signature = (
         *, pattern, tokens, ends, ids, merges, added_tokens=vec![], normalization=vec![], equal_ranks=vec![],
         whole_pretoken_first=false, decode_only=vec![], provisional=vec![], unknown=None, drops_unknown=false,
-        drops_space=""
+        drops_space=Drops::Nothing
     ))]
     #[allow(clippy::too_many_arguments)] // Keywords only, one for each part of a vocabulary.
     fn new(
         py: Python<'_>,
         pattern: &str,
         tokens: &[u8],
-        ends: &Bound<'_, PyAny>,
-        ids: &Bound<'_, PyAny>,
-        merges: &Bound<'_, PyAny>,
+        ends: &[u8],
+        ids: &[u8],
+        merges: &[u8],
         added_tokens: Vec<Flagged>,
         normalization: Vec<Vec<String>>,
         equal_ranks: Vec<(u32, u32)>,
@@ -72,21 +77,20 @@ impl PyEncoder {
         provisional: Vec<u32>,
         unknown: Option<(u32, bool)>,
         drops_unknown: bool,
-        drops_space: &str,
+        drops_space: Drops,
     ) -> PyResult<Self> {
         let unknown = match unknown {
             Some((id, false)) => Some(Unknown::Each(id)),
             Some((id, true)) => Some(Unknown::Joined(id)),
             None => drops_unknown.then_some(Unknown::Dropped),
         };
-        let (ids, ends, merges) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?, merge_rows(merges)?);
+        let ids = numbers::<u32>("ids", ids)?;
         memory::ensure(2 * tokens.len() + ids.len() * BYTES_PER_TOKEN)?;
-        let tokens = cut_tokens(&ids, tokens, &ends)?;
         let definition = Definition {
             pattern,
-            tokens: &tokens,
+            tokens: &cut_tokens(ids, tokens, numbers("ends", ends)?)?,
             decode_only: &decode_only,
-            merges: &merges,
+            merges: merge_rows(merges)?,
             equal_ranks: &equal_ranks,
             added_tokens: &added_tokens.iter().map(|(text, id, _)| (&**text, *id)).collect::<Vec<_>>(),
             whole_pretoken_first,
@@ -97,18 +101,16 @@ impl PyEncoder {
         let encoder = py.detach(|| encode::Encoder::new(&definition, stages))?;
         memory::ensure_spare()?;
         let integers = Arc::new(Integers::up_to(encoder.model.largest_id()));
-        Ok(Self { integers, encoder: Arc::new(encoder), drops: drops_space.parse()? })
+        Ok(Self { integers, encoder: Arc::new(encoder), drops: drops_space })
     }
 
     fn with_added_tokens(&self, added_tokens: Vec<Flagged>) -> PyResult<Self> {
         let stages = self.encoder.stages.with_tokens(flagged(&added_tokens)?)?;
-        let encoder = Arc::new(self.encoder.with_stages(stages));
-        Ok(Self { integers: Arc::clone(&self.integers), encoder, drops: self.drops })
+        Ok(self.with(self.encoder.with_stages(stages)))
     }
 
     fn with_memory(&self, py: Python<'_>, memory: usize) -> PyResult<Self> {
-        let encoder = Arc::new(py.detach(|| self.encoder.with_memory(memory))?);
-        Ok(Self { integers: Arc::clone(&self.integers), encoder, drops: self.drops })
+        Ok(self.with(py.detach(|| self.encoder.with_memory(memory))?))
     }
 
     #[getter]
@@ -116,64 +118,66 @@ impl PyEncoder {
         self.encoder.model.memory()
     }
 
-    #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
+    #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
     #[inline(always)]
     fn encode<'py>(
         &self,
         text: OneText<'_, 'py>,
         special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
         let py = text.py();
-        let short = text.to_str()?;
-        if short.len() >= SHORT || num_threads.is_some() {
-            return self.integers.list(py, &self.encode_one::<u32>(&text, special, num_threads)?);
-        }
-        with_workspace(|workspace, ids| {
-            self.encoder.encode(short, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
-            self.integers.list(py, ids)
-        })
+        self.with_ids(py, text.to_str()?, special.into(), num_threads, |ids| self.integers.list(py, ids))
     }
 
-    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        self.encode(text, Special::Text, None)
-    }
-
-    #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=None))]
-    #[inline(always)]
+    #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)))]
     fn encode_to_numpy<'py>(
         &self,
         text: OneText<'_, 'py>,
         special: Special,
         dtype: Width,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Bound<'py, PyAny>> {
-        match dtype {
-            Width::Bits16 => self.encode_to_array::<u16>(&text, special, num_threads),
-            Width::Bits32 => self.encode_to_array::<u32>(&text, special, num_threads),
+        let (py, text) = (text.py(), text.to_str()?);
+        if text.len() >= SHORT {
+            return Ok(match dtype {
+                Width::Bits16 => {
+                    arrays(py, self.of_texts::<u16>(py, &[text], special.into(), num_threads)?).0
+                }
+                Width::Bits32 => {
+                    arrays(py, self.of_texts::<u32>(py, &[text], special.into(), num_threads)?).0
+                }
+            });
         }
+        if let Width::Bits16 = dtype {
+            self.encoder.model.check_fits::<u16>()?;
+        }
+        // A new array of a few ids is faster than one that is given a vector, for which it needs another object.
+        self.with_ids(py, text, special.into(), num_threads, |ids| match dtype {
+            Width::Bits16 => Ok(PyArray1::from_iter(py, ids.iter().map(|&id| u16::from_id(id))).into_any()),
+            Width::Bits32 => Ok(PyArray1::from_slice(py, ids).into_any()),
+        })
     }
 
-    #[pyo3(signature = (texts, special=Special::Parse, num_threads=None))]
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
     fn encode_batch<'py>(
         &self,
         texts: &Bound<'py, PyAny>,
         special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let encoded = self.encode_many::<u32>(texts, special, num_threads, &mut PyWatch::default())?;
+        let encoded = self.of_many::<u32>(texts, special, num_threads, None, &mut PyWatch::default())?;
         // Each list may be too small to be checked by itself.
         memory::ensure(self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
         let lists = PyList::empty(texts.py());
-        for bounds in encoded.offsets.windows(2) {
-            let ids = &encoded.ids[bounds[0] as usize..bounds[1] as usize];
+        for ids in each(&encoded) {
             lists.append(self.integers.list(texts.py(), ids)?)?;
         }
         Ok(lists)
     }
 
     #[pyo3(signature = (
-        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None, progress=None
+        texts, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None, progress=None
     ))]
     #[allow(clippy::too_many_arguments)] // Mostly keywords.
     fn encode_batch_to_numpy<'py>(
@@ -181,83 +185,68 @@ impl PyEncoder {
         texts: &Bound<'py, PyAny>,
         special: Special,
         dtype: Width,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         append: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        let watch = &mut PyWatch::of(progress.as_ref());
-        match dtype {
-            Width::Bits16 => self.encode_to_arrays::<u16>(texts, special, num_threads, append, watch),
-            Width::Bits32 => self.encode_to_arrays::<u32>(texts, special, num_threads, append, watch),
-        }
-    }
-
-    fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
-        let joined = JoinedParts::new(parts, "")?;
-        if joined.text.len() >= SHORT {
-            let ids = self.encode_joined(parts.py(), std::slice::from_ref(&joined), None)?.ids;
-            return self.with_parts(parts.py(), &joined, &ids);
-        }
-        with_workspace(|workspace, ids| {
-            let (choice, mut unwatched) = (Choice::Parts(&joined.parts, 0), Unwatched);
-            self.encoder.encode(&joined.text, choice, ids, workspace, &mut Pulse::of(&mut unwatched))?;
-            self.with_parts(parts.py(), &joined, ids)
+    ) -> PyResult<Arrays<'py>> {
+        let (py, watch) = (texts.py(), &mut PyWatch::of(progress.as_ref()));
+        Ok(match dtype {
+            Width::Bits16 => arrays(py, self.of_many::<u16>(texts, special, num_threads, append, watch)?),
+            Width::Bits32 => arrays(py, self.of_many::<u32>(texts, special, num_threads, append, watch)?),
         })
     }
 
-    #[pyo3(signature = (batch, num_threads=None))]
+    fn encode_parts<'py>(&self, parts: &Bound<'py, PyAny>) -> PyResult<IdsAndParts<'py>> {
+        let (py, joined) = (parts.py(), JoinedParts::new(parts, "")?);
+        let choices: &[&[ChoicePart]] = &[&joined.parts];
+        self.with_ids(py, &joined.text, Choices::Each(choices), Threads(None), |ids| {
+            self.with_parts(py, &joined, ids)
+        })
+    }
+
+    #[pyo3(signature = (batch, num_threads=Threads(None)))]
     fn encode_parts_batch<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Vec<IdsAndParts<'py>>> {
-        let py = batch.py();
-        let mut texts = Vec::new();
+        let (py, mut joined) = (batch.py(), Vec::new());
         for parts in items(batch, "batch must be several lists of parts")? {
-            let joined = JoinedParts::new(&parts?, &format!("text {}: ", texts.len()))?;
-            memory::push(&mut texts, joined)?;
+            let parts = JoinedParts::new(&parts?, &format!("text {}: ", joined.len()))?;
+            memory::push(&mut joined, parts)?;
         }
-        let encoded = self.encode_joined(py, &texts, num_threads)?;
+        let texts: Vec<&str> = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
+        let choices: Vec<&[ChoicePart]> = memory::gathered(joined.iter().map(|joined| &*joined.parts))?;
+        let encoded = self.of_texts(py, &texts, Choices::Each(&choices), num_threads)?;
         memory::ensure(2 * self.integers.bytes_of_lists(encoded.offsets.len(), encoded.ids.len()))?;
-        let ids_of = |bounds: &[u64]| &encoded.ids[bounds[0] as usize..bounds[1] as usize];
-        let each = texts.iter().zip(encoded.offsets.windows(2));
-        each.map(|(joined, bounds)| self.with_parts(py, joined, ids_of(bounds))).collect()
+        joined.iter().zip(each(&encoded)).map(|(joined, ids)| self.with_parts(py, joined, ids)).collect()
     }
 
-    #[pyo3(signature = (text, special=Special::Parse, unit="characters"))]
+    #[pyo3(signature = (text, special=Special::Parse, unit=Unit::Characters))]
     fn encode_with_offsets<'py>(
         &self,
         text: OneText<'_, 'py>,
         special: Special,
-        unit: &str,
-    ) -> PyResult<(Bound<'py, PyList>, Spans)> {
-        let unit = match unit {
-            "characters" => Unit::Characters,
-            "bytes" => Unit::Bytes,
-            _ => {
-                return Err(PyValueError::new_err(format!(
-                    "unit: must be characters or bytes, not {unit:?}"
-                )));
-            }
-        };
+        unit: Unit,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
         self.encoder.model.check_tiles_text()?;
-        let ids = self.encode_one::<u32>(&text, special, None)?;
-        memory::ensure(ids.len() * BYTES_PER_PAIR)?;
         let (py, text) = (text.py(), text.to_str()?);
-        let spans =
-            watched(py, text.len(), |pulse| self.encoder.offsets(text, &ids, special.into(), unit, pulse))?;
-        Ok((self.integers.list(py, &ids)?, spans))
+        self.with_ids(py, text, special.into(), Threads(None), |ids| {
+            let work = |pulse: &mut Pulse| self.encoder.offsets(text, ids, special.into(), unit, pulse);
+            let spans = watched(py, text.len(), work)?;
+            Ok((self.integers.list(py, ids)?, pairs(py, &self.integers, spans)?))
+        })
     }
 
-    #[pyo3(signature = (text, ids, special=Special::Parse, trim="no"))]
+    #[pyo3(signature = (text, ids, special=Special::Parse, trim=Trim::No))]
     fn places<'py>(
         &self,
         text: OneText<'_, 'py>,
-        ids: &Bound<'_, PyList>,
+        ids: &Bound<'_, PyAny>,
         special: Special,
-        trim: &str,
+        trim: Trim,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, ids, text, trim) = (text.py(), ids_in_list(ids)?, text.to_str()?, named_trim(trim)?);
+        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
         let work = |pulse: &mut Pulse| self.encoder.places(text, &ids, special.into(), trim, pulse);
         pairs(py, &self.integers, watched(py, text.len(), work)?)
     }
@@ -266,11 +255,11 @@ impl PyEncoder {
     fn words<'py>(
         &self,
         text: OneText<'_, 'py>,
-        ids: &Bound<'_, PyList>,
+        ids: &Bound<'_, PyAny>,
         special: Special,
         cut: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
+        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
         let work = |pulse: &mut Pulse| self.encoder.words(text, &ids, special.into(), cut, pulse);
         list(py, &watched(py, text.len(), work)?)
     }
@@ -279,10 +268,10 @@ impl PyEncoder {
     fn added_in(
         &self,
         text: OneText<'_, '_>,
-        ids: &Bound<'_, PyList>,
+        ids: &Bound<'_, PyAny>,
         special: Special,
     ) -> PyResult<Vec<(usize, String)>> {
-        let (py, ids, text) = (text.py(), ids_in_list(ids)?, text.to_str()?);
+        let (py, ids, text) = (text.py(), ids_from(ids)?, text.to_str()?);
         watched(py, text.len(), |pulse| self.encoder.added_in(text, &ids, special.into(), pulse))
     }
 
@@ -292,72 +281,49 @@ impl PyEncoder {
         PyList::new(py, pretokens.iter().map(|pretoken| PyBytes::new(py, pretoken)))
     }
 
-    #[pyo3(signature = (text, special=Special::Parse, num_threads=None))]
-    fn count(
-        &self,
-        text: OneText<'_, '_>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<u64> {
-        let short = text.to_str()?;
-        if short.len() >= SHORT || num_threads.is_some() {
-            let threads = wanted_threads(num_threads)?;
-            let watch = &mut PyWatch::default();
-            let count = || self.encoder.count_all(&[short][..], special.into(), threads, watch);
-            return Ok(text.py().detach(count)?.into_iter().sum());
+    #[pyo3(signature = (text, special=Special::Parse, num_threads=Threads(None)))]
+    fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<u64> {
+        let (py, text) = (text.py(), text.to_str()?);
+        if text.len() < SHORT {
+            return self.with_ids(py, text, special.into(), num_threads, |ids| Ok(ids.len() as u64));
         }
-        with_workspace(|workspace, _| {
-            let mut count = Count::default();
-            self.encoder.encode(
-                short,
-                special.into(),
-                &mut count,
-                workspace,
-                &mut Pulse::of(&mut Unwatched),
-            )?;
-            Ok(count.taken() as u64)
-        })
+        let watch = &mut PyWatch::default();
+        let count = || self.encoder.count_all(&[text][..], special.into(), num_threads.0, watch);
+        Ok(py.detach(count)?.into_iter().sum())
     }
 
-    #[pyo3(signature = (texts, special=Special::Parse, num_threads=None))]
+    #[pyo3(signature = (texts, special=Special::Parse, num_threads=Threads(None)))]
     fn count_batch(
         &self,
         texts: &Bound<'_, PyAny>,
         special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Vec<u64>> {
-        let threads = wanted_threads(num_threads)?;
-        let watch = &mut PyWatch::default();
-        let counts = if let Some(strings) = strings_in(texts)? {
-            let strings = Strings::of(texts.py(), &strings)?;
-            self.encoder.count_all(strings, special.into(), threads, watch)?
-        } else {
-            let held = HeldTexts::new(texts)?;
-            let count = || self.encoder.count_all(&held, special.into(), threads, watch);
-            texts.py().detach(count)?
-        };
+        let (texts, watch) = (Texts::new(texts)?, &mut PyWatch::default());
+        let counts = self.encoder.count_all(&texts, special.into(), num_threads.0, watch)?;
         memory::ensure(counts.len() * BYTES_PER_COUNT)?;
         Ok(counts)
     }
 
     #[pyo3(signature = (special=Special::Parse))]
     fn encode_stream(&self, special: Special) -> PyEncodeStream {
-        PyEncodeStream { stream: encode::EncodeStream::new(Arc::clone(&self.encoder), special) }
+        PyEncodeStream(encode::EncodeStream::new(Arc::clone(&self.encoder), special))
     }
 
     #[pyo3(signature = (special=Special::Parse))]
     fn growing(&self, special: Special) -> GrowingEncoding {
-        let encoder = Arc::clone(&self.encoder);
-        GrowingEncoding { growing: encode::Growing::new(encoder, special) }
+        GrowingEncoding(encode::Growing::new(Arc::clone(&self.encoder), special))
     }
 
     #[pyo3(signature = (ids, errors="strict"))]
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &str) -> PyResult<Bound<'py, PyString>> {
-        text_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, errors, self.drops)
+        utf8(ids.py(), &joined(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)?, errors)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        bytes_of(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)
+        let bytes = joined(ids.py(), self.encoder.tokens(), &ids_from(ids)?, self.drops)?;
+        memory::ensure(bytes.len())?;
+        Ok(PyBytes::new(ids.py(), &bytes))
     }
 
     #[pyo3(signature = (batch, errors="strict"))]
@@ -371,7 +337,7 @@ impl PyEncoder {
     }
 
     #[pyo3(signature = (
-        column, special=Special::Parse, dtype=Width::Bits32, num_threads=None, append=None,
+        column, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None), append=None,
         nulls=RowNulls(Nulls::Error)
     ))]
     fn encode_column(
@@ -379,23 +345,33 @@ impl PyEncoder {
         column: &Bound<'_, PyAny>,
         special: Special,
         dtype: Width,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         append: Option<&Bound<'_, PyAny>>,
         nulls: RowNulls,
     ) -> PyResult<ArrowColumn> {
-        let texts = TextColumn::rows(column, nulls)?;
-        match dtype {
-            Width::Bits16 => self.encode_to_lists::<u16>(&texts, special, num_threads, append),
-            Width::Bits32 => self.encode_to_lists::<u32>(&texts, special, num_threads, append),
-        }
+        let (texts, watch) = (TextColumn::rows(column, nulls)?, &mut PyWatch::default());
+        let nulls = texts.get().kept_nulls();
+        let built = match dtype {
+            Width::Bits16 => {
+                let encoded = self.of_many::<u16>(&texts, special, num_threads, append, watch)?;
+                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
+            }
+            Width::Bits32 => {
+                let encoded = self.of_many::<u32>(&texts, special, num_threads, append, watch)?;
+                BuiltColumn::ids(encoded.ids, encoded.offsets, nulls)
+            }
+        };
+        Ok(built?.into())
     }
 
-    #[pyo3(signature = (column, special=Special::Parse, num_threads=None, nulls=RowNulls(Nulls::Error)))]
+    #[pyo3(signature = (
+        column, special=Special::Parse, num_threads=Threads(None), nulls=RowNulls(Nulls::Error)
+    ))]
     fn count_column(
         &self,
         column: &Bound<'_, PyAny>,
         special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
+        num_threads: Threads,
         nulls: RowNulls,
     ) -> PyResult<ArrowColumn> {
         let texts = TextColumn::rows(column, nulls)?;
@@ -403,15 +379,16 @@ impl PyEncoder {
         Ok(BuiltColumn::counts(counts, texts.get().kept_nulls())?.into())
     }
 
-    #[pyo3(signature = (column, errors="strict", nulls=RowNulls(Nulls::Error)))]
+    #[pyo3(signature = (column, errors=Undecodable::Strict, nulls=RowNulls(Nulls::Error)))]
     fn decode_column(
         &self,
         column: &Bound<'_, PyAny>,
-        errors: &str,
+        errors: Undecodable,
         nulls: RowNulls,
     ) -> PyResult<ArrowColumn> {
-        let (lists, errors) = (id_lists(column, nulls)?, errors.parse()?);
-        let work = |pulse: &mut Pulse| decoded(self.encoder.tokens(), &lists, self.drops, errors, pulse);
+        let lists = id_lists(column, nulls)?;
+        let work =
+            |pulse: &mut Pulse| decoded_column(self.encoder.tokens(), &lists, self.drops, errors, pulse);
         Ok(watched(column.py(), usize::MAX, work)?.into())
     }
 
@@ -428,80 +405,62 @@ impl PyEncoder {
 }
 
 impl PyEncoder {
-    pub fn encode_one<T: Id>(
-        &self,
-        text: &Bound<'_, PyString>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<T>> {
-        let threads = wanted_threads(num_threads)?;
-        let py = text.py();
-        let text = text.to_str()?;
-        if text.len() < SHORT {
-            self.encoder.model.check_fits::<T>()?;
-            return with_workspace(|workspace, _| {
-                let mut ids = Vec::new();
-                self.encoder.encode(
-                    text,
-                    special.into(),
-                    &mut ids,
-                    workspace,
-                    &mut Pulse::of(&mut Unwatched),
-                )?;
-                Ok(ids)
-            });
-        }
-        let watch = &mut PyWatch::default();
-        Ok(py.detach(|| self.encoder.encode_all(&[text][..], special.into(), threads, watch))?.ids)
+    fn with(&self, encoder: encode::Encoder) -> Self {
+        Self { integers: Arc::clone(&self.integers), encoder: Arc::new(encoder), drops: self.drops }
     }
 
+    /// Encode a text, and call with its ids.
     #[inline(always)]
-    fn encode_to_array<'py, T: Id + numpy::Element>(
+    pub fn with_ids<R>(
         &self,
-        text: &Bound<'py, PyString>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = text.py();
-        let short = text.to_str()?;
-        if short.len() >= SHORT || num_threads.is_some() {
-            return Ok(self.encode_one::<T>(text, special, num_threads)?.into_pyarray(py).into_any());
+        py: Python<'_>,
+        text: &str,
+        choices: Choices,
+        threads: Threads,
+        call: impl FnOnce(&[u32]) -> PyResult<R>,
+    ) -> PyResult<R> {
+        if text.len() >= SHORT {
+            return call(&self.of_texts::<u32>(py, &[text], choices, threads)?.ids);
         }
-        self.encoder.model.check_fits::<T>()?;
         with_workspace(|workspace, ids| {
-            self.encoder.encode(short, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
-            Ok(copied_array::<T>(py, ids))
+            self.encoder.encode(text, choices.of(0), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            call(ids)
         })
     }
 
-    pub fn encode_many<T: Id>(
+    fn of_texts<T: Id>(
+        &self,
+        py: Python<'_>,
+        texts: &[&str],
+        choices: Choices,
+        threads: Threads,
+    ) -> PyResult<Encoded<T>> {
+        let watch = &mut PyWatch::default();
+        Ok(py.detach(|| self.encoder.encode_all(texts, choices, threads.0, watch))?)
+    }
+
+    /// Encode texts, if wanted with an id behind those of each.
+    pub fn of_many<T: Id>(
         &self,
         texts: &Bound<'_, PyAny>,
         special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-        watch: &mut PyWatch,
+        threads: Threads,
+        append: Option<&Bound<'_, PyAny>>,
+        watch: &mut dyn Watch,
     ) -> PyResult<Encoded<T>> {
-        let threads = wanted_threads(num_threads)?;
-        if let Some(strings) = strings_in(texts)? {
-            let strings = Strings::of(texts.py(), &strings)?;
-            return Ok(self.encoder.encode_all(strings, special.into(), threads, watch)?);
+        let append = append.map(|id| self.known_id(id)).transpose()?;
+        let mut encoded = self.encoder.encode_all(&Texts::new(texts)?, special.into(), threads.0, watch)?;
+        if let Some(id) = append {
+            memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
+            texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
         }
-        let held = HeldTexts::new(texts)?;
-        let encode = || self.encoder.encode_all(&held, special.into(), threads, watch);
-        Ok(texts.py().detach(encode)?)
+        Ok(encoded)
     }
 
-    fn encode_joined(
-        &self,
-        py: Python<'_>,
-        joined: &[JoinedParts],
-        num_threads: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Encoded<u32>> {
-        let threads = wanted_threads(num_threads)?;
-        let texts: Vec<&str> = memory::gathered(joined.iter().map(|joined| &*joined.text))?;
-        let parts: Vec<&[ChoicePart]> = memory::gathered(joined.iter().map(|joined| &*joined.parts))?;
-        let watch = &mut PyWatch::default();
-        Ok(py.detach(|| self.encoder.encode_all(&texts[..], Choices::Each(&parts), threads, watch))?)
+    fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let number = id_from(id)?;
+        let known = self.encoder.tokens().get(number).map(|_| number);
+        known.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))
     }
 
     /// Lists of ids and of the part of each.
@@ -517,232 +476,28 @@ impl PyEncoder {
         let numbers = watched(py, text.len(), numbers)?;
         Ok((self.integers.list(py, ids)?, self.integers.list(py, &numbers)?))
     }
-
-    fn encode_to_arrays<'py, T: Id + numpy::Element>(
-        &self,
-        texts: &Bound<'py, PyAny>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-        append: Option<&Bound<'_, PyAny>>,
-        watch: &mut PyWatch,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<u64>>)> {
-        let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
-        Ok((encoded.ids.into_pyarray(texts.py()).into_any(), encoded.offsets.into_pyarray(texts.py())))
-    }
-
-    fn encode_to_lists<T: Id>(
-        &self,
-        texts: &Bound<'_, TextColumn>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-        append: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<ArrowColumn> {
-        let watch = &mut PyWatch::default();
-        let encoded = self.encode_appended::<T>(texts, special, num_threads, append, watch)?;
-        Ok(BuiltColumn::ids(encoded.ids, encoded.offsets, texts.get().kept_nulls())?.into())
-    }
-
-    /// Encode texts, with an id behind those of each.
-    fn encode_appended<T: Id>(
-        &self,
-        texts: &Bound<'_, PyAny>,
-        special: Special,
-        num_threads: Option<&Bound<'_, PyAny>>,
-        append: Option<&Bound<'_, PyAny>>,
-        watch: &mut PyWatch,
-    ) -> PyResult<Encoded<T>> {
-        let append = append.map(|id| self.known_id(id)).transpose()?;
-        let mut encoded = self.encode_many::<T>(texts, special, num_threads, watch)?;
-        if let Some(id) = append {
-            memory::reserve(&mut encoded.ids, encoded.offsets.len())?;
-            texts.py().detach(|| append_to_each(&mut encoded, T::from_id(id)));
-        }
-        Ok(encoded)
-    }
-
-    fn known_id(&self, id: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let number = id_from(id)?;
-        let known = self.encoder.tokens().get(number).map(|_| number);
-        known.ok_or_else(|| PyKeyError::new_err(id.clone().unbind()))
-    }
 }
 
-/// Encodes a text that arrives in pieces; returns ids as soon as they are final.
-#[pyclass(name = "EncodeStream", module = "bpetite._engine")]
-pub struct PyEncodeStream {
-    stream: encode::EncodeStream,
+/// The ids of each text.
+pub fn each<T: Id>(encoded: &Encoded<T>) -> impl Iterator<Item = &[T]> {
+    encoded.offsets.windows(2).map(|bounds| &encoded.ids[bounds[0] as usize..bounds[1] as usize])
 }
 
-#[pymethods]
-impl PyEncodeStream {
-    fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        let text = piece.to_str()?;
-        self.encode(piece.py(), |stream, ids, workspace, pulse| stream.feed(text, ids, workspace, pulse))
-    }
-
-    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.encode(py, encode::EncodeStream::finish)
-    }
-
-    fn __copy__(&self) -> Self {
-        Self { stream: self.stream.copy() }
-    }
-
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
-        self.__copy__()
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(not_picklable("a stream"))
-    }
+fn arrays<T: Id + numpy::Element>(py: Python<'_>, encoded: Encoded<T>) -> Arrays<'_> {
+    (encoded.ids.into_pyarray(py).into_any(), encoded.offsets.into_pyarray(py))
 }
 
-impl PyEncodeStream {
-    fn encode<'py>(
-        &mut self,
-        py: Python<'py>,
-        work: impl FnOnce(
-            &mut encode::EncodeStream,
-            &mut Vec<u32>,
-            &mut Workspace,
-            &mut Pulse,
-        ) -> crate::error::Result<()>
-        + Send,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let ids = py.detach(|| {
-            with_workspace(|workspace, _| {
-                let mut ids = Vec::new();
-                let watch = &mut PyWatch::default();
-                work(&mut self.stream, &mut ids, workspace, &mut Pulse::of(watch))?;
-                Ok(ids)
-            })
-        })?;
-        list(py, &ids)
+/// Append an id to the ids of each text, from the last text to the first, so that ids are moved once.
+fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
+    let Encoded { ids, offsets } = encoded;
+    let length = ids.len() + offsets.len() - 1;
+    ids.resize(length, id);
+    for text in (0..offsets.len() - 1).rev() {
+        let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
+        ids.copy_within(start..end, start + text);
+        ids[end + text] = id;
+        offsets[text + 1] += text as u64 + 1;
     }
-}
-
-/// The error of what cannot be pickled, and what to do.
-pub fn not_picklable(what: &str) -> PyErr {
-    PyTypeError::new_err(format!(
-        "{what} cannot be pickled, as it belongs to its tokenizer: pickle the tokenizer and the text so far"
-    ))
-}
-
-/// A text that grows at its end, and its ids, which are always those of the whole text.
-#[pyclass(module = "bpetite._engine")]
-pub struct GrowingEncoding {
-    growing: encode::Growing,
-}
-
-#[pymethods]
-impl GrowingEncoding {
-    #[pyo3(signature = (text, special=None))]
-    fn append(&mut self, text: OneText<'_, '_>, special: Option<Special>) -> PyResult<usize> {
-        let (py, piece) = (text.py(), text.to_str()?);
-        let work = piece.len() + self.growing.open();
-        self.change(py, work, |growing, workspace, pulse| growing.append(piece, special, workspace, pulse))
-    }
-
-    #[pyo3(signature = (length=None, *, ids=None))]
-    fn truncate(&mut self, py: Python<'_>, length: Option<i64>, ids: Option<i64>) -> PyResult<usize> {
-        let place = match (length, ids) {
-            (Some(length), None) => {
-                let length = natural("length", length)?;
-                self.growing.text().char_indices().map(|(place, _)| place).nth(length)
-            }
-            (None, Some(ids)) => {
-                let ids = natural("ids", ids)?;
-                let work = self.growing.text().len();
-                Some(watched(py, work, |pulse| self.growing.end_of(ids, pulse))?)
-            }
-            _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
-        };
-        match place {
-            Some(place) if place < self.growing.text().len() => {
-                self.change(py, place, |growing, workspace, pulse| growing.truncate(place, workspace, pulse))
-            }
-            _ => Ok(self.growing.number()),
-        }
-    }
-
-    fn copy(&self) -> PyResult<Self> {
-        Ok(Self { growing: self.growing.copy()? })
-    }
-
-    fn __copy__(&self) -> PyResult<Self> {
-        self.copy()
-    }
-
-    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.copy()
-    }
-
-    fn __reduce__(&self) -> PyResult<()> {
-        Err(not_picklable("a growing text"))
-    }
-
-    #[getter]
-    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        list(py, &self.growing.ids_from(0).collect::<Vec<_>>())
-    }
-
-    fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
-        list(py, &self.growing.ids_from(natural("start", start)?).collect::<Vec<_>>())
-    }
-
-    #[getter]
-    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        list(py, &watched(py, self.growing.text().len(), |pulse| self.growing.numbers_of_parts(pulse))?)
-    }
-
-    #[getter]
-    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        memory::ensure(4 * self.growing.text().len())?;
-        Ok(PyString::new(py, self.growing.text()))
-    }
-
-    #[getter]
-    fn settled(&self) -> usize {
-        self.growing.settled_ids()
-    }
-
-    fn __len__(&self) -> usize {
-        self.growing.number()
-    }
-
-    fn __repr__(&self) -> String {
-        let (ids, settled) = (self.growing.number(), self.growing.settled_ids());
-        format!("GrowingEncoding({ids} ids, {settled} of them settled)")
-    }
-}
-
-impl GrowingEncoding {
-    /// Change the text; if that is much work, without the GIL.
-    fn change(
-        &mut self,
-        py: Python<'_>,
-        work: usize,
-        change: impl FnOnce(&mut encode::Growing, &mut Workspace, &mut Pulse) -> crate::error::Result<usize>
-        + Send,
-    ) -> PyResult<usize> {
-        let growing = &mut self.growing;
-        if work < SHORT {
-            return with_workspace(|workspace, _| {
-                Ok(change(growing, workspace, &mut Pulse::of(&mut Unwatched))?)
-            });
-        }
-        py.detach(|| {
-            with_workspace(|workspace, _| {
-                Ok(change(growing, workspace, &mut Pulse::of(&mut PyWatch::default()))?)
-            })
-        })
-    }
-}
-
-/// A number of characters or ids from a caller.
-fn natural(name: &str, number: i64) -> PyResult<usize> {
-    usize::try_from(number)
-        .map_err(|_| PyValueError::new_err(format!("{name} must be at least 0, not {number}")))
 }
 
 thread_local! {
@@ -755,7 +510,9 @@ const LARGE_WORKSPACE: usize = 1 << 20;
 
 /// Call with this thread's workspace for short texts, and an empty vector for their ids.
 #[inline(always)]
-pub fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyResult<R>) -> PyResult<R> {
+pub fn with_workspace<R, E: From<Error>>(
+    call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> std::result::Result<R, E>,
+) -> std::result::Result<R, E> {
     REUSED.with(|cell| {
         // The garbage collector may run Python code that gets here again.
         let Ok(mut reused) = cell.try_borrow_mut() else {
@@ -771,15 +528,6 @@ pub fn with_workspace<R>(call: impl FnOnce(&mut Workspace, &mut Vec<u32>) -> PyR
         }
         result
     })
-}
-
-pub fn named_trim(name: &str) -> PyResult<Trim> {
-    match name {
-        "no" => Ok(Trim::No),
-        "yes" => Ok(Trim::Yes),
-        "keep first" => Ok(Trim::KeepFirst),
-        _ => Err(PyValueError::new_err(format!("trim: {name:?} is not known"))),
-    }
 }
 
 /// Added tokens with their flags, and whether they are found in normalized text.
@@ -800,68 +548,4 @@ fn flagged(tokens: &[Flagged]) -> PyResult<Vec<(AddedToken, bool)>> {
         Ok((token, is_normalized))
     };
     tokens.iter().map(of_token).collect()
-}
-
-/// A word for an argument that takes one of the `known`.
-pub fn word<'a>(given: Borrowed<'a, '_, PyAny>, argument: &str, known: &str) -> PyResult<&'a str> {
-    match given.cast::<PyString>() {
-        Ok(_) => given.extract(),
-        Err(_) => Err(PyTypeError::new_err(format!("{argument}: must be {known}, not {}", given.repr()?))),
-    }
-}
-
-// The usual names are known by their place, without reading them: Python has one object for each.
-
-impl<'py> FromPyObject<'_, 'py> for Special {
-    type Error = PyErr;
-
-    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if name.is(intern!(name.py(), "parse")) {
-            return Ok(Self::Parse);
-        }
-        if name.is(intern!(name.py(), "text")) {
-            return Ok(Self::Text);
-        }
-        match word(name, "special", "parse, text or error")? {
-            "parse" => Ok(Self::Parse),
-            "text" => Ok(Self::Text),
-            "error" => Ok(Self::Error),
-            name => {
-                Err(PyValueError::new_err(format!("special: must be parse, text or error, not {name:?}")))
-            }
-        }
-    }
-}
-
-enum Width {
-    Bits16,
-    Bits32,
-}
-
-impl<'py> FromPyObject<'_, 'py> for Width {
-    type Error = PyErr;
-
-    fn extract(name: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if name.is(intern!(name.py(), "uint32")) {
-            return Ok(Self::Bits32);
-        }
-        match word(name, "dtype", "uint32 or uint16")? {
-            "uint16" => Ok(Self::Bits16),
-            "uint32" => Ok(Self::Bits32),
-            name => Err(PyValueError::new_err(format!("dtype: must be uint32 or uint16, not {name:?}"))),
-        }
-    }
-}
-
-/// Append an id to the ids of each text, from the last text to the first, so that ids are moved once.
-fn append_to_each<T: Id>(encoded: &mut Encoded<T>, id: T) {
-    let Encoded { ids, offsets } = encoded;
-    let length = ids.len() + offsets.len() - 1;
-    ids.resize(length, id);
-    for text in (0..offsets.len() - 1).rev() {
-        let (start, end) = (offsets[text] as usize, offsets[text + 1] as usize);
-        ids.copy_within(start..end, start + text);
-        ids[end + text] = id;
-        offsets[text + 1] += text as u64 + 1;
-    }
 }

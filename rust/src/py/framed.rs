@@ -1,28 +1,36 @@
-//! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens around each.
+//! The Python classes `FramedEncoder` and `FramedEncoding`: texts with the same special tokens around each, cut and
+//! filled up to a length.
+//!
+//!     text        "to be"
+//!     own ids     [20, 21, 22]
+//!     in a frame  [1, 20, 21, 2, 0]   cut to a length of 4, with 1 before and 2 after it, filled up with 0 to 5
 //!
 //! Most callers want the ids and offsets of many short texts, one by one or in batches. An encoding holds the ids as
-//! numbers, and finds offsets when they are asked for; an object of Python answers everything else. With encodings that
-//! are objects of Python from the beginning, all of it takes 1.2 to 1.5 times as long.
+//! numbers, and finds offsets when they are asked for; the encoding of the real tokenizer answers everything else. With
+//! encodings that are objects of Python from the beginning, all of it takes 1.2 to 1.5 times as long.
 
-use pyo3::exceptions::PyAttributeError;
+use std::iter::repeat_n;
+use std::ops::Range;
+
+use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PySequence, PyString};
 
-use super::PyWatch;
+use super::arguments::Threads;
 use super::decode::watched;
-use super::encode::{PyEncoder, SHORT, named_trim, with_workspace};
+use super::encode::{PyEncoder, each};
 use super::ids::pairs;
 use super::texts::OneText;
+use super::{PyWatch, items};
 use crate::encode::{Special, Trim};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::{Pulse, Unwatched};
 
 /// The memory of an encoding besides its ids.
-const BYTES_PER_ENCODING: usize = 128;
+const BYTES_PER_ENCODING: usize = 160;
 
 /// Encodes texts, each with the same special tokens around it.
 #[pyclass(module = "bpetite._engine", frozen)]
@@ -31,14 +39,30 @@ pub struct FramedEncoder {
     special: Special,
     /// None if only ids are wanted, and no places of tokens.
     trim: Option<Trim>,
-    /// The ids of the tokens before and after a text.
-    before: Vec<u32>,
-    after: Vec<u32>,
-    /// The type of all these tokens and those of the text, if it is one.
-    type_id: Option<u32>,
-    /// Makes the object of Python for a text and its own ids.
+    /// The tokens before and after a text, and the type of those of the text.
+    before: Vec<Token>,
+    after: Vec<Token>,
+    type_id: u32,
+    truncation: Option<Truncation>,
+    padding: Option<Padding>,
+    /// The id of unknown bytes, if a text with some is not for this encoder.
+    refused: Option<u32>,
+    /// Makes the real encoding of a text that has been filled up to a length.
     make: Py<PyAny>,
 }
+
+/// The id and the type of a token.
+type Token = (u32, u32);
+
+/// How many of a text's own tokens are kept, how many of them the next part would have as well, and whether the last ones
+/// are kept.
+#[derive(FromPyObject)]
+struct Truncation(i64, usize, bool);
+
+/// With which token encodings are filled up, whether at their beginning, to which length (by default, that of the longest
+/// one), and to a multiple of which number.
+#[derive(FromPyObject)]
+struct Padding(Token, bool, Option<usize>, Option<usize>);
 
 #[pymethods]
 impl FramedEncoder {
@@ -46,60 +70,54 @@ impl FramedEncoder {
     #[allow(clippy::too_many_arguments)] // One for each part of what stands around a text.
     fn new(
         encoder: Py<PyEncoder>,
-        make: Py<PyAny>,
-        before: Vec<u32>,
-        after: Vec<u32>,
-        type_id: Option<u32>,
         special: Special,
-        trim: Option<&str>,
-    ) -> PyResult<Self> {
-        Ok(Self { encoder, special, trim: trim.map(named_trim).transpose()?, before, after, type_id, make })
+        trim: Option<Trim>,
+        before: Vec<Token>,
+        after: Vec<Token>,
+        type_id: u32,
+        truncation: Option<Truncation>,
+        padding: Option<Padding>,
+        refused: Option<u32>,
+        make: Py<PyAny>,
+    ) -> Self {
+        Self { encoder, special, trim, before, after, type_id, truncation, padding, refused, make }
     }
 
     fn encode(slf: &Bound<'_, Self>, text: OneText<'_, '_>) -> PyResult<FramedEncoding> {
-        let (framed, short) = (slf.get(), text.to_str()?);
-        let PyEncoder { encoder, .. } = framed.encoder.get();
-        let ids = if short.len() < SHORT {
-            with_workspace(|workspace, ids| {
-                ids.extend_from_slice(&framed.before);
-                encoder.encode(
-                    short,
-                    framed.special.into(),
-                    ids,
-                    workspace,
-                    &mut Pulse::of(&mut Unwatched),
-                )?;
-                ids.extend_from_slice(&framed.after);
-                Ok(ids.as_slice().into())
-            })?
-        } else {
-            framed.framed(&framed.encoder.get().encode_one::<u32>(&text, framed.special, None)?)?
-        };
-        Ok(FramedEncoding::new(slf, &text, ids))
+        let framed = slf.get();
+        let mut encoding = framed.encoder.get().with_ids(
+            slf.py(),
+            text.to_str()?,
+            framed.special.into(),
+            Threads(None),
+            |own| FramedEncoding::new(slf, &text, own),
+        )?;
+        encoding.length = encoding.length.max(framed.filled(encoding.length));
+        Ok(encoding)
     }
 
-    #[pyo3(signature = (texts, num_threads=None))]
+    #[pyo3(signature = (texts, num_threads=Threads(None)))]
     fn encode_batch<'py>(
         slf: &Bound<'py, Self>,
         texts: &Bound<'py, PySequence>,
-        num_threads: Option<&Bound<'py, PyAny>>,
+        num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, framed) = (slf.py(), slf.get());
+        let (framed, watch) = (slf.get(), &mut PyWatch::default());
         // The encodings refer to these texts, which nobody else can change.
         let texts = texts.to_tuple()?;
-        let encoded = framed.encoder.get().encode_many::<u32>(
-            &texts,
-            framed.special,
-            num_threads,
-            &mut PyWatch::default(),
-        )?;
-        memory::ensure(texts.len() * BYTES_PER_ENCODING)?;
-        let list = PyList::empty(py);
-        for (text, bounds) in texts.iter().zip(encoded.offsets.windows(2)) {
-            let ids = framed.framed(&encoded.ids[bounds[0] as usize..bounds[1] as usize])?;
-            list.append(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, ids))?;
+        let encoded =
+            framed.encoder.get().of_many::<u32>(&texts, framed.special, num_threads, None, watch)?;
+        memory::ensure(texts.len() * BYTES_PER_ENCODING + size_of_val(&encoded.ids[..]))?;
+        let mut encodings = Vec::new();
+        for (text, own) in texts.iter().zip(each(&encoded)) {
+            encodings.push(FramedEncoding::new(slf, &text.cast_into::<PyString>()?, own)?);
         }
-        Ok(list)
+        if framed.padding.is_some() {
+            let longest = encodings.iter().map(|encoding| encoding.length).max().unwrap_or(0);
+            let length = framed.filled(longest);
+            encodings.iter_mut().for_each(|encoding| encoding.length = encoding.length.max(length));
+        }
+        PyList::new(slf.py(), encodings)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
@@ -108,14 +126,33 @@ impl FramedEncoder {
 }
 
 impl FramedEncoder {
-    /// The ids of a text, with those around it.
-    fn framed(&self, own: &[u32]) -> Result<Box<[u32]>> {
-        let mut ids = Vec::new();
-        memory::reserve(&mut ids, self.before.len() + own.len() + self.after.len())?;
-        ids.extend_from_slice(&self.before);
-        ids.extend_from_slice(own);
-        ids.extend_from_slice(&self.after);
-        Ok(ids.into_boxed_slice())
+    /// The tokens of a text that are kept.
+    fn kept(&self, count: usize) -> Result<Range<usize>> {
+        match self.truncation {
+            Some(Truncation(room, stride, keeps_last)) if count as i64 > room => {
+                match usize::try_from(room) {
+                    Ok(room) if room == 0 || stride < room => {
+                        Ok(if keeps_last { count - room..count } else { 0..room })
+                    }
+                    _ => Err(Error::Value("the text cannot be truncated like this".to_owned())),
+                }
+            }
+            _ => Ok(0..count),
+        }
+    }
+
+    fn pad(&self) -> Token {
+        self.padding.as_ref().map_or((0, 0), |padding| padding.0)
+    }
+
+    fn pads_left(&self) -> bool {
+        self.padding.as_ref().is_some_and(|padding| padding.1)
+    }
+
+    /// The length to which an encoding is filled up if the longest one has this length.
+    fn filled(&self, longest: usize) -> usize {
+        let Some(Padding(_, _, length, multiple)) = self.padding else { return longest };
+        length.unwrap_or(longest).next_multiple_of(multiple.unwrap_or(1).max(1))
     }
 }
 
@@ -124,102 +161,144 @@ impl FramedEncoder {
 pub struct FramedEncoding {
     of: Py<FramedEncoder>,
     text: Py<PyString>,
-    /// Those around the text included.
-    ids: Box<[u32]>,
-    /// The object of Python that takes its place when it is asked for more than the engine knows.
-    whole: PyOnceLock<Py<PyAny>>,
+    /// All ids of the text, and which of them are kept.
+    own: Box<[u32]>,
+    kept: Range<usize>,
+    /// The number of tokens, with those around the text and those that fill it up.
+    length: usize,
+    /// The real encoding, once it was asked for: it may be changed then.
+    real: PyOnceLock<Py<PyAny>>,
 }
 
 #[pymethods]
 impl FramedEncoding {
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.whole.get(py) {
-            Some(whole) => whole.bind(py).getattr(intern!(py, "ids")),
-            None => Ok(self.of.get().encoder.get().integers.list(py, &self.ids)?.into_any()),
-        }
-    }
-
-    #[getter]
-    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if let Some(whole) = self.whole.get(py) {
-            return whole.bind(py).getattr(intern!(py, "offsets"));
-        }
-        let (of, text) = (self.of.get(), self.text.to_str(py)?);
-        let PyEncoder { encoder, integers, .. } = of.encoder.get();
-        let places = match of.trim {
-            Some(trim) => watched(py, text.len(), |pulse| {
-                encoder.places(text, self.own_ids(), of.special.into(), trim, pulse)
-            })?,
-            None => vec![(0, 0); self.own_ids().len()],
-        };
-        let around = |tokens: &[u32]| std::iter::repeat_n((0, 0), tokens.len());
-        Ok(pairs(py, integers, around(&of.before).chain(places).chain(around(&of.after)))?.into_any())
+        self.numbers(
+            py,
+            "ids",
+            |token| token.0,
+            self.own[self.kept.clone()].iter().copied(),
+            self.of.get().pad().0,
+        )
     }
 
     #[getter]
     fn type_ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.equal(py, "type_ids", self.of.get().type_id)
+        let of = self.of.get();
+        self.numbers(py, "type_ids", |token| token.1, repeat_n(of.type_id, self.kept.len()), of.pad().1)
     }
 
     #[getter]
     fn attention_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.equal(py, "attention_mask", Some(1))
+        self.numbers(py, "attention_mask", |_| 1, repeat_n(1, self.kept.len()), 0)
+    }
+
+    #[getter]
+    fn special_tokens_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.numbers(py, "special_tokens_mask", |_| 1, repeat_n(0, self.kept.len()), 1)
+    }
+
+    #[getter]
+    fn offsets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(real) = self.real.get(py) {
+            return real.bind(py).getattr(intern!(py, "offsets"));
+        }
+        let (of, text) = (self.of.get(), self.text.to_str(py)?);
+        let PyEncoder { encoder, integers, .. } = of.encoder.get();
+        let mut places = match of.trim {
+            Some(trim) => watched(py, text.len(), |pulse| {
+                encoder.places(text, &self.own, of.special.into(), trim, pulse)
+            })?,
+            None => vec![(0, 0); self.own.len()],
+        };
+        let row = self.row(|_| (0, 0), places.drain(self.kept.clone()), (0, 0));
+        Ok(pairs(py, integers, row)?.into_any())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.whole.get(py).map_or(Ok(self.ids.len()), |whole| whole.bind(py).len())
+        self.real.get(py).map_or(Ok(self.length), |real| real.bind(py).len())
     }
 
     #[staticmethod]
     #[pyo3(signature = (encodings, growing_offsets=true))]
     fn merge<'py>(encodings: &Bound<'py, PyAny>, growing_offsets: bool) -> PyResult<Bound<'py, PyAny>> {
-        let module = encodings.py().import("bpetite.interfaces.huggingface_encoding")?;
-        module.getattr("Encoding")?.call_method1("merge", (encodings, growing_offsets))
+        let real = PyList::empty(encodings.py());
+        for encoding in items(encodings, "encodings must be several encodings")? {
+            let encoding = encoding?;
+            match encoding.cast::<Self>() {
+                Ok(ours) => real.append(ours.get().real(encoding.py())?)?,
+                Err(_) => real.append(encoding)?,
+            }
+        }
+        let class = encodings.py().import("tokenizers")?.getattr("Encoding")?;
+        class.call_method1("merge", (real, growing_offsets))
+    }
+
+    /// The real encoding, which takes the place of this one from now on.
+    #[getter(real)]
+    fn real<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let make = || self.of.get().make.call1(py, (&self.text, self.length));
+        Ok(self.real.get_or_try_init(py, make)?.bind(py))
     }
 
     fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
         if name.to_str()?.starts_with("__") {
             return Err(PyAttributeError::new_err(name.clone().unbind()));
         }
-        self.made(py)?.getattr(name)
+        self.real(py)?.getattr(name)
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.made(py)?.repr()
+        self.real(py)?.repr()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.made(py)?.call_method0(intern!(py, "__reduce__"))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let pickle = py.import("pickle")?;
+        Ok((pickle.getattr("loads")?, (pickle.call_method1("dumps", (self.real(py)?,))?,)))
     }
 }
 
 impl FramedEncoding {
-    fn new(of: &Bound<'_, FramedEncoder>, text: &Bound<'_, PyString>, ids: Box<[u32]>) -> Self {
-        Self { of: of.clone().unbind(), text: text.clone().unbind(), ids, whole: PyOnceLock::new() }
-    }
-
-    /// The ids of the text alone.
-    fn own_ids(&self) -> &[u32] {
-        let of = self.of.get();
-        &self.ids[of.before.len()..self.ids.len() - of.after.len()]
-    }
-
-    /// An attribute that is the same number for all tokens, if it is.
-    fn equal<'py>(&self, py: Python<'py>, name: &str, number: Option<u32>) -> PyResult<Bound<'py, PyAny>> {
-        match number.filter(|_| self.whole.get(py).is_none()) {
-            Some(number) => Ok(PyList::new(py, [number])?.as_sequence().repeat(self.ids.len())?.into_any()),
-            None => self.made(py)?.getattr(name),
+    fn new(of: &Bound<'_, FramedEncoder>, text: &Bound<'_, PyString>, own: &[u32]) -> PyResult<Self> {
+        let framed = of.get();
+        if framed.refused.is_some_and(|id| own.contains(&id)) {
+            return Err(PyValueError::new_err("a token stands for unknown bytes"));
         }
+        let kept = framed.kept(own.len())?;
+        let length = framed.before.len() + kept.len() + framed.after.len();
+        let (of, text) = (of.clone().unbind(), text.clone().unbind());
+        Ok(Self { of, text, own: own.into(), kept, length, real: PyOnceLock::new() })
     }
 
-    /// The object of Python that takes the place of this one.
-    fn made<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+    /// Something about each token: about those around the text, its own, and those that fill it up.
+    fn row<T: Copy>(&self, around: impl Fn(Token) -> T, own: impl Iterator<Item = T>, pad: T) -> Vec<T> {
         let of = self.of.get();
-        let make = || {
-            let ids = of.encoder.get().integers.list(py, self.own_ids())?;
-            of.make.call1(py, (&self.text, ids))
-        };
-        Ok(self.whole.get_or_try_init(py, make)?.bind(py))
+        let pads = self.length - of.before.len() - self.kept.len() - of.after.len();
+        let (left, right) = if of.pads_left() { (pads, 0) } else { (0, pads) };
+        let mut row = Vec::with_capacity(self.length);
+        row.extend(repeat_n(pad, left));
+        row.extend(of.before.iter().map(|&token| around(token)));
+        row.extend(own);
+        row.extend(of.after.iter().map(|&token| around(token)));
+        row.extend(repeat_n(pad, right));
+        row
+    }
+
+    fn numbers<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        around: fn(Token) -> u32,
+        own: impl Iterator<Item = u32>,
+        pad: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.real.get(py) {
+            Some(real) => real.bind(py).getattr(name),
+            None => {
+                let row = self.row(around, own, pad);
+                Ok(self.of.get().encoder.get().integers.list(py, &row)?.into_any())
+            }
+        }
     }
 }

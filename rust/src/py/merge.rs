@@ -1,20 +1,18 @@
 //! The Python functions that learn merges, from counts or from words of symbols.
 
-use std::borrow::Cow;
-
-use numpy::{PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use super::arguments::Threads;
 use super::count::PyCountTable;
-use super::numbers::{bytes_of_32, merge_rows};
-use super::{PyWatch, call_with, wanted_threads};
-use crate::count;
+use super::numbers::{bytes_of, merge_rows};
+use super::{PyWatch, call_with};
+use crate::count::CountTable;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::merge::{MergeRow, Planned, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
+use crate::merge::{Planned, Rules, Share, SymbolWords, TieBreak, Visit, Words, train};
 use crate::watch::{Stage, Watch};
 use crate::workers::thread_count;
 
@@ -26,17 +24,11 @@ pub fn train_symbol_merges<'py>(
     symbols: Vec<PyBackedBytes>,
     words: &Bound<'py, PyAny>,
     counts: Vec<u64>,
-    tie_break: &str,
+    tie_break: TieBreak,
     shared_tokens: bool,
     max_merges: Option<u64>,
-) -> PyResult<Bound<'py, PyArray2<u32>>> {
-    let rules = Rules {
-        tie_break: named_tie_break(tie_break)?,
-        shared_tokens,
-        max_tokens: None,
-        max_merges,
-        max_token_length: None,
-    };
+) -> PyResult<Bound<'py, PyBytes>> {
+    let rules = Rules { tie_break, shared_tokens, max_tokens: None, max_merges, max_token_length: None };
     let (flat, lengths) = flatten(words, symbols.len())?;
     if lengths.len() != counts.len() {
         let message = format!("counts: {} counts for {} words", counts.len(), lengths.len());
@@ -47,69 +39,71 @@ pub fn train_symbol_merges<'py>(
         let mut watch = PyWatch::default();
         train(symbols.iter().map(|symbol| &symbol[..]), &words, &rules, &[], 1, &mut watch)
     })?;
-    merge_array(py, &merges)
+    bytes_of(py, merges.as_flattened())
 }
 
 /// Learns merges from counts, for base tokens in the order of their ids.
 #[pyfunction]
 #[pyo3(signature = (
     counts, *, base, tie_break, shared_tokens, max_tokens, max_merges, min_count=1, max_token_length=None,
-    prior_merges=None, num_threads=None, progress=None, expect=None, keep_counts=true,
+    prior_merges=None, num_threads=Threads(None), progress=None, expect=None, keep_counts=true,
 ))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub fn train_merges<'py>(
     py: Python<'py>,
     counts: &Bound<'py, PyCountTable>,
     base: &[u8],
-    tie_break: &str,
+    tie_break: TieBreak,
     shared_tokens: bool,
     max_tokens: Option<u64>,
     max_merges: Option<u64>,
     min_count: u64,
     max_token_length: Option<u64>,
-    prior_merges: Option<&Bound<'py, PyAny>>,
-    num_threads: Option<&Bound<'py, PyAny>>,
+    prior_merges: Option<&[u8]>,
+    num_threads: Threads,
     progress: Option<Py<PyAny>>,
     expect: Option<Py<PyAny>>,
     keep_counts: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let tie_break = named_tie_break(tie_break)?;
     let rules = Rules { tie_break, shared_tokens, max_tokens, max_merges, max_token_length };
-    let prior = prior_merges.map_or(Ok(Cow::default()), merge_rows)?;
+    let prior = prior_merges.map_or(Ok(&[][..]), merge_rows)?;
     let symbol_of = symbols_of_bytes(base)?;
-    let threads = thread_count(wanted_threads(num_threads)?, usize::MAX);
+    let threads = thread_count(num_threads.0, usize::MAX);
     let mut watch = ExpectingWatch { watch: PyWatch::of(progress.as_ref()), expect: expect.as_ref() };
     let (planned, total, distinct) = {
-        let counts = counts.try_borrow()?;
-        let table = &counts.table;
+        let table = &counts.try_borrow()?.table;
         py.detach(|| {
             let distinct = table.distinct()?;
             let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
             let words = Pretokens { visit, distinct, symbol_of };
-            let planned = Planned::new(base.chunks(1), &words, &rules, &prior, threads, &mut watch)?;
+            let planned = Planned::new(base.chunks(1), &words, &rules, prior, threads, &mut watch)?;
             Ok::<_, Error>((planned, table.total(), distinct))
         })?
     };
+    let check_unchanged = |table: &CountTable| {
+        let changed = || PyValueError::new_err("counts: changed while they were read");
+        (table.total() == total).then_some(()).ok_or_else(changed)
+    };
+    let fill = |visit: Visitor<'_>| {
+        let words = Pretokens { visit, distinct, symbol_of };
+        py.detach(|| planned.fill(&words, &mut watch))
+    };
     // Counts that another thread is using are kept; emptying them would only save memory.
     let taken = if keep_counts { None } else { counts.try_borrow_mut().ok() };
-    let trainer = if let Some(mut counts) = taken {
-        check_unchanged(total, &counts.table)?;
-        let table = counts.table.taken();
-        py.detach(|| {
-            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
-            planned.fill(&Pretokens { visit, distinct, symbol_of }, &mut watch)
-        })?
-    } else {
-        let counts = counts.try_borrow()?;
-        check_unchanged(total, &counts.table)?;
-        let table = &counts.table;
-        py.detach(|| {
-            let visit: Visitor<'_> = &|nth, of, each| table.visit_part(nth, of, min_count, each);
-            planned.fill(&Pretokens { visit, distinct, symbol_of }, &mut watch)
-        })?
+    let trainer = match taken {
+        Some(mut counts) => {
+            check_unchanged(&counts.table)?;
+            let table = counts.table.taken();
+            fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))?
+        }
+        None => {
+            let table = &counts.try_borrow()?.table;
+            check_unchanged(table)?;
+            fill(&|nth, of, each| table.visit_part(nth, of, min_count, each))?
+        }
     };
     let merges = py.detach(|| trainer.train(&mut watch))?;
-    bytes_of_32(py, merges.as_flattened())
+    bytes_of(py, merges.as_flattened())
 }
 
 /// Passes on reports, and calls the caller's `expect(bytes)` with the memory that merging is expected to take.
@@ -126,15 +120,6 @@ impl Watch for ExpectingWatch<'_> {
     fn expect(&mut self, bytes: u64) -> Result<()> {
         let Some(expect) = self.expect else { return Ok(()) };
         call_with(expect, bytes)
-    }
-}
-
-/// Fail if another thread added counts since the pretokens were measured.
-fn check_unchanged(total: u128, table: &count::CountTable) -> PyResult<()> {
-    if table.total() == total {
-        Ok(())
-    } else {
-        Err(PyValueError::new_err("counts: changed while they were read"))
     }
 }
 
@@ -175,18 +160,6 @@ fn symbols_of_bytes(base: &[u8]) -> PyResult<[u32; 256]> {
     Ok(symbol_of)
 }
 
-fn named_tie_break(name: &str) -> PyResult<TieBreak> {
-    match name {
-        "smallest_ids" => Ok(TieBreak::SmallestIds),
-        "largest_bytes" => Ok(TieBreak::LargestBytes),
-        "smallest_bytes" => Ok(TieBreak::SmallestBytes),
-        _ => {
-            let known = "smallest_ids, largest_bytes, smallest_bytes";
-            Err(PyValueError::new_err(format!("tie_break: must be one of {known}, not '{name}'")))
-        }
-    }
-}
-
 /// The symbol numbers of all words, concatenated, and the words' lengths.
 fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<usize>)> {
     let (mut flat, mut lengths) = (Vec::new(), Vec::new());
@@ -203,8 +176,4 @@ fn flatten(words: &Bound<'_, PyAny>, symbols: usize) -> PyResult<(Vec<u32>, Vec<
         memory::push(&mut lengths, flat.len() - start)?;
     }
     Ok((flat, lengths))
-}
-
-fn merge_array<'py>(py: Python<'py>, merges: &[MergeRow]) -> PyResult<Bound<'py, PyArray2<u32>>> {
-    merges.as_flattened().to_pyarray(py).reshape([merges.len(), 3])
 }

@@ -7,64 +7,62 @@ use pyo3::exceptions::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 
 use crate::error::{Error, Result};
 use crate::portable;
 use crate::watch::{Stage, Watch};
 
+mod arguments;
 mod calls;
 mod columns;
 mod count;
 mod decode;
 mod encode;
+mod files;
 mod framed;
-mod gunzip;
-mod hash;
+mod gathered;
 mod ids;
-mod json_lines;
 mod merge;
 mod normalize;
 mod numbers;
 mod pretokenize;
 mod recover;
 mod resources;
-mod small_files;
+mod streams;
 mod text_pairs;
 mod texts;
 mod token_bytes;
 
 /// The hot loops of bpetite. They are not tested without the GIL, so the module asks a free-threaded Python to enable it.
+#[allow(clippy::large_stack_frames)] // It runs once.
 #[pymodule(gil_used = true)]
-fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    portable::is_wanted();
-    module.add_function(wrap_pyfunction!(merge::train_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(merge::train_symbol_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(recover::recover_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(recover::places_of_length, module)?)?;
-    resources::add_to(module)?;
-    columns::add_to(module)?;
-    module.add_function(wrap_pyfunction!(texts::check_text, module)?)?;
-    module.add_function(wrap_pyfunction!(texts::is_utf8, module)?)?;
-    text_pairs::add_to(module)?;
-    token_bytes::add_to(module)?;
-    numbers::add_to(module)?;
-    pretokenize::add_to(module)?;
-    module.add_class::<count::PyCountTable>()?;
-    module.add_class::<encode::PyEncoder>()?;
-    module.add_class::<encode::PyEncodeStream>()?;
-    module.add_class::<encode::GrowingEncoding>()?;
-    module.add_class::<framed::FramedEncoder>()?;
-    module.add_class::<framed::FramedEncoding>()?;
-    module.add_class::<normalize::PyNormalizer>()?;
-    module.add_class::<decode::DecodeStream>()?;
-    module.add_class::<texts::Buffers>()?;
-    module.add_class::<texts::PySplitTexts>()?;
-    module.add_class::<json_lines::PyFieldTexts>()?;
-    module.add_class::<gunzip::PyGunzip>()?;
-    module.add_class::<hash::Xxh3128>()?;
-    module.add_function(wrap_pyfunction!(small_files::read_small_files, module)?)?;
-    Ok(())
+mod _engine {
+    use super::*;
+    #[pymodule_export]
+    use super::{
+        columns::{ArrowColumn, TextColumn, TextColumns, text_columns},
+        count::PyCountTable,
+        encode::PyEncoder,
+        files::{PyGunzip, Xxh3128, read_small_files},
+        framed::{FramedEncoder, FramedEncoding},
+        gathered::{Buffers, PyFieldTexts, PySplitTexts},
+        merge::{train_merges, train_symbol_merges},
+        normalize::PyNormalizer,
+        numbers::{merges_json, numbers_in, tokens_json},
+        pretokenize::{pattern_way, pretokenize, read_pattern, safe_cut, same_pattern},
+        recover::{places_of_length, recover_merges},
+        resources::{thread_count, trim_memory},
+        streams::{DecodeStream, GrowingEncoding, PyEncodeStream},
+        text_pairs::{PieceTokens, find_model, listed_merges, merges_that_happen, read_pieces, read_printed},
+        texts::{check_text, is_utf8},
+        token_bytes::{base64_lines, check_tokens, number_merges, spell_merges},
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        portable::is_wanted();
+        module.add("UNICODE_VERSION", crate::unicode::UNICODE_VERSION)
+    }
 }
 
 impl From<Error> for PyErr {
@@ -152,9 +150,7 @@ fn items<'py>(
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
     let py = iterable.py();
     let iterator = iterable.try_iter().map_err(|error| match iterable.hasattr(intern!(py, "__iter__")) {
-        Ok(false) if let Ok(kind) = iterable.get_type().name() => {
-            PyTypeError::new_err(format!("{expected}, not {kind}"))
-        }
+        Ok(false) => PyTypeError::new_err(format!("{expected}, not {}", arguments::kind_of(iterable))),
         _ => error,
     })?;
     Ok(iterator.enumerate().map(move |(number, item)| {
@@ -163,23 +159,4 @@ fn items<'py>(
         }
         item
     }))
-}
-
-/// Whether a value is an integer of any type (it has `__index__`); a bool is not.
-pub fn is_integer(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(!value.is_instance_of::<PyBool>() && value.hasattr(intern!(value.py(), "__index__"))?)
-}
-
-/// Converts `num_threads`: `None` means one thread per core; any positive number is accepted.
-pub fn wanted_threads(num_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
-    let Some(number) = num_threads else { return Ok(None) };
-    if !is_integer(number)? {
-        let given = number.repr()?;
-        return Err(PyTypeError::new_err(format!("num_threads must be an integer, not {given}")));
-    }
-    let number = number.call_method0(intern!(number.py(), "__index__"))?;
-    if number.lt(1)? {
-        return Err(PyValueError::new_err(format!("num_threads must be at least 1, not {number}")));
-    }
-    Ok(Some(number.extract().unwrap_or(usize::MAX)))
 }

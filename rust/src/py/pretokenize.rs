@@ -8,24 +8,14 @@ use super::texts::OneText;
 use crate::error::Error;
 use crate::memory;
 use crate::pretokenize as scan;
-use crate::unicode::UNICODE_VERSION;
 use crate::watch::Pulse;
 
 /// The memory of a pretoken besides its bytes: an object, and references to it.
 const BYTES_PER_PIECE: usize = 72;
 
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("UNICODE_VERSION", UNICODE_VERSION)?;
-    module.add_function(wrap_pyfunction!(pretokenize, module)?)?;
-    module.add_function(wrap_pyfunction!(read_pattern, module)?)?;
-    module.add_function(wrap_pyfunction!(same_pattern, module)?)?;
-    module.add_function(wrap_pyfunction!(pattern_way, module)?)?;
-    module.add_function(wrap_pyfunction!(safe_cut, module)?)
-}
-
 /// All pretokens and unmatched pieces of the text, in order.
 #[pyfunction]
-fn pretokenize<'py>(
+pub fn pretokenize<'py>(
     py: Python<'py>,
     text: OneText<'_, 'py>,
     pattern: &str,
@@ -39,7 +29,7 @@ fn pretokenize<'py>(
 
 /// Translate a pattern to our syntax, with the meaning that it has in `tiktoken` ("rust") or `tokenizers` ("oniguruma").
 #[pyfunction]
-fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
+pub fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
     let syntax = match syntax {
         "bpetite" => scan::Syntax::Bpetite,
         "rust" => scan::Syntax::Rust,
@@ -56,14 +46,14 @@ fn read_pattern(pattern: &str, syntax: &str) -> PyResult<String> {
 
 /// Whether two patterns in our syntax differ in their spelling only.
 #[pyfunction]
-fn same_pattern(one: &str, other: &str) -> PyResult<bool> {
+pub fn same_pattern(one: &str, other: &str) -> PyResult<bool> {
     Ok(scan::alike(one, other)?)
 }
 
 /// The first place after the start of a UTF-8 text where a cut provably changes no pretoken; `None` without such a proof.
 /// The proof holds for every text in which the same characters are adjacent.
 #[pyfunction]
-fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>> {
+pub fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>> {
     let text = std::str::from_utf8(text.as_bytes())
         .map_err(|bad| Error::NotUtf8 { input: "text".into(), offset: bad.valid_up_to() as u64 })?;
     Ok(scan::Pattern::new(pattern)?.safe_cut(text, 1))
@@ -71,7 +61,7 @@ fn safe_cut(text: &Bound<'_, PyBytes>, pattern: &str) -> PyResult<Option<usize>>
 
 /// The way a pattern is run: "masks", "automaton" or "machine", from the fastest to the slowest.
 #[pyfunction]
-fn pattern_way(pattern: &str) -> PyResult<&'static str> {
+pub fn pattern_way(pattern: &str) -> PyResult<&'static str> {
     Ok(match scan::Pattern::new(pattern)?.way() {
         scan::Way::Masks => "masks",
         scan::Way::Automaton => "automaton",

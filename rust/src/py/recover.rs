@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::PyWatch;
-use super::numbers::{bytes_of_32, numbers_32, numbers_64};
+use super::numbers::{bytes_of, numbers};
 use crate::{memory, recover};
 
 /// The memory of a token in the tables and the result, and of a byte of the longest token while it is merged.
@@ -17,27 +17,27 @@ const BYTES_PER_BYTE: usize = 64;
 #[pyo3(signature = (ids, tokens, ends, equal_ranks=vec![]))]
 pub fn recover_merges<'py>(
     py: Python<'py>,
-    ids: &Bound<'py, PyAny>,
+    ids: &[u8],
     tokens: &[u8],
-    ends: &Bound<'py, PyAny>,
+    ends: &[u8],
     equal_ranks: Vec<(u32, u32)>,
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<u32>)> {
-    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
-    let tokens = cut(tokens, &ends)?;
+    let ids = numbers::<u32>("ids", ids)?;
+    let tokens = cut(tokens, numbers("ends", ends)?)?;
     if ids.len() != tokens.len() {
         return Err(PyValueError::new_err(format!("ids: {} for {} tokens", ids.len(), tokens.len())));
     }
     let (rows, unreachable) = py.detach(|| {
         let origins = recover::recover_merges(&tokens, &equal_ranks, &mut PyWatch::default())?;
-        Ok::<_, crate::error::Error>(recover::rows_of_ids(&origins, &ids))
+        Ok::<_, crate::error::Error>(recover::rows_of_ids(&origins, ids))
     })?;
-    Ok((bytes_of_32(py, rows.as_flattened())?, unreachable))
+    Ok((bytes_of(py, rows.as_flattened())?, unreachable))
 }
 
 /// The places of all tokens of a length in bytes.
 #[pyfunction]
-pub fn places_of_length(ends: &Bound<'_, PyAny>, length: u64) -> PyResult<Vec<usize>> {
-    let ends = numbers_64("ends", ends)?;
+pub fn places_of_length(ends: &[u8], length: u64) -> PyResult<Vec<usize>> {
+    let ends = numbers::<u64>("ends", ends)?;
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let lengths = ends.iter().zip(starts).map(|(&end, start)| end.wrapping_sub(start));
     Ok(lengths.enumerate().filter_map(|(place, own)| (own == length).then_some(place)).collect())

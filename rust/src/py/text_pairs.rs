@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::PyWatch;
-use super::numbers::{bytes_of_32, bytes_of_64, merge_rows, numbers_32, numbers_64};
+use super::numbers::{bytes_of, merge_rows, numbers};
 use super::recover::cut;
 use crate::pieces::PieceRules;
 use crate::text_pairs::TokenUse;
@@ -57,11 +57,11 @@ pub fn read_printed<'py>(py: Python<'py>, ids: &Bound<'py, PyDict>) -> PyResult<
     }
     let read = printable::read_printed(&tokens);
     Ok((
-        bytes_of_32(py, &read.ids)?,
+        bytes_of(py, &read.ids)?,
         PyBytes::new(py, &read.joined),
-        bytes_of_64(py, &read.ends)?,
+        bytes_of(py, &read.ends)?,
         PyBytes::new(py, &read.printed),
-        bytes_of_64(py, &read.printed_ends)?,
+        bytes_of(py, &read.printed_ends)?,
         read.others.into_iter().map(|place| texts[place].1.clone()).collect(),
     ))
 }
@@ -107,13 +107,13 @@ pub fn read_pieces(
     let read = pieces::read_pieces(&given, rules)?;
     let piece_ids: Vec<u32> = given.iter().map(|&(id, _)| id).collect();
     Ok(PieceTokens {
-        ids: bytes_of_32(py, &read.ids)?.unbind(),
+        ids: bytes_of(py, &read.ids)?.unbind(),
         tokens: PyBytes::new(py, &read.joined).unbind(),
-        ends: bytes_of_64(py, &read.ends)?.unbind(),
-        characters: bytes_of_32(py, read.characters.as_flattened())?.unbind(),
-        piece_ids: bytes_of_32(py, &piece_ids)?.unbind(),
+        ends: bytes_of(py, &read.ends)?.unbind(),
+        characters: bytes_of(py, read.characters.as_flattened())?.unbind(),
+        piece_ids: bytes_of(py, &piece_ids)?.unbind(),
         piece_texts: PyBytes::new(py, &piece_texts).unbind(),
-        piece_ends: bytes_of_64(py, &piece_ends)?.unbind(),
+        piece_ends: bytes_of(py, &piece_ends)?.unbind(),
         single_bytes: read.single_bytes,
         others: read.others,
         spare: read.spare,
@@ -136,15 +136,15 @@ type Listed<'py> = (Bound<'py, PyBytes>, Option<usize>, Option<(usize, [bool; 3]
 #[pyfunction]
 pub fn listed_merges<'py>(
     py: Python<'py>,
-    ids: &Bound<'py, PyAny>,
+    ids: &[u8],
     tokens: &[u8],
-    ends: &Bound<'py, PyAny>,
+    ends: &[u8],
     pairs: &[u8],
     keeps_last: bool,
     only_decoded: Vec<usize>,
 ) -> PyResult<Listed<'py>> {
-    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
-    let tokens = cut(tokens, &ends)?;
+    let ids = numbers::<u32>("ids", ids)?;
+    let tokens = cut(tokens, numbers("ends", ends)?)?;
     let mut uses: Vec<TokenUse> = ids.iter().copied().map(TokenUse::Merged).collect();
     uses.resize(tokens.len().max(uses.len()), TokenUse::CutOut);
     for place in only_decoded {
@@ -161,7 +161,7 @@ pub fn listed_merges<'py>(
     })?;
     match listed {
         Ok(listed) => {
-            let rows = bytes_of_32(py, listed.rows.as_flattened())?;
+            let rows = bytes_of(py, listed.rows.as_flattened())?;
             Ok((rows, None, listed.unknown, listed.repeated))
         }
         Err(number) => Ok((PyBytes::new(py, b""), Some(number), None, None)),
@@ -172,28 +172,17 @@ pub fn listed_merges<'py>(
 #[pyfunction]
 pub fn merges_that_happen<'py>(
     py: Python<'py>,
-    ids: &Bound<'py, PyAny>,
+    ids: &[u8],
     tokens: &[u8],
-    ends: &Bound<'py, PyAny>,
-    merges: &Bound<'py, PyAny>,
+    ends: &[u8],
+    merges: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
-    let tokens = cut(tokens, &ends)?;
+    let ids = numbers::<u32>("ids", ids)?;
+    let tokens = cut(tokens, numbers("ends", ends)?)?;
     let merges = merge_rows(merges)?;
     memory::ensure(3 * merges.len() * BYTES_PER_MERGE)?;
-    let kept = py.detach(|| {
-        text_pairs::merges_that_happen(&ids, &tokens, merges.into_owned(), &mut PyWatch::default())
-    })?;
+    let kept =
+        py.detach(|| text_pairs::merges_that_happen(ids, &tokens, merges.to_vec(), &mut PyWatch::default()))?;
     let kept = kept.ok_or_else(|| PyValueError::new_err("merges: one names a token that does not exist"))?;
-    bytes_of_32(py, kept.as_flattened())
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(find_model, module)?)?;
-    module.add_function(wrap_pyfunction!(read_printed, module)?)?;
-    module.add_function(wrap_pyfunction!(read_pieces, module)?)?;
-    module.add_class::<PieceTokens>()?;
-    module.add_function(wrap_pyfunction!(listed_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(merges_that_happen, module)?)?;
-    Ok(())
+    bytes_of(py, kept.as_flattened())
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::numbers::{bytes_of_32, bytes_of_64, merge_rows, numbers_32, numbers_64};
+use super::numbers::{bytes_of, merge_rows, numbers};
 use super::recover::cut;
 use crate::{base64, memory, token_bytes};
 
@@ -19,16 +19,16 @@ type SpelledBytes<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, P
 pub fn spell_merges<'py>(
     py: Python<'py>,
     base_ids: [u32; 256],
-    merges: &Bound<'py, PyAny>,
+    merges: &[u8],
     most: usize,
 ) -> PyResult<Option<SpelledBytes<'py>>> {
     let merges = merge_rows(merges)?;
-    let Some(spelled) = py.detach(|| token_bytes::spell_merges(&base_ids, &merges, most)) else {
+    let Some(spelled) = py.detach(|| token_bytes::spell_merges(&base_ids, merges, most)) else {
         return Ok(None);
     };
     memory::ensure(spelled.joined.len())?;
     let joined = PyBytes::new(py, &spelled.joined);
-    Ok(Some((bytes_of_32(py, &spelled.ids)?, joined, bytes_of_64(py, &spelled.ends)?)))
+    Ok(Some((bytes_of(py, &spelled.ids)?, joined, bytes_of(py, &spelled.ends)?)))
 }
 
 /// Converts the symbols of merges to ids: `base_ids` for bytes; new tokens are numbered from `first` on. Returns the
@@ -36,16 +36,16 @@ pub fn spell_merges<'py>(
 #[pyfunction]
 pub fn number_merges<'py>(
     py: Python<'py>,
-    merges: &Bound<'py, PyAny>,
+    merges: &Bound<'py, PyBytes>,
     base_ids: [u32; 256],
     first: u32,
 ) -> PyResult<(Bound<'py, PyBytes>, u32)> {
-    let rows = merge_rows(merges)?;
+    let rows = merge_rows(merges.as_bytes())?;
     memory::ensure(rows.len() * 64)?;
-    let (numbered, end) = py.detach(|| token_bytes::number_merges(&rows, &base_ids, first));
-    match (numbered, merges.cast::<PyBytes>()) {
-        (Cow::Borrowed(_), Ok(same)) => Ok((same.clone(), end)),
-        (numbered, _) => Ok((bytes_of_32(py, numbered.as_flattened())?, end)),
+    let (numbered, end) = py.detach(|| token_bytes::number_merges(rows, &base_ids, first));
+    match numbered {
+        Cow::Borrowed(_) => Ok((merges.clone(), end)),
+        Cow::Owned(numbered) => Ok((bytes_of(py, numbered.as_flattened())?, end)),
     }
 }
 
@@ -54,15 +54,15 @@ pub fn number_merges<'py>(
 #[pyfunction]
 pub fn check_tokens(
     py: Python<'_>,
-    ids: &Bound<'_, PyAny>,
+    ids: &[u8],
     tokens: &[u8],
-    ends: &Bound<'_, PyAny>,
-    merges: &Bound<'_, PyAny>,
+    ends: &[u8],
+    merges: &[u8],
 ) -> PyResult<Option<CheckedTokens>> {
-    let (ids, ends) = (numbers_32("ids", ids)?, numbers_64("ends", ends)?);
-    let tokens = cut(tokens, &ends)?;
+    let ids = numbers::<u32>("ids", ids)?;
+    let tokens = cut(tokens, numbers("ends", ends)?)?;
     let merges = merge_rows(merges)?;
-    let checked = py.detach(|| token_bytes::checked(&ids, &tokens, &merges));
+    let checked = py.detach(|| token_bytes::checked(ids, &tokens, merges));
     Ok(checked.map(|checked| (checked.in_order, checked.bytes)))
 }
 
@@ -79,13 +79,5 @@ pub fn base64_lines<'py>(
     memory::ensure(content.len() * FOR_EACH_BYTE)?;
     let Some(read) = py.detach(|| base64::numbered_lines(content, largest)) else { return Ok(None) };
     let joined = PyBytes::new(py, &read.joined);
-    Ok(Some((bytes_of_32(py, &read.numbers)?, joined, bytes_of_64(py, &read.ends)?)))
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(base64_lines, module)?)?;
-    module.add_function(wrap_pyfunction!(spell_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(number_merges, module)?)?;
-    module.add_function(wrap_pyfunction!(check_tokens, module)?)?;
-    Ok(())
+    Ok(Some((bytes_of(py, &read.numbers)?, joined, bytes_of(py, &read.ends)?)))
 }

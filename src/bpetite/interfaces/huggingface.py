@@ -1,7 +1,8 @@
 """A `tokenizers.Tokenizer` in, a faster one with the same interface and our engine out.
 
 It contains the real one, which keeps all settings. Single texts are encoded by the engine, with templates,
-truncation and padding, and ids are decoded by it. For everything else the real one is called.
+truncation and padding, and ids are decoded by it. For everything else the real one is called: for pairs and
+words, and for what an encoding is asked beside ids, types, masks and offsets.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import asyncio
 import copy
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any
 
-from bpetite._engine import FramedEncoder
+from bpetite._engine import FramedEncoder, FramedEncoding
 from bpetite.formats.shared.peers import tokenizers_library
-from bpetite.interfaces.huggingface_encoding import Fitted, real_of
 from bpetite.interfaces.huggingface_settings import ReadModel, Settings
 
 _SWITCHED_OFF = {"", "off", "false", "f", "no", "n", "0"}
@@ -34,7 +35,8 @@ _LENGTHS = {"enable_truncation", "no_truncation", "enable_padding", "no_padding"
 _ADDS = {"add_tokens", "add_special_tokens"}
 _CHANGES = {*_LENGTHS, *_ADDS, "train", "train_from_iterator"}
 
-Coder = FramedEncoder | Fitted
+Lengths = tuple[dict[str, Any] | None, dict[str, Any] | None]
+"""Truncation and padding, as tokenizers tells them."""
 
 
 def _in_a_thread(name: str) -> Callable[..., Any]:
@@ -66,7 +68,7 @@ class HuggingFaceTokenizer:
         self._real = real
         self._model = model
         self._settings: Settings | None = None
-        self._coders: list[Coder | None] = [None, None]
+        self._coders: list[FramedEncoder | None] = [None, None]
         self._remembers_more = False
         self._handed_out: dict[str, object] = {}
         return self
@@ -130,7 +132,8 @@ class HuggingFaceTokenizer:
 
     def post_process(self, encoding: Any, pair: Any = None, add_special_tokens: bool = True) -> Any:
         """Truncate, add special tokens and pad, as encoding does."""
-        return self._real.post_process(real_of(encoding), real_of(pair), add_special_tokens)
+        real = (one.real if type(one) is FramedEncoding else one for one in (encoding, pair))
+        return self._real.post_process(*real, add_special_tokens)
 
     async_encode, async_encode_batch, async_encode_batch_fast = map(
         _in_a_thread, ("encode", "encode_batch", "encode_batch_fast")
@@ -167,14 +170,41 @@ class HuggingFaceTokenizer:
             if self._model is None:
                 raise ValueError("the real tokenizer does everything")
             self._settings = Settings(self._real, self._model)
+            if self._handed_out:  # The real one may change at any moment.
+                self._settings.keep()
         return self._settings
 
-    def _coder(self, add_special_tokens: bool, bare: bool = False) -> Coder:
+    def _coder(self, add_special_tokens: bool, bare: bool = False) -> FramedEncoder:
         """Return what encodes texts; if only the real tokenizer can, it is a `ValueError`."""
-        coder = self._now().coder(bool(add_special_tokens), bare)
+        settings, kind = self._now(), (bool(add_special_tokens), bare)
+        coder = settings.coders.get(kind)
+        if coder is None:
+            lengths = self._real.truncation, self._real.padding
+            make = partial(self._real_encoding, settings, lengths, *kind)
+            coder = settings.coders[kind] = settings.coder(*kind, *lengths, make)
         if not self._handed_out and not bare:  # otherwise a part may be changed until the next call
             self._coders[1 if add_special_tokens else 0] = coder
         return coder
+
+    def _real_encoding(
+        self, settings: Settings, lengths: Lengths, adds: bool, bare: bool, text: str, length: int
+    ) -> Any:
+        """Return the real encoding of a text, with the settings with which the engine encoded it."""
+        is_as_before = settings is self._settings and lengths == (self._real.truncation, self._real.padding)
+        with nullcontext(self._real) if is_as_before else settings.as_before(*lengths) as real:
+            if bare:
+                encoding = real.encode_batch_fast([text], add_special_tokens=adds)[0]
+            else:
+                encoding = real.encode(text, add_special_tokens=adds)
+        if padding := lengths[1]:
+            names = ("direction", "pad_id", "pad_type_id", "pad_token")
+            encoding.pad(length, **{name: padding[name] for name in names})
+        return encoding
+
+    def _keep(self) -> None:
+        """Keep what the real tokenizer is, before it is changed, for encodings that are asked later."""
+        if self._settings is not None and self._settings.has_coders:
+            self._settings.keep()
 
     def _changed(self, name: str) -> None:
         """Read again what depends on a part or setting: all but the post-processor is read with the model."""
@@ -189,13 +219,16 @@ class HuggingFaceTokenizer:
         """Return a method of the real tokenizer that changes it, after which settings are read again."""
 
         def changed(*args: Any, **kwargs: Any) -> Any:
+            if name in _LENGTHS:
+                result = change(*args, **kwargs)
+                self._coders = [None, None]
+                if self._settings is not None:
+                    self._settings.coders.clear()
+                return result
+            self._keep()
             before = self._real.get_added_tokens_decoder() if name in _ADDS else {}
             result = change(*args, **kwargs)
-            if name in _LENGTHS and self._settings is not None:
-                self._coders = [None, None]
-                self._settings.read_lengths()
-            else:
-                self._changed(name if name in _LENGTHS | _ADDS else "model")
+            self._changed(name if name in _ADDS else "model")
             after = self._real.get_added_tokens_decoder() if before else {}
             normalizes = self._real.normalizer is not None
             for token_id, old in before.items():
@@ -221,6 +254,7 @@ class HuggingFaceTokenizer:
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
+        self._keep()
         setattr(self._real, name, value)
         self._changed(name)
         if name in _PARTS:
@@ -228,6 +262,7 @@ class HuggingFaceTokenizer:
 
     def _hand_out(self, name: str) -> None:
         """From now on, somebody may change a part, so that each call looks at it."""
+        self._keep()
         self._handed_out[name] = _state_of(getattr(self._real, name))
         self._coders = [None, None]
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from threading import Lock
+from typing import Any, Literal
 
 from bpetite._engine import Encoder, FramedEncoder
 from bpetite._internal.types import Special
 from bpetite.formats import huggingface
 from bpetite.formats.huggingface_steps import steps_of
 from bpetite.formats.shared.pairs import IN_TEXTS
+from bpetite.formats.shared.peers import tokenizers_library
 from bpetite.formats.shared.pieces import byte_of_name
 from bpetite.formats.shared.printable import from_printable, to_printable
-from bpetite.interfaces.huggingface_encoding import Describe, Encoding, Fitted, Frame, Template
 from bpetite.normalization import for_engine, steps_in
 from bpetite.vocabulary import MARK, Vocabulary
 
+Trim = Literal["no", "yes", "keep first"]
 
-def _steps(part: Any, key: str) -> list[dict[str, Any]]:
-    return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
+Options = dict[str, Any] | None
+"""Truncation or padding, as tokenizers tells it."""
+
+Outside = tuple[int, int]
+"""A token that is not of a text: its id and its type."""
 
 
 class ReadModel:
@@ -54,18 +61,6 @@ class ReadModel:
         self.unplaced = None if unknown is None or is_placed else unknown[0]
         """The id of unknown bytes, if the engine does not know where tokens stand in a text that has some."""
         self.is_of_pieces = not spells_bytes and bool(real.model.byte_fallback or vocabulary.provisional)
-        marks = [step for step in cutters if step.get("type") == "Metaspace"]
-        self.cuts_words = not self.is_of_pieces or any(step["split"] for step in marks)
-        """Whether pretokens are those of the file; if it has none, ours only serve speed."""
-
-        self.tells_words = not self.is_of_pieces or all(
-            step in marks or step.get("pattern") == {"String": " "} for step in cutters
-        )
-        """Whether the pretokens of the file are known."""
-
-        self.has_marks = any(step.get("content") == MARK for step in _steps(real.normalizer, "normalizers"))
-        """Whether normalized text has U+2581 for spaces."""
-
         decoders = [step.get("type") for step in _steps(real.decoder, "decoders")]
         self.decodes = bool(self.is_of_pieces and decoders) or decoders == ["ByteLevel"]
         self.writes_spaces = "Metaspace" in decoders or "Replace" in decoders
@@ -92,95 +87,113 @@ class Settings:
         self._real, self._model = real, model
         added = real.get_added_tokens_decoder()
         self._added = {token_id: token.content for token_id, token in added.items()}
-        flags = {token_id: flags_of(token) for token_id, token in added.items()}
         self._special: Special = "text" if real.encode_special_tokens else "parse"
+        flags = {token_id: flags_of(token) for token_id, token in added.items()}
         listed = [(text, token_id, flags[token_id]) for token_id, text in self._added.items()]
         self._encoder = model.encoder.with_added_tokens(listed)
-        self._normalized = {token_id for token_id, names in flags.items() if "normalized" in names}
-        stripping = {token_id for token_id, names in flags.items() if {"lstrip", "rstrip"} & {*names}}
-        self._spelled = self._normalized | stripping
-        """Added tokens whose text may differ from their name."""
         # Decoding that leaves out special tokens recognises them by their normalized text.
         special = {token.content for token in added.values() if token.special}
         self._skipped = {token_id for token_id in added if real.id_to_token(token_id) in special}
-        template = Template.of(real.post_processor)
-        strips = any({*flags[token_id]} - {"normalized", "special"} for token_id in self._normalized)
-        is_trimmed = template is not None and template.trim != "no"
+        # None if only the real tokenizer encodes.
+        self._template = Template.of(real.post_processor)
+        strips = any(
+            "normalized" in names and {*names} - {"normalized", "special"} for names in flags.values()
+        )
+        is_trimmed = self._template is not None and self._template.trim != "no"
         in_model = real.encode_special_tokens and any(map(real.model.token_to_id, special))
-        unknown_words = model.is_of_pieces and (strips or is_trimmed or not model.tells_words)
-        if unknown_words or (in_model and model.vocabulary.whole_pretoken_first):
-            template = None
-        self._template = template
-        of_model, self._bytes_of = real.model, cache(self._decoded)
-        self._name = cache(lambda token_id: self._added.get(token_id) or of_model.id_to_token(token_id) or "")
-        self._provisional = model.vocabulary.provisional - self._added.keys()
-        self.read_lengths()
+        is_unknown = model.is_of_pieces and (strips or is_trimmed)
+        if is_unknown or (in_model and model.vocabulary.whole_pretoken_first):
+            self._template = None
+        self.coders: dict[tuple[bool, bool], FramedEncoder] = {}
+        self.has_coders = False
+        self._kept: str | None = None
+        self._copy: Any = None
+        self._lock = Lock()
 
-    # Encoding ----------------------------------------------------------------------------------------
+    # What the real tokenizer was ---------------------------------------------------------------------
 
-    def read_lengths(self) -> None:
-        """Read truncation and padding, which callers change often."""
-        self._truncation, self._padding = self._real.truncation, self._real.padding
-        self.coder = cache(self._made_coder)
+    def keep(self) -> None:
+        """Keep the text of the real tokenizer, which will be changed."""
+        self._kept = self._kept or self._real.to_str()
 
-    def _made_coder(self, add_special_tokens: bool, bare: bool) -> FramedEncoder | Fitted:
-        """Return what encodes texts; that only the real tokenizer can is a `ValueError`."""
-        template, unplaced = self._template, self._model.unplaced
-        if template is None or (template.trim == "keep first" and self._truncation is not None):
+    @contextmanager
+    def as_before(self, truncation: Options, padding: Options) -> Iterator[Any]:
+        """Lend a real tokenizer with these settings, to one thread at a time."""
+        with self._lock:
+            if self._copy is None:
+                self.keep()
+                self._copy = tokenizers_library().Tokenizer.from_str(self._kept)
+                self._copy.encode_special_tokens = self._special == "text"
+            self._copy.enable_truncation(**truncation) if truncation else self._copy.no_truncation()
+            self._copy.enable_padding(**padding) if padding else self._copy.no_padding()
+            yield self._copy
+
+    # Encoding and decoding ---------------------------------------------------------------------------
+
+    def coder(
+        self,
+        adds_special: bool,
+        bare: bool,
+        truncation: Options,
+        padding: Options,
+        make: Callable[[str, int], Any],
+    ) -> FramedEncoder:
+        """Return what encodes texts; if it is `bare`, tokens have no places.
+
+        That only the real one can is a `ValueError`. `make` makes the real encoding of a text that is padded
+        to a length.
+        """
+        template, self.has_coders = self._template, True
+        if template is None or (template.trim == "keep first" and truncation is not None):
             raise ValueError("the real tokenizer encodes")
-        encoder, special, cuts_words = self._encoder, self._special, self._model.cuts_words
-        described: dict[str, Describe] = {
-            "tokens": self._tokens,
-            "offsets": lambda text, ids: encoder.places(text, ids, special, template.trim),
-            "word_ids": lambda text, ids: encoder.words(text, ids, special, cuts_words),
-        }
-        frame = Frame(template, add_special_tokens, {} if bare else described, self._padding)
-        if (unplaced, self._truncation, self._padding) != (None, None, None):
-            return Fitted(encoder, special, frame, unplaced, self._truncation, self._padding)
-        types = {template.type_id, *frame.before["type_ids"], *frame.after["type_ids"]}
-        around = frame.before["ids"], frame.after["ids"], types.pop() if len(types) == 1 else None
-        trim = None if bare else template.trim
-        return FramedEncoder(encoder, partial(Encoding, frame), *around, special, trim)
-
-    def _tokens(self, text: str, ids: list[int]) -> list[str]:
-        """Return how each token of a text is spelled."""
-        names = list(map(self._name, ids))
-        if not self._spelled.isdisjoint(ids):
-            # The text of an added token includes the white space that it took.
-            for place, found in self._encoder.added_in(text, ids, self._special):
-                has_marks = self._model.has_marks and ids[place] in self._normalized
-                names[place] = found.replace(" ", MARK) if has_marks else found
-        return names
-
-    # Decoding ----------------------------------------------------------------------------------------
+        before, after = (template.before, template.after) if adds_special else ((), ())
+        cut = filled = None
+        if truncation is not None:
+            room = truncation["max_length"] - len(before) - len(after)
+            is_impossible = truncation["strategy"] == "only_second"
+            stride = max(room, 0) if is_impossible else truncation["stride"]
+            cut = room, stride, truncation["direction"] == "left"
+        if padding is not None:
+            pad = padding["pad_id"], padding["pad_type_id"]
+            filled = (pad, padding["direction"] == "left", padding["length"], padding["pad_to_multiple_of"])
+        return FramedEncoder(
+            self._encoder,
+            self._special,
+            None if bare else template.trim,
+            before,
+            after,
+            template.type_id,
+            cut,
+            filled,
+            self._model.unplaced,
+            make,
+        )
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool) -> str:
         """Decode ids; what only the real tokenizer can is a `ValueError`, a `KeyError` or a `TypeError`."""
         model = self._model
-        if not model.decodes or not isinstance(ids, list):
+        if not model.decodes or not isinstance(ids, list) or not self._spelled_otherwise.isdisjoint(ids):
             raise ValueError("the real tokenizer decodes")
-        if self._provisional and not self._provisional.isdisjoint(ids):
-            raise ValueError("the real tokenizer decodes")
-        errors = "strict" if model.is_of_pieces else "replace"
-        has_added = not self._added.keys().isdisjoint(ids)
-        if has_added and skip_special_tokens:
+        if skip_special_tokens and not self._skipped.isdisjoint(ids):
             ids = [token_id for token_id in ids if token_id not in self._skipped]
-        if has_added:
-            text = b"".join(map(self._bytes_of, ids)).decode("utf-8", errors)
-        else:
-            text = model.encoder.decode(ids, errors)
+        text = self._encoder.decode(ids, "strict" if model.is_of_pieces else "replace")
         starts_added = bool(ids) and ids[0] in self._added
-        first = self._bytes_of(ids[0]) if model.drops_first and ids and not starts_added else b""
+        first = self._encoder.token_bytes(ids[0]) if model.drops_first and ids and not starts_added else b""
         drops = model.vocabulary.drops_space and text.startswith(" ")
         # It would leave out all spaces of the first token.
         if first.count(b" ") > first.startswith(b" ") or (drops and model.drops_first and starts_added):
             raise ValueError("the real tokenizer decodes")
         return text[1:] if drops else text
 
+    @cached_property
+    def _spelled_otherwise(self) -> set[int]:
+        """The tokens that the real tokenizer decodes to something else than the engine."""
+        spelled = self._encoder.token_bytes
+        others = {token_id for token_id in self._added if self._decoded(token_id) != spelled(token_id)}
+        return others | (self._model.vocabulary.provisional - self._added.keys())
+
     def _decoded(self, token_id: int) -> bytes:
-        """Return the decoded text of a token."""
-        if token_id not in self._added:
-            return self._model.encoder.token_bytes(token_id)
+        """Return what the real tokenizer decodes an added token to."""
         name = self._real.id_to_token(token_id)
         if self._model.is_of_pieces:
             byte = byte_of_name(name)
@@ -190,6 +203,52 @@ class Settings:
             return from_printable(name)  # its text is the printable form of bytes, and stands for them
         except KeyError:
             return bytes(name, "utf-8")
+
+
+@dataclass(frozen=True)
+class Template:
+    """What a post-processor puts around a single text."""
+
+    before: Sequence[Outside] = ()
+    after: Sequence[Outside] = ()
+    type_id: int = 0
+    trim: Trim = "no"
+    """Whether offsets exclude the white space of tokens, or all of it except a first space."""
+
+    @classmethod
+    def of(cls, post_processor: Any) -> Template | None:
+        """Read a post-processor; None if only the real one can apply it."""
+        steps = _steps(post_processor, "processors")
+        trimming = [step for step in steps if step.get("trim_offsets")]
+        if len(trimming) > 1 or {step["type"] for step in steps[:-1]} - {"ByteLevel"}:
+            return None
+        parts: list[Any] = _parts(steps[-1]) if steps else [0]
+        own = [place for place, part in enumerate(parts) if isinstance(part, int)]
+        if len(own) != 1:
+            return None
+        before, after = parts[: own[0]], parts[own[0] + 1 :]
+        trim: Trim = "no" if not trimming else "keep first" if trimming[0]["add_prefix_space"] else "yes"
+        return cls(before, after, parts[own[0]], trim)
+
+
+def _parts(step: dict[str, Any]) -> list[Any]:
+    """Return the tokens that a step puts around a text, and instead of the text the type that it gets."""
+    if step["type"] == "ByteLevel":
+        return [0]
+    if step["type"] in ("BertProcessing", "RobertaProcessing"):
+        return [(step["cls"][1], 0), 0, (step["sep"][1], 0)]
+    parts: list[Any] = []
+    for part in step["single"] if step["type"] == "TemplateProcessing" else ():
+        if "Sequence" in part:
+            parts += [part["Sequence"]["type_id"]] if part["Sequence"]["id"] == "A" else [0, 0]
+        else:
+            token = part["SpecialToken"]
+            parts += [(token_id, token["type_id"]) for token_id in step["special_tokens"][token["id"]]["ids"]]
+    return parts
+
+
+def _steps(part: Any, key: str) -> list[dict[str, Any]]:
+    return steps_of(json.loads(part.__getstate__()) if part is not None else None, key)
 
 
 def flags_of(token: Any) -> list[str]:

@@ -83,8 +83,7 @@ class Encoding:
         disallowed_special: _Disallowed = "all",
     ) -> list[int]:
         """Encode text; of the special tokens, the allowed become ids and the disallowed are an error."""
-        allowed = self._allowed(allowed_special)
-        self._refuse_disallowed(text, allowed, disallowed_special)
+        allowed = self._allowed([text], allowed_special, disallowed_special)
         return self._encode_allowed(_checked(text), allowed)
 
     def encode_to_numpy(
@@ -95,8 +94,7 @@ class Encoding:
         disallowed_special: _Disallowed = "all",
     ) -> NDArray[np.uint32]:
         """Encode text into an array."""
-        allowed = self._allowed(allowed_special)
-        self._refuse_disallowed(text, allowed, disallowed_special)
+        allowed = self._allowed([text], allowed_special, disallowed_special)
         text.encode("utf-8")
         whole = self._whole(allowed)
         if whole is None:
@@ -116,13 +114,9 @@ class Encoding:
         disallowed_special: _Disallowed = "all",
     ) -> list[list[int]]:
         """Encode texts."""
-        allowed = self._allowed(allowed_special)
-        if not isinstance(disallowed_special, (str, AbstractSet)):
-            disallowed_special = frozenset(disallowed_special)
-        texts = list(text)
         _check_workers(num_threads)
-        for one in texts:
-            self._refuse_disallowed(one, allowed, disallowed_special)
+        texts = list(text)
+        allowed = self._allowed(texts, allowed_special, disallowed_special)
         whole = self._whole(allowed)
         if whole is None:
             return [self._encode_allowed(_checked(one), allowed) for one in texts]
@@ -140,30 +134,30 @@ class Encoding:
         checked = [_checked(text) for text in texts]
         return self._tokenizer.encode_batch(checked, special=special, num_threads=num_threads)
 
-    def _allowed(self, allowed_special: _Specials) -> AbstractSet[str]:
+    def _allowed(
+        self, texts: list[str], allowed_special: _Specials, disallowed_special: _Disallowed
+    ) -> AbstractSet[str]:
+        """Return the allowed special tokens; the first disallowed one in the texts is an error."""
         if allowed_special == "all":
-            return self.special_tokens_set
-        if not isinstance(allowed_special, AbstractSet):
+            allowed: AbstractSet[str] = self.special_tokens_set
+        elif isinstance(allowed_special, AbstractSet):
+            allowed = allowed_special & self.special_tokens_set if allowed_special else frozenset()
+        else:
             raise TypeError(f"allowed_special must be 'all' or a set, not {type(allowed_special).__name__}")
-        return allowed_special & self.special_tokens_set if allowed_special else frozenset()
-
-    def _refuse_disallowed(
-        self, text: str, allowed: AbstractSet[str], disallowed_special: _Disallowed
-    ) -> None:
-        """Raise the error for the first disallowed special token in the text."""
-        if disallowed_special == "all":
-            disallowed_special = self.special_tokens_set - allowed
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a string, not {type(text).__name__}")
-        found = _any_of(frozenset(disallowed_special)).search(text) if disallowed_special else None
-        if found:
-            special = found.group()
-            raise ValueError(
-                f"Encountered text corresponding to disallowed special token {special!r}.\n"
-                f"To get its id, pass `allowed_special={{{special!r}, ...}}`; to have it encoded as ordinary "
-                f"text, pass `disallowed_special=(enc.special_tokens_set - {{{special!r}}})`, or "
-                "`disallowed_special=()` for all.\n"
-            )
+        is_all = disallowed_special == "all"
+        disallowed = frozenset(self.special_tokens_set - allowed if is_all else disallowed_special)
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"text must be a string, not {type(text).__name__}")
+            if disallowed and (found := _any_of(disallowed).search(text)):
+                special = found.group()
+                raise ValueError(
+                    f"Encountered text corresponding to disallowed special token {special!r}.\n"
+                    f"To get its id, pass `allowed_special={{{special!r}, ...}}`; to have it encoded as "
+                    "ordinary text, pass `disallowed_special=(enc.special_tokens_set - "
+                    f"{{{special!r}}})`, or `disallowed_special=()` for all.\n"
+                )
+        return allowed
 
     def _whole(self, allowed: AbstractSet[str]) -> _Special | None:
         """Return how the tokenizer treats special tokens, if it treats all of them alike."""
@@ -252,15 +246,11 @@ class Encoding:
         """The special tokens, without those that every text may contain (`Vocabulary.added_tokens`)."""
         return set(self._special_tokens).difference(self._tokenizer.vocabulary.added_tokens)
 
-    @cached_property
-    def _special_ids(self) -> set[int]:
-        return {self._special_tokens[text] for text in self.special_tokens_set}
-
     def is_special_token(self, token: int) -> bool:
         """Whether an id is that of a special token."""
         if not isinstance(token, int):
             raise AssertionError(f"a token is an integer, not {token!r}")
-        return token in self._special_ids
+        return self._special_bytes.get(token, b"").decode() in self.special_tokens_set
 
     @property
     def n_vocab(self) -> int:

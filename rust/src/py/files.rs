@@ -1,0 +1,99 @@
+//! The Python classes `Gunzip` and `Xxh3128` and the function `read_small_files`: the bytes of files.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::memory;
+use crate::read::gunzip;
+use crate::read::small_files::SmallFiles;
+
+/// Unpacks gzip that arrives in blocks.
+#[pyclass(name = "Gunzip", module = "bpetite._engine")]
+pub struct PyGunzip {
+    gunzip: gunzip::Gunzip,
+    /// The current block, and the number of its bytes already read; an empty block marks the end of the input.
+    block: Option<PyBackedBytes>,
+    taken: usize,
+}
+
+#[pymethods]
+impl PyGunzip {
+    #[new]
+    fn new() -> Self {
+        Self { gunzip: gunzip::Gunzip::default(), block: None, taken: 0 }
+    }
+
+    fn take_block(&mut self, block: PyBackedBytes) {
+        (self.block, self.taken) = (Some(block), 0);
+    }
+
+    fn read<'py>(&mut self, py: Python<'py>, size: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(block) = &self.block else { return Ok(None) };
+        self.taken += py.detach(|| self.gunzip.take_block(&block[self.taken..], size))?;
+        let unpacked = self.gunzip.unpacked();
+        if unpacked.len() < size {
+            if !block.is_empty() {
+                return Ok(None);
+            }
+            self.gunzip.check_end()?;
+        }
+        memory::ensure(unpacked.len())?;
+        let read = PyBytes::new(py, unpacked);
+        self.gunzip.clear();
+        Ok(Some(read))
+    }
+}
+
+/// A fast 128-bit hash, of bytes that arrive in pieces, that detects changed files.
+#[pyclass(module = "bpetite._engine")]
+pub struct Xxh3128 {
+    hash: Xxh3,
+}
+
+#[pymethods]
+impl Xxh3128 {
+    #[new]
+    fn new() -> Self {
+        Self { hash: Xxh3::new() }
+    }
+
+    /// Add the next bytes.
+    fn update(&mut self, py: Python<'_>, data: PyBackedBytes) {
+        py.detach(|| self.hash.update(&data));
+    }
+
+    /// The hash of all bytes so far, as `xxh128sum` writes it.
+    fn hexdigest(&self) -> String {
+        format!("{:032x}", self.hash.digest128())
+    }
+}
+
+/// A file's content and its hash, if asked for.
+type HashedContent<'py> = (Bound<'py, PyBytes>, String);
+
+/// Return the content of each file with its hash; `None` if one is larger than `most` or cannot be read.
+#[pyfunction]
+pub fn read_small_files<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    most: usize,
+    hashed: bool,
+) -> PyResult<Option<Vec<HashedContent<'py>>>> {
+    let read = py.detach(|| {
+        SmallFiles::read(&paths, most).map(|files| {
+            files.map(|files| {
+                let hash =
+                    |content| if hashed { format!("{:032x}", xxh3_128(content)) } else { String::new() };
+                let hashes: Vec<String> = files.contents().map(hash).collect();
+                (files, hashes)
+            })
+        })
+    })?;
+    let Some((files, hashes)) = read else { return Ok(None) };
+    memory::ensure(files.contents().map(<[u8]>::len).sum())?;
+    Ok(Some(files.contents().map(|content| PyBytes::new(py, content)).zip(hashes).collect()))
+}

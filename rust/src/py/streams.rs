@@ -1,0 +1,214 @@
+//! The Python classes `EncodeStream`, `GrowingEncoding` and `DecodeStream`: texts and ids that arrive piece by piece.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyInt, PyList, PyString};
+
+use super::arguments::{is_integer, natural};
+use super::decode::{Drops, joined, watched};
+use super::encode::with_workspace;
+use super::ids::{id_from, ids_from, list};
+use super::texts::OneText;
+use crate::encode::{self, Encoder, Special, Workspace};
+use crate::error::Result;
+use crate::memory;
+use crate::watch::Pulse;
+
+/// Encodes a text that arrives in pieces; returns ids as soon as they are final.
+#[pyclass(name = "EncodeStream", module = "bpetite._engine")]
+pub struct PyEncodeStream(pub encode::EncodeStream);
+
+#[pymethods]
+impl PyEncodeStream {
+    fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
+        let (py, text, mut ids) = (piece.py(), piece.to_str()?, Vec::new());
+        working(py, usize::MAX, |workspace, pulse| self.0.feed(text, &mut ids, workspace, pulse))?;
+        list(py, &ids)
+    }
+
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut ids = Vec::new();
+        working(py, usize::MAX, |workspace, pulse| self.0.finish(&mut ids, workspace, pulse))?;
+        list(py, &ids)
+    }
+
+    fn __copy__(&self) -> Self {
+        Self(self.0.copy())
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.__copy__()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a stream"))
+    }
+}
+
+/// A text that grows at its end, and its ids, which are always those of the whole text.
+#[pyclass(module = "bpetite._engine")]
+pub struct GrowingEncoding(pub encode::Growing);
+
+#[pymethods]
+impl GrowingEncoding {
+    #[pyo3(signature = (text, special=None))]
+    fn append(&mut self, text: OneText<'_, '_>, special: Option<Special>) -> PyResult<usize> {
+        let (py, piece) = (text.py(), text.to_str()?);
+        let bytes = piece.len() + self.0.open();
+        working(py, bytes, |workspace, pulse| self.0.append(piece, special, workspace, pulse))
+    }
+
+    #[pyo3(signature = (length=None, *, ids=None))]
+    fn truncate(&mut self, py: Python<'_>, length: Option<i64>, ids: Option<i64>) -> PyResult<usize> {
+        let text = self.0.text();
+        let place = match (length, ids) {
+            (Some(length), None) => {
+                text.char_indices().map(|(place, _)| place).nth(natural("length", length)?)
+            }
+            (None, Some(ids)) => {
+                let ids = natural("ids", ids)?;
+                Some(watched(py, text.len(), |pulse| self.0.end_of(ids, pulse))?)
+            }
+            _ => return Err(PyTypeError::new_err("truncate: takes either a length or ids")),
+        };
+        match place {
+            Some(place) if place < text.len() => {
+                working(py, place, |workspace, pulse| self.0.truncate(place, workspace, pulse))
+            }
+            _ => Ok(self.0.number()),
+        }
+    }
+
+    fn copy(&self) -> PyResult<Self> {
+        Ok(Self(self.0.copy()?))
+    }
+
+    fn __copy__(&self) -> PyResult<Self> {
+        self.copy()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy()
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a growing text"))
+    }
+
+    #[getter]
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.ids_from(py, 0)
+    }
+
+    fn ids_from<'py>(&self, py: Python<'py>, start: i64) -> PyResult<Bound<'py, PyList>> {
+        list(py, &self.0.ids_from(natural("start", start)?).collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        list(py, &watched(py, self.0.text().len(), |pulse| self.0.numbers_of_parts(pulse))?)
+    }
+
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        memory::ensure(4 * self.0.text().len())?;
+        Ok(PyString::new(py, self.0.text()))
+    }
+
+    #[getter]
+    fn settled(&self) -> usize {
+        self.0.settled_ids()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.number()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("GrowingEncoding({} ids, {} of them settled)", self.0.number(), self.0.settled_ids())
+    }
+}
+
+/// Do work on so many bytes of text with a workspace of this thread.
+fn working<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl FnOnce(&mut Workspace, &mut Pulse) -> Result<T> + Send,
+) -> PyResult<T> {
+    watched(py, bytes, |pulse| with_workspace(|workspace, _| work(workspace, pulse)))
+}
+
+/// Decodes ids as they arrive; the bytes of an incomplete character wait for the next ids.
+#[pyclass(module = "bpetite._engine")]
+pub struct DecodeStream {
+    encoder: Arc<Encoder>,
+    /// `codecs.getincrementaldecoder("utf-8")(errors)`
+    decoder: Py<PyAny>,
+    drops: Drops,
+    /// Whether nothing was decoded yet.
+    is_first: bool,
+}
+
+#[pymethods]
+impl DecodeStream {
+    /// Decode one id or several, and return the text that is complete.
+    fn push<'py>(&mut self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let is_one = ids.is_instance_of::<PyInt>() || !ids.hasattr("__len__")? && is_integer(ids)?;
+        let given = if is_one { vec![id_from(ids)?] } else { ids_from(ids)? };
+        let drops = if self.is_first { self.drops } else { Drops::Nothing };
+        let had_bytes = given.iter().any(|&id| self.encoder.tokens().length(id) != Some(0));
+        let bytes = joined(ids.py(), self.encoder.tokens(), &given, drops)?;
+        self.is_first &= match drops {
+            Drops::One => !had_bytes,
+            _ => given.is_empty(),
+        };
+        self.decode(&PyBytes::new(ids.py(), &bytes), false)
+    }
+
+    /// Return the rest; the error handler decides about an incomplete character. A new text may then begin.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.decode(&PyBytes::new(py, b""), true);
+        self.decoder.call_method0(py, "reset")?;
+        self.is_first = true;
+        text
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        let decoder = self.decoder.bind(py);
+        let errors: String = decoder.getattr("errors")?.extract()?;
+        let mut copy = Self::new(py, Arc::clone(&self.encoder), &errors, self.drops)?;
+        copy.is_first = self.is_first;
+        copy.decoder.call_method1(py, "setstate", (decoder.call_method0("getstate")?,))?;
+        Ok(copy)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.__copy__(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(not_picklable("a stream"))
+    }
+}
+
+impl DecodeStream {
+    pub fn new(py: Python<'_>, encoder: Arc<Encoder>, errors: &str, drops: Drops) -> PyResult<Self> {
+        let codecs = py.import("codecs")?;
+        codecs.call_method1("lookup_error", (errors,))?;
+        let decoder = codecs.call_method1("getincrementaldecoder", ("utf-8",))?.call1((errors,))?;
+        Ok(Self { encoder, decoder: decoder.unbind(), drops, is_first: true })
+    }
+
+    fn decode<'py>(&self, bytes: &Bound<'py, PyBytes>, last: bool) -> PyResult<Bound<'py, PyAny>> {
+        self.decoder.bind(bytes.py()).call_method1("decode", (bytes, last))
+    }
+}
+
+/// The error of what cannot be pickled, and what to do.
+fn not_picklable(what: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{what} cannot be pickled, as it belongs to its tokenizer: pickle the tokenizer and the text so far"
+    ))
+}
