@@ -65,6 +65,15 @@ const WORK_PER_CHECK: usize = 1 << 17;
 /// The pulse of one thread: the calling thread reports, every other thread checks its stop flag.
 pub struct Pulse<'a> {
     beats_for: Beats<'a>,
+    stage: Stage,
+    /// The number of units in all, or 0, and those that are finished.
+    units: u64,
+    pub finished: u64,
+    pub finished_documents: u64,
+    /// The process that has the threads of this call, if there are any. A report that returns in another one, which was
+    /// forked meanwhile and does not have them, ends the call there.
+    pub process: Option<u32>,
+    last: Option<Instant>,
     work: usize,
     /// All work so far: tests count it.
     #[cfg(test)]
@@ -72,14 +81,7 @@ pub struct Pulse<'a> {
 }
 
 enum Beats<'a> {
-    Watch {
-        watch: &'a mut dyn Watch,
-        stage: Stage,
-        done: u64,
-        total: u64,
-        documents: u64,
-        last: Option<Instant>,
-    },
+    Watch(&'a mut dyn Watch),
     Stop(&'a AtomicBool),
 }
 
@@ -89,20 +91,25 @@ impl<'a> Pulse<'a> {
         Self::of_stage(watch, Stage::Encoding, 0)
     }
 
-    /// The pulse of the calling thread in a stage of `total` units (0 if unknown).
-    pub fn of_stage(watch: &'a mut dyn Watch, stage: Stage, total: u64) -> Self {
-        let beats_for = Beats::Watch { watch, stage, done: 0, total, documents: 0, last: None };
-        Self::new(beats_for)
+    /// The pulse of the calling thread in a stage of so many units (0 if unknown).
+    pub fn of_stage(watch: &'a mut dyn Watch, stage: Stage, units: u64) -> Self {
+        Self::new(Beats::Watch(watch), stage, units)
     }
 
     /// The pulse of a thread that `stop` ends.
     pub fn until(stop: &'a AtomicBool) -> Self {
-        Self::new(Beats::Stop(stop))
+        Self::new(Beats::Stop(stop), Stage::Encoding, 0)
     }
 
-    fn new(beats_for: Beats<'a>) -> Self {
+    fn new(beats_for: Beats<'a>, stage: Stage, units: u64) -> Self {
         Self {
             beats_for,
+            stage,
+            units,
+            finished: 0,
+            finished_documents: 0,
+            process: None,
+            last: None,
             work: 0,
             #[cfg(test)]
             total: 0,
@@ -124,55 +131,38 @@ impl<'a> Pulse<'a> {
     #[cold]
     pub fn check(&mut self) -> Result<()> {
         self.work = 0;
-        match &mut self.beats_for {
-            Beats::Watch { last, .. } => {
-                let now = Instant::now();
-                if now.duration_since(*last.get_or_insert(now)) < INTERVAL {
-                    return Ok(());
-                }
-                *last = Some(now);
-                self.report()
-            }
-            Beats::Stop(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
-            Beats::Stop(_) => Ok(()),
+        if let Beats::Stop(stop) = &self.beats_for {
+            return if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) };
         }
-    }
-
-    /// Set the number of finished units for the next report.
-    pub fn finished(&mut self, units: usize) {
-        if let Beats::Watch { done, .. } = &mut self.beats_for {
-            *done = units as u64;
+        let now = Instant::now();
+        if now.duration_since(*self.last.get_or_insert(now)) < INTERVAL {
+            return Ok(());
         }
-    }
-
-    /// Set the number of finished documents for the next report.
-    pub fn finished_documents(&mut self, so_far: u64) {
-        if let Beats::Watch { documents, .. } = &mut self.beats_for {
-            *documents = so_far;
-        }
+        self.last = Some(now);
+        self.report()
     }
 
     /// Report now.
     pub fn report(&mut self) -> Result<()> {
-        match &mut self.beats_for {
-            Beats::Watch { watch, stage, done, total, documents, .. } => {
-                if *stage == Stage::Merging {
-                    // Tables that grow with the vocabulary grow slowly and without a check of their own.
-                    memory::ensure_spare()?;
-                }
-                if *documents > 0 {
-                    watch.documents(*documents)?;
-                }
-                watch.report(*stage, *done, *total)
-            }
-            Beats::Stop(_) => Ok(()),
+        let Beats::Watch(watch) = &mut self.beats_for else { return Ok(()) };
+        if self.stage == Stage::Merging {
+            // Tables that grow with the vocabulary grow slowly and without a check of their own.
+            memory::ensure_spare()?;
         }
+        if self.finished_documents > 0 {
+            watch.documents(self.finished_documents)?;
+        }
+        let reported = watch.report(self.stage, self.finished, self.units);
+        if self.process.is_some_and(|process| process != std::process::id()) {
+            return Err(Error::Forked);
+        }
+        reported
     }
 
     /// Report the memory that the call is expected to take, before it takes it.
     pub fn expect(&mut self, bytes: u64) -> Result<()> {
         match &mut self.beats_for {
-            Beats::Watch { watch, .. } => watch.expect(bytes),
+            Beats::Watch(watch) => watch.expect(bytes),
             Beats::Stop(_) => Ok(()),
         }
     }

@@ -1,15 +1,24 @@
-//! Worker threads that live for one call: they process items and return the results in order, or the first error.
+//! A team: a leading thread and others that live for one call. They take items in order from a queue.
+//!
+//! ```text
+//! leader:  push 0, 1, 2, ... -> [ 3 | 2 ]  -> each thread: work(1, item), work(2, item), ..., finish
+//! ```
+//!
+//! A leader may work, too, or wait for the others. Items are begun in order, and after an error no further one is begun, but
+//! those before it are finished. So the reported error does not depend on timing: it is that of the lowest bad item. If no
+//! thread can be started, the leader does all the work.
 //!
 //! There is no thread pool that a fork could break. If the process is forked during such a call (by a callback, say), the
-//! child has none of the threads and cannot know their results: there the call ends with [`Error::Forked`]. Code that
-//! shares locks with workers must therefore call [`check`](Workers::check) after every call of foreign code, before it
-//! takes the next lock.
+//! child has none of the threads and cannot know their results: there the call ends with [`Error::Forked`]. So a leader must
+//! call [`check`](Team::check) after every call of foreign code, before it takes the next lock; its pulse does so itself.
 
-use std::marker::PhantomData;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::mem;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, available_parallelism, panicking};
 use std::time::Duration;
 
@@ -17,88 +26,280 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::Pulse;
 
-/// The longest wait for other threads before the caller checks for signals and reports.
-pub const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+/// The longest wait for other threads before the leader checks for signals and reports.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Lock a mutex even if a thread panicked while it held it: each change of the shared data is complete in itself.
 pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts threads; none outlives [`scope`].
-pub struct Workers<'scope> {
+/// The items of a call, numbered from 0 on, and what the threads share.
+pub struct Queue<T> {
+    items: Mutex<Items<T>>,
+    /// Signals any change of the items.
+    changed: Condvar,
+    failure: Mutex<Option<(usize, Error)>>,
+    /// Whether the call was stopped: threads give up the items they are at.
+    pub stop: AtomicBool,
+}
+
+/// The items that are not begun.
+struct Items<T> {
+    waiting: VecDeque<T>,
+    /// The number of the next item to begin.
+    next: usize,
+    /// Whether no more items are taken.
+    closed: bool,
+    /// The number of threads, and of those that wait for an item.
+    threads: usize,
+    idle: usize,
+}
+
+/// The work of one thread.
+pub trait Worker<T>: Sized {
+    fn work(&mut self, number: usize, item: T, pulse: &mut Pulse) -> Result<()>;
+
+    /// Put away what is left once there are no more items.
+    fn finish(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<T, F: FnMut(usize, T, &mut Pulse) -> Result<()>> Worker<T> for F {
+    fn work(&mut self, number: usize, item: T, pulse: &mut Pulse) -> Result<()> {
+        self(number, item, pulse)
+    }
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        let items = Items { waiting: VecDeque::new(), next: 0, closed: false, threads: 0, idle: 0 };
+        let stop = AtomicBool::new(false);
+        Self { items: Mutex::new(items), changed: Condvar::new(), failure: Mutex::default(), stop }
+    }
+}
+
+impl<T> Queue<T> {
+    /// Add items, unless the queue is closed.
+    pub fn push(&self, new: impl IntoIterator<Item = T>) {
+        let mut items = lock(&self.items);
+        if !items.closed {
+            items.waiting.extend(new);
+        }
+        if items.idle > 0 {
+            drop(items);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Take no more items.
+    pub fn close(&self) {
+        self.close_from(usize::MAX);
+    }
+
+    /// Begin no item from this number on.
+    fn close_from(&self, number: usize) {
+        let mut items = lock(&self.items);
+        let kept = number.saturating_sub(items.next);
+        items.waiting.truncate(kept);
+        items.closed = true;
+        drop(items);
+        self.changed.notify_all();
+    }
+
+    /// Begin no more items, and give up those that were begun.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.close_from(0);
+    }
+
+    /// Wake all that wait.
+    pub fn notify(&self) {
+        drop(lock(&self.items));
+        self.changed.notify_all();
+    }
+
+    /// Whether no more items are taken.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.items).closed
+    }
+
+    /// The number of items that are not begun.
+    pub fn not_begun(&self) -> usize {
+        lock(&self.items).waiting.len()
+    }
+
+    /// An item of this number has failed.
+    fn fail(&self, number: usize, error: Error) {
+        self.close_from(number);
+        // Those that were merely stopped come last.
+        let rank = |number, error: &Error| (matches!(error, Error::Stopped), number);
+        let mut failure = lock(&self.failure);
+        if failure.as_ref().is_none_or(|(first, known)| rank(number, &error) < rank(*first, known)) {
+            *failure = Some((number, error));
+        }
+    }
+
+    /// The item that would come next has failed: the call does once all before it are finished.
+    pub fn fail_next(&self, error: Error) {
+        let items = lock(&self.items);
+        let number = items.next + items.waiting.len();
+        drop(items);
+        self.fail(number, error);
+    }
+
+    /// The next item and its number; the leader does not wait for one.
+    fn next(&self, waits: bool) -> Option<(usize, T)> {
+        let mut items = lock(&self.items);
+        loop {
+            if let Some(item) = items.waiting.pop_front() {
+                items.next += 1;
+                return Some((items.next - 1, item));
+            }
+            if items.closed || !waits {
+                return None;
+            }
+            items.idle += 1;
+            items = self.changed.wait(items).unwrap_or_else(PoisonError::into_inner);
+            items.idle -= 1;
+        }
+    }
+
+    /// The loop of one thread. What fails is kept with its number, except what ends the call whatever else is wrong.
+    fn run(&self, worker: Result<impl Worker<T>>, waits: bool, pulse: &mut Pulse) -> Result<()> {
+        let mut worker = worker?;
+        while let Some((number, item)) = self.next(waits) {
+            match worker.work(number, item, pulse) {
+                Ok(()) => (),
+                Err(error @ (Error::Caller { .. } | Error::Forked)) => return Err(error),
+                Err(error) => self.fail(number, error),
+            }
+        }
+        worker.finish()
+    }
+}
+
+/// Counts a thread for as long as this value lives.
+struct ThreadGuard<'a, T>(&'a Queue<T>);
+
+impl<'a, T> ThreadGuard<'a, T> {
+    fn new(queue: &'a Queue<T>) -> Self {
+        lock(&queue.items).threads += 1;
+        Self(queue)
+    }
+}
+
+impl<T> Drop for ThreadGuard<'_, T> {
+    fn drop(&mut self) {
+        // The others would wait for it, or work in vain.
+        if panicking() {
+            self.0.stop();
+        }
+        lock(&self.0.items).threads -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// The threads of a call, at the hand of its leader.
+pub struct Team<'env, T, W> {
+    queue: &'env Queue<T>,
+    /// Makes what a thread works with.
+    worker: &'env (dyn Fn() -> Result<W> + Sync),
     /// The process that has the threads.
     process: AtomicU32,
-    /// Locked by the leading thread only.
+    /// Locked by the leader only.
     threads: Mutex<Vec<JoinHandle<()>>>,
-    running: Arc<Running>,
-    /// As in `std::thread::Scope`: threads borrow for exactly the lifetime of the scope.
-    scope: PhantomData<&'scope mut &'scope ()>,
-}
-
-/// The number of threads that have not ended, and a signal when one does.
-#[derive(Default)]
-struct Running {
-    number: Mutex<usize>,
-    ended: Condvar,
-}
-
-/// Counts a thread as running for as long as this value lives.
-struct RunningGuard(Arc<Running>);
-
-impl RunningGuard {
-    fn new(running: &Arc<Running>) -> Self {
-        *lock(&running.number) += 1;
-        Self(Arc::clone(running))
-    }
-}
-
-impl Drop for RunningGuard {
-    fn drop(&mut self) {
-        *lock(&self.0.number) -= 1;
-        self.0.ended.notify_all();
-    }
 }
 
 /// Run `lead` in this thread. All threads that it starts have ended when this returns.
 ///
 /// Two differences from `std::thread::scope`: a thread that cannot be started is no panic, and a forked process does
 /// not wait for the threads of its parent.
-pub fn scope<'env, R>(lead: impl FnOnce(&Workers<'env>) -> Result<R>) -> Result<R> {
-    let workers = JoinOnDrop(Workers {
-        process: AtomicU32::default(),
-        threads: Mutex::default(),
-        running: Arc::default(),
-        scope: PhantomData,
-    });
-    let led = lead(&workers.0);
-    let forked = workers.0.check();
-    let panic = workers.0.join();
-    if let Some(panic) = panic {
+pub fn lead<'env, T: Send, W: Worker<T>>(
+    queue: &'env Queue<T>,
+    worker: &'env (dyn Fn() -> Result<W> + Sync),
+    pulse: &mut Pulse,
+    lead: impl FnOnce(&Team<'env, T, W>, &mut Pulse) -> Result<()>,
+) -> Result<()> {
+    let team = Team { queue, worker, process: AtomicU32::default(), threads: Mutex::default() };
+    let led = lead(&team, pulse);
+    pulse.process = None;
+    team.check()?;
+    match &led {
+        Ok(()) => queue.close(),
+        Err(_) => queue.stop(),
+    }
+    if let Some(panic) = team.join() {
         resume_unwind(panic);
     }
-    forked.and(led)
+    match (lock(&queue.failure).take(), led) {
+        (_, Err(interrupt @ Error::Caller { interrupts: true, .. })) => Err(interrupt),
+        (Some((_, Error::Stopped)), Err(error)) => Err(error),
+        (Some((_, error)), _) => Err(error),
+        (None, led) => led,
+    }
 }
 
-impl<'scope> Workers<'scope> {
-    /// Start a thread; `false` if the system refuses.
-    pub fn start(&self, work: impl FnOnce() + Send + 'scope) -> bool {
-        if self.started() == 0 {
-            self.process.store(std::process::id(), Ordering::Relaxed);
-        } else if self.are_in_parent() {
-            return false;
+impl<T: Send, W: Worker<T>> Team<'_, T, W> {
+    /// Start threads until there are so many, as far as the system allows it.
+    pub fn start(&self, threads: usize, pulse: &mut Pulse) {
+        for _ in 0..memory::threads(threads.saturating_sub(self.started())) {
+            if self.started() == 0 {
+                self.process.store(std::process::id(), Ordering::Relaxed);
+                pulse.process = Some(std::process::id());
+            }
+            if self.check().is_err() || !self.start_one() {
+                break;
+            }
         }
-        let running = RunningGuard::new(&self.running);
+    }
+
+    fn start_one(&self) -> bool {
+        let (queue, worker, guard) = (self.queue, self.worker, ThreadGuard::new(self.queue));
         let work = move || {
-            let _running = running;
-            work();
+            let _guard = guard;
+            if let Err(error) = queue.run(worker(), true, &mut Pulse::until(&queue.stop)) {
+                queue.fail(usize::MAX, error);
+            }
         };
-        // SAFETY: what the thread borrows outlives `'scope`, and `scope` neither returns nor unwinds before the thread
-        // has ended, except in a forked process, which does not have the thread.
+        // SAFETY: what the thread borrows outlives the team, and a team is not dropped before the thread has ended, except in
+        // a forked process, which does not have the thread.
         let started = unsafe { Builder::new().spawn_unchecked(work) };
         started.map(|thread| lock(&self.threads).push(thread)).is_ok()
     }
 
+    /// The leader works on items until none is left.
+    pub fn work(&self, pulse: &mut Pulse) -> Result<()> {
+        self.queue.run((self.worker)(), false, pulse)
+    }
+
+    /// The leader works as well, and waits for the others.
+    pub fn finish(&self, pulse: &mut Pulse) -> Result<()> {
+        self.work(pulse)?;
+        self.wait(pulse, |_| false, |pulse| pulse.check())
+    }
+
+    /// Wait until something holds (asked with whether the queue is closed), or no thread is left, and report meanwhile.
+    pub fn wait(
+        &self,
+        pulse: &mut Pulse,
+        is_over: impl Fn(bool) -> bool,
+        report: impl Fn(&mut Pulse) -> Result<()>,
+    ) -> Result<()> {
+        self.check()?;
+        let mut items = lock(&self.queue.items);
+        while items.threads > 0 && !is_over(items.closed) {
+            drop(self.queue.changed.wait_timeout(items, CHECK_INTERVAL));
+            let reported = report(pulse);
+            self.check().and(reported)?;
+            items = lock(&self.queue.items);
+        }
+        Ok(())
+    }
+}
+
+impl<T, W> Team<'_, T, W> {
     /// The number of threads that were started.
     pub fn started(&self) -> usize {
         lock(&self.threads).len()
@@ -106,56 +307,30 @@ impl<'scope> Workers<'scope> {
 
     /// Fail in a forked process, which does not have the threads.
     pub fn check(&self) -> Result<()> {
-        if self.are_in_parent() { Err(Error::Forked) } else { Ok(()) }
-    }
-
-    /// Whether the threads belong to a parent process that this one was forked from.
-    fn are_in_parent(&self) -> bool {
-        self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id()
-    }
-
-    /// Wait until all threads have ended, and report meanwhile.
-    pub fn wait(&self, pulse: &mut Pulse<'_>) -> Result<()> {
-        self.check()?;
-        let mut running = lock(&self.running.number);
-        while *running > 0 {
-            drop(self.running.ended.wait_timeout(running, CHECK_INTERVAL));
-            pulse.check()?;
-            self.check()?;
-            running = lock(&self.running.number);
-        }
-        Ok(())
+        let is_forked = self.started() > 0 && self.process.load(Ordering::Relaxed) != std::process::id();
+        if is_forked { Err(Error::Forked) } else { Ok(()) }
     }
 
     /// Wait for all threads; returns the first panic.
-    fn join(&self) -> Option<Box<dyn std::any::Any + Send>> {
-        let are_in_parent = self.are_in_parent();
-        let threads = std::mem::take(&mut *lock(&self.threads));
-        if are_in_parent {
-            threads.into_iter().for_each(std::mem::forget);
+    fn join(&self) -> Option<Box<dyn Any + Send>> {
+        let is_forked = self.check().is_err();
+        let threads = mem::take(&mut *lock(&self.threads));
+        if is_forked {
+            threads.into_iter().for_each(mem::forget);
             return None;
         }
         threads.into_iter().filter_map(|thread| thread.join().err()).reduce(|first, _| first)
     }
 }
 
-/// Waits for the threads even if the leading thread panics.
-struct JoinOnDrop<'scope>(Workers<'scope>);
-
-impl Drop for JoinOnDrop<'_> {
+impl<T, W> Drop for Team<'_, T, W> {
+    /// Wait for the threads even if the leader panics.
     fn drop(&mut self) {
-        self.0.join();
-    }
-}
-
-/// Stops the other threads if this one panics: they would wait for it, or work in vain.
-pub struct StopOnPanic<'a>(pub &'a AtomicBool);
-
-impl Drop for StopOnPanic<'_> {
-    fn drop(&mut self) {
-        if panicking() {
-            self.0.store(true, Ordering::Relaxed);
+        // A forked process has no threads, and perhaps a lock that is taken.
+        if panicking() && self.check().is_ok() {
+            self.queue.stop();
         }
+        self.join();
     }
 }
 
@@ -186,50 +361,40 @@ pub fn each_on<T: Send, R: Send>(
     pulse: &mut Pulse<'_>,
     job: impl Fn(T, &mut Pulse<'_>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let items: Vec<_> = items.into_iter().enumerate().collect();
-    let number = items.len();
-    let items = Mutex::new(items.into_iter());
-    let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::new(Vec::with_capacity(number));
-    let stop = AtomicBool::new(false);
-    let work = |pulse: &mut Pulse<'_>, check: &dyn Fn() -> Result<()>| -> Result<()> {
-        let _stopped = StopOnPanic(&stop);
-        loop {
-            let Some((place, item)) = lock(&items).next() else { return Ok(()) };
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let result = job(item, pulse);
-            check()?;
-            if result.is_err() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            lock(&results).push((place, result));
-        }
+    let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
+    queue.push(items);
+    queue.close();
+    let threads = threads.min(queue.not_begun());
+    lock(&results).reserve(queue.not_begun());
+    let worker = || {
+        Ok(|number, item, pulse: &mut Pulse<'_>| {
+            let result = job(item, pulse).inspect_err(|error| {
+                // The others need not finish what they are at.
+                if !matches!(error, Error::Forked) {
+                    queue.stop();
+                }
+            })?;
+            lock(&results).push((number, result));
+            Ok(())
+        })
     };
-    scope(|workers| {
-        for _ in 0..memory::threads(threads.min(number).saturating_sub(1)) {
-            let work = &work;
-            let stop = &stop;
-            // If a thread cannot be started, the others do its work.
-            if !workers.start(move || {
-                let _ = work(&mut Pulse::until(stop), &|| Ok(()));
-            }) {
-                break;
-            }
-        }
-        work(pulse, &|| workers.check())?;
-        workers.wait(pulse).inspect_err(|_| stop.store(true, Ordering::Relaxed))
+    lead(&queue, &worker, pulse, |team, pulse| {
+        team.start(threads.saturating_sub(1), pulse);
+        team.finish(pulse)
     })?;
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Errors of workers that were merely stopped come last.
-    results.sort_by_key(|(place, result)| (matches!(result, Err(Error::Stopped)), *place));
-    results.into_iter().map(|(_, result)| result).collect()
+    results.sort_unstable_by_key(|(number, _)| *number);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread::{current, yield_now};
+    use std::time::Instant;
+
     use super::*;
-    use crate::watch::Unwatched;
+    use crate::watch::{Stage, Unwatched, Watch};
 
     #[test]
     fn results_come_in_the_order_of_items() {
@@ -255,24 +420,91 @@ mod tests {
         }
     }
 
+    /// Panics at an item.
+    struct PanicsAt(usize);
+
+    impl Worker<()> for PanicsAt {
+        fn work(&mut self, number: usize, (): (), _: &mut Pulse) -> Result<()> {
+            assert_ne!(number, self.0, "as it should");
+            Ok(())
+        }
+    }
+
     #[test]
-    fn threads_end_before_the_scope_does_and_their_panics_are_its_own() {
-        let mut ended = AtomicBool::new(false);
-        scope(|workers| {
-            assert!(workers.start(|| {
+    fn a_panic_of_any_thread_ends_the_work() {
+        for (threads, leads) in [(1, true), (2, true), (5, true), (1, false), (2, false), (5, false)] {
+            let queue = Queue::default();
+            let worker = || Ok(PanicsAt(if leads { usize::MAX } else { 3 }));
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                lead(&queue, &worker, &mut Pulse::of(&mut Unwatched), |team, pulse| {
+                    queue.push([(); 9]);
+                    team.start(threads, pulse);
+                    assert!(!leads, "as it should");
+                    team.wait(pulse, |_| false, |pulse| pulse.check())
+                })
+            }));
+            let panic = panicked.unwrap_err();
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            assert!(message.or(panic.downcast_ref().copied()).unwrap().contains("as it should"));
+            assert!(queue.is_closed());
+        }
+    }
+
+    #[test]
+    fn threads_end_before_the_call_does() {
+        let (ended, queue) = (AtomicBool::new(false), Queue::default());
+        let worker = || {
+            Ok(|_, (), _: &mut Pulse| {
                 std::thread::sleep(Duration::from_millis(20));
                 ended.store(true, Ordering::Relaxed);
-            }));
+                Ok(())
+            })
+        };
+        queue.push([()]);
+        lead(&queue, &worker, &mut Pulse::of(&mut Unwatched), |team, pulse| {
+            team.start(1, pulse);
+            assert_eq!(team.started(), 1);
             Ok(())
         })
         .unwrap();
-        assert!(*ended.get_mut());
-        let panicked = std::panic::catch_unwind(|| {
-            scope(|workers| {
-                workers.start(|| panic!("as it should"));
-                Ok(())
+        assert!(ended.load(Ordering::Relaxed));
+    }
+
+    /// Its items last until the call is stopped; the leader's own only until another thread has begun one.
+    #[test]
+    fn an_interrupt_ends_the_last_item_of_another_thread() {
+        let (leader, begun, queue) = (current().id(), AtomicBool::new(false), Queue::default());
+        let worker = || {
+            Ok(|_, (), pulse: &mut Pulse| {
+                if leader == current().id() {
+                    while !begun.load(Ordering::Relaxed) {
+                        yield_now();
+                    }
+                    return Ok(());
+                }
+                begun.store(true, Ordering::Relaxed);
+                let start = Instant::now();
+                while start.elapsed() < Duration::from_secs(20) {
+                    pulse.check()?;
+                    yield_now();
+                }
+                panic!("nobody ended it")
             })
+        };
+        queue.push([(); 2]);
+        let watch = &mut Interrupted;
+        let ended = lead(&queue, &worker, &mut Pulse::of(watch), |team, pulse| {
+            team.start(1, pulse);
+            team.finish(pulse)
         });
-        assert!(panicked.is_err());
+        assert!(matches!(ended, Err(Error::Caller { interrupts: true, .. })));
+    }
+
+    struct Interrupted;
+
+    impl Watch for Interrupted {
+        fn report(&mut self, _: Stage, _: u64, _: u64) -> Result<()> {
+            Err(Error::Caller { raised: "Ctrl-C".into(), interrupts: true })
+        }
     }
 }

@@ -5,16 +5,17 @@
 //! waits for the others to finish a batch. A batch is returned to its producer once all its parts are counted.
 
 use std::collections::VecDeque;
+use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use super::as_text;
 use super::boundary::Cutter;
-use super::counter::{Counter, Tally};
-use super::queue::{StartThreads, WorkQueue, Worker};
+use super::counter::Counter;
+use super::queue::Counting;
 use crate::error::Result;
 use crate::watch::Pulse;
-use crate::workers::{Workers, lock};
+use crate::workers::{Team, Worker, lock};
 
 /// The approximate size of a part in bytes; small in tests, so that there are many parts.
 const PART: usize = if cfg!(test) { 48 } else { 1 << 18 };
@@ -47,7 +48,7 @@ pub trait Documents: Send + Sync {
 /// The documents of one call.
 pub struct Feed<'a, D> {
     cutter: Cutter<'a>,
-    queue: &'a WorkQueue,
+    counting: &'a Counting,
     batches: Mutex<Batches<D>>,
 }
 
@@ -77,18 +78,17 @@ enum CountPart {
 }
 
 impl<'a, D: Documents> Feed<'a, D> {
-    pub fn new(cutter: Cutter<'a>, queue: &'a WorkQueue) -> Self {
+    pub fn new(cutter: Cutter<'a>, counting: &'a Counting) -> Self {
         let batches = Batches { open: VecDeque::new(), finished: Vec::new(), size: 0, parts: 0 };
-        Self { cutter, queue, batches: Mutex::new(batches) }
+        Self { cutter, counting, batches: Mutex::new(batches) }
     }
 
     /// Offer all batches of `next` to up to `threads` workers. `next` receives the batches that were counted.
-    pub fn lead(
+    pub fn lead<W: Worker<()>>(
         &self,
         threads: usize,
+        team: &Team<(), W>,
         pulse: &mut Pulse,
-        workers: &Workers,
-        start_threads: &mut StartThreads,
         next: &mut dyn FnMut(Vec<D>) -> Result<Option<D>>,
     ) -> Result<()> {
         let (mut batches, mut size) = (0, 0);
@@ -96,18 +96,17 @@ impl<'a, D: Documents> Feed<'a, D> {
         loop {
             let finished = std::mem::take(&mut lock(&self.batches).finished);
             let documents = next(finished);
-            workers.check()?;
+            team.check()?;
             let Some(documents) = documents? else { return Ok(()) };
             size += self.offer(documents) as u64;
             batches += 1;
             if batches > 1 || size >= SMALL {
-                start_threads(threads);
+                self.counting.start(threads, team, pulse)?;
             }
-            self.queue.report(pulse, workers)?;
-            self.queue.wait(pulse, workers, |backlog| {
-                backlog.is_closed() || lock(&self.batches).size < most_waiting
-            })?;
-            if self.queue.is_closed() {
+            self.counting.report(pulse)?;
+            let is_over = |is_closed| is_closed || lock(&self.batches).size < most_waiting;
+            team.wait(pulse, is_over, |pulse| self.counting.report(pulse))?;
+            if self.counting.queue.is_closed() {
                 return Ok(());
             }
         }
@@ -127,7 +126,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.open.push_back((Arc::new(batch), offered));
         }
         drop(batches);
-        self.queue.offer(offered);
+        self.counting.queue.push(repeat_n((), offered));
         size
     }
 
@@ -156,7 +155,7 @@ impl<'a, D: Documents> Feed<'a, D> {
             batches.finished.push(batch.documents);
         }
         drop(batches);
-        self.queue.notify();
+        self.counting.queue.notify();
     }
 }
 
@@ -213,12 +212,14 @@ impl KnownCut {
     }
 }
 
-impl<D: Documents> Worker for DocumentWorker<'_, '_, D> {
-    fn work(&mut self, item: usize) -> Result<Tally> {
+impl<D: Documents> Worker<()> for DocumentWorker<'_, '_, D> {
+    fn work(&mut self, item: usize, (): (), _: &mut Pulse) -> Result<()> {
         let batch = self.feed.batch(item);
         let counted = self.count(&batch, &batch.parts[item - batch.first]);
         self.feed.finish(item, batch);
-        counted.map(|()| self.counter.take_tally())
+        counted?;
+        lock(&self.feed.counting.tally).add(&self.counter.take_tally());
+        Ok(())
     }
 
     fn finish(self) -> Result<()> {

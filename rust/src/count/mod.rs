@@ -20,6 +20,7 @@ mod source;
 mod spill;
 mod table;
 
+use std::iter::repeat_n;
 use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -27,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use boundary::{Boundaries, Cutter};
 use counter::{Counter, Tally};
 use feed::{DocumentWorker, Feed, SMALL};
-use queue::{WorkQueue, Worker};
+use queue::Counting;
 use shard::{Additions, SHARDS, Shard, shard_of_bytes};
 use sorted::Entries;
 use source::{ChunkReader, Source};
@@ -40,7 +41,7 @@ use sorted::head;
 use crate::error::{Error, Result};
 use crate::pretokenize::Pattern;
 use crate::watch::{Pulse, Stage, Watch};
-use crate::workers::{each, lock, thread_count};
+use crate::workers::{Worker, each, lock, thread_count};
 
 /// The limits of a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,19 +116,16 @@ impl CountTable {
         let total = sources.iter().map(|source| source.size).sum();
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, total);
         pulse.report()?;
-        self.count(|cutter, queue, counter| {
+        self.count(|cutter, counting, counter| {
             let items = ChunkNumbers::new(sources.iter().map(|source| source.chunks(cutter)));
             let worker = || {
-                let (reader, counter) = (ChunkReader::default(), counter()?);
-                Ok(FileWorker { sources: &sources, items: &items, reader, counter })
+                let (reader, counter, tally) = (ChunkReader::default(), counter()?, &counting.tally);
+                Ok(FileWorker { sources: &sources, items: &items, reader, counter, tally })
             };
             let threads = thread_count(limits.threads, items.len());
-            queue.work(&mut pulse, worker, |_, _, start_threads| {
-                queue.offer(items.len());
-                if threads > 1 || total >= SMALL {
-                    start_threads(threads);
-                }
-                Ok(())
+            counting.work(&mut pulse, worker, |team, pulse| {
+                counting.queue.push(repeat_n((), items.len()));
+                if threads > 1 || total >= SMALL { counting.start(threads, team, pulse) } else { Ok(()) }
             })
         })
     }
@@ -141,13 +139,11 @@ impl CountTable {
     ) -> Result<()> {
         self.limit_memory(limits.memory);
         let mut pulse = Pulse::of_stage(watch, Stage::Counting, 0);
-        self.count(|cutter, queue, counter| {
-            let feed = Feed::new(cutter, queue);
+        self.count(|cutter, counting, counter| {
+            let feed = Feed::new(cutter, counting);
             let worker = || Ok(DocumentWorker::new(&feed, counter()?));
             let threads = thread_count(limits.threads, usize::MAX);
-            queue.work(&mut pulse, worker, |pulse, workers, start_threads| {
-                feed.lead(threads, pulse, workers, start_threads, next)
-            })
+            counting.work(&mut pulse, worker, |team, pulse| feed.lead(threads, team, pulse, next))
         })
     }
 
@@ -159,25 +155,22 @@ impl CountTable {
     /// Run `work`, whose workers count into this table, each with its own counter.
     fn count(
         &mut self,
-        work: impl for<'a, 's> FnOnce(Cutter<'a>, &'a WorkQueue, &MakeCounter<'a, 's>) -> Result<Tally>,
+        work: impl for<'a, 's> FnOnce(Cutter<'a>, &'a Counting, &MakeCounter<'a, 's>) -> Result<()>,
     ) -> Result<()> {
         let cutter = Cutter { pattern: &self.pattern, boundaries: self.boundaries.as_ref() };
-        let (queue, shards) = (WorkQueue::new(), self.shards.each_mut().map(Mutex::new));
-        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &queue.stopped);
-        let tally = work(cutter, &queue, &counter)?;
-        self.add_tally(&tally);
+        let (counting, shards) = (Counting::default(), self.shards.each_mut().map(Mutex::new));
+        let counter = || Counter::new(cutter, self.count_unmatched, &shards, &counting.queue.stop);
+        work(cutter, &counting, &counter)?;
+        let tally = *lock(&counting.tally);
+        self.total += u128::from(tally.pretokens);
+        self.documents += tally.documents;
+        self.bytes += tally.bytes;
         Ok(())
     }
 
     /// Prepare for being read: if anything was moved to temporary files, the rest is, too.
     pub fn settle(&mut self) -> Result<()> {
         self.shards.iter_mut().try_for_each(Shard::settle)
-    }
-
-    fn add_tally(&mut self, tally: &Tally) {
-        self.total += u128::from(tally.pretokens);
-        self.documents += tally.documents;
-        self.bytes += tally.bytes;
     }
 
     /// Add finished counts: pretoken `i` ends at `ends[i]` of `pretokens`.
@@ -390,10 +383,11 @@ struct FileWorker<'a, 's> {
     items: &'a ChunkNumbers,
     reader: ChunkReader,
     counter: Counter<'a, 's>,
+    tally: &'a Mutex<Tally>,
 }
 
-impl Worker for FileWorker<'_, '_> {
-    fn work(&mut self, item: usize) -> Result<Tally> {
+impl Worker<()> for FileWorker<'_, '_> {
+    fn work(&mut self, item: usize, (): (), _: &mut Pulse) -> Result<()> {
         let (index, chunk) = self.items.locate(item);
         let source = &self.sources[index];
         let cutter = self.counter.cutter;
@@ -401,7 +395,8 @@ impl Worker for FileWorker<'_, '_> {
             let text = as_text(chunk.bytes, chunk.offset, || source.path.display().to_string())?;
             self.counter.count(text, chunk.offset > 0 && cutter.cuts_inside_documents())?;
         }
-        Ok(self.counter.take_tally())
+        lock(self.tally).add(&self.counter.take_tally());
+        Ok(())
     }
 
     fn finish(self) -> Result<()> {

@@ -5,7 +5,7 @@
 //! and tokens of white space may lie within what the one before took.
 
 use std::collections::HashSet;
-use std::iter;
+use std::mem;
 use std::ops::Range;
 
 use super::candidates::Candidates;
@@ -36,13 +36,6 @@ impl AddedToken {
     pub fn new(text: String, id: u32) -> Self {
         Self { text, id, is_special: false, single_word: false, lstrip: false, rstrip: false }
     }
-}
-
-/// Where a token lies in a text, with the white space that it takes, and its id; or text between tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    pub range: Range<usize>,
-    pub id: Option<u32>,
 }
 
 /// What is found in a text that arrives in pieces: a token, or text between tokens, which may arrive in parts.
@@ -115,37 +108,18 @@ impl AddedTokens {
         self.any_special
     }
 
-    /// The tokens in a text and the text between them, in order; an error ends them.
-    pub fn stretches<'t>(
-        &'t self,
-        text: &'t str,
-        choice: Choice<'t>,
-    ) -> impl Iterator<Item = Result<Stretch>> + use<'t> {
-        let mut walk = Walk::new(self, text, choice, false, WalkState::default());
-        let mut next: Option<Result<Stretch>> = None;
-        let mut is_over = !self.any_found(choice);
-        iter::from_fn(move || {
-            if next.is_none() && !is_over {
-                next = walk.next().transpose();
-                is_over = !matches!(next, Some(Ok(_)));
-            }
-            let start = match &next {
-                Some(Ok(token)) => token.range.start,
-                Some(Err(_)) => 0,
-                None => text.len(),
-            };
-            if walk.state.told < start {
-                let range = walk.state.told..start;
-                walk.state.told = start;
-                return Some(Ok(Stretch { range, id: None }));
-            }
-            // It goes back if a token is found in the white space that the one before it took.
-            walk.state.told = match &next {
-                Some(Ok(token)) => token.range.end,
-                _ => text.len(),
-            };
-            next.take()
-        })
+    /// Go through the tokens in a text, each with its id, and the text between them, in order.
+    #[inline]
+    pub fn stretches(
+        &self,
+        text: &str,
+        choice: Choice,
+        visit: &mut impl FnMut(Range<usize>, Option<u32>) -> Result<()>,
+    ) -> Result<()> {
+        if self.any_found(choice) {
+            return Walk::new(self, text, choice, false, WalkState::default()).tell(visit);
+        }
+        if text.is_empty() { Ok(()) } else { visit(0..text.len(), None) }
     }
 
     /// Whether a text may be cut at a place without changing what is found: no token's text, found or not, lies across it
@@ -230,8 +204,25 @@ impl<'t, 'a> Walk<'t, 'a> {
         Self { tokens, text, choice, is_open, state, block: PairBlock::default() }
     }
 
-    /// The next token, with the white space that it takes.
-    fn next(&mut self) -> Result<Option<Stretch>> {
+    /// Tell all tokens, and the text before each; then the text that is left, as far as no later text can change it.
+    fn tell(&mut self, visit: &mut impl FnMut(Range<usize>, Option<u32>) -> Result<()>) -> Result<()> {
+        while let Some((range, id)) = self.next()? {
+            // It goes back if a token is found in the white space that the one before it took.
+            let told = mem::replace(&mut self.state.told, range.end);
+            if told < range.start {
+                visit(told..range.start, None)?;
+            }
+            visit(range, Some(id))?;
+        }
+        let end = self.sure_text();
+        if self.state.told < end {
+            visit(mem::replace(&mut self.state.told, end)..end, None)?;
+        }
+        Ok(())
+    }
+
+    /// The next token, with the white space that it takes, and its id.
+    fn next(&mut self) -> Result<Option<(Range<usize>, u32)>> {
         while let Some((candidate, number)) = self.candidate() {
             let token = &self.tokens.tokens[number];
             let (mut start, mut end) = (candidate.start, candidate.end);
@@ -268,7 +259,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 let character = self.state.gone + self.text[..start].chars().count();
                 return Err(Error::Special { token: token.text.clone(), character });
             }
-            return Ok(Some(Stretch { range: start..end, id: Some(token.id) }));
+            return Ok(Some((start..end, token.id)));
         }
         Ok(None)
     }
@@ -385,20 +376,12 @@ impl TokenSearch {
         put: &mut dyn FnMut(PassedOn<'_>) -> Result<()>,
     ) -> Result<usize> {
         let text = &*self.pending;
-        let mut walk = Walk::new(tokens, text, choice, is_open, std::mem::take(&mut self.state));
-        while let Some(Stretch { range, id }) = walk.next()? {
-            let told = std::mem::replace(&mut walk.state.told, range.end);
-            if told < range.start {
-                put(PassedOn::Text(&text[told..range.start]))?;
-            }
-            let end = walk.state.begin + range.end;
-            id.map_or(Ok(()), |id| put(PassedOn::Token(&text[range], id, end)))?;
-        }
-        let end = walk.sure_text();
-        if walk.state.told < end {
-            put(PassedOn::Text(&text[walk.state.told..end]))?;
-            walk.state.told = end;
-        }
+        let mut walk = Walk::new(tokens, text, choice, is_open, mem::take(&mut self.state));
+        let begin = walk.state.begin;
+        walk.tell(&mut |range, id| match id {
+            None => put(PassedOn::Text(&text[range])),
+            Some(id) => put(PassedOn::Token(&text[range.clone()], id, begin + range.end)),
+        })?;
         self.state = walk.state;
         Ok(self.state.told.min(character_start(text, self.state.searched)))
     }
@@ -424,8 +407,13 @@ mod tests {
     }
 
     fn cut<'t>(tokens: &AddedTokens, text: &'t str, special: Special) -> Vec<(&'t str, Option<u32>)> {
-        let stretches = tokens.stretches(text, special.into()).map(Result::unwrap);
-        stretches.map(|stretch| (&text[stretch.range], stretch.id)).collect()
+        let mut found = Vec::new();
+        let cut = tokens.stretches(text, special.into(), &mut |range, id| {
+            found.push((&text[range], id));
+            Ok(())
+        });
+        cut.unwrap();
+        found
     }
 
     #[test]
@@ -460,7 +448,7 @@ mod tests {
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(character_start(rest, length));
             search.feed(tokens, PARSE, piece, &mut put).unwrap();
-            looked += std::mem::take(&mut search.state.looked);
+            looked += mem::take(&mut search.state.looked);
             rest = behind;
         }
         search.pass_on(tokens, PARSE, false, &mut put).unwrap();
@@ -504,7 +492,7 @@ mod tests {
         let tokens = tokens(&[("<a>", "s"), ("\u{e9}", "")]);
         let expected = [("\u{e9}", Some(1001)), ("<a>", None)];
         assert_eq!(cut(&tokens, "\u{e9}<a>", Special::Text), expected);
-        let refused = tokens.stretches("\u{e9}<a>", Special::Error.into()).find_map(Result::err).unwrap();
+        let refused = tokens.stretches("\u{e9}<a>", Special::Error.into(), &mut |_, _| Ok(())).unwrap_err();
         assert!(refused.to_string().contains("\"<a>\" at character 1"), "{refused}");
     }
 }

@@ -46,8 +46,6 @@ const MEMORY: usize = 128 << 20;
 const AHEAD: usize = 16;
 /// How many entries are looked at for a key: a bound on what hostile keys can cost.
 const PROBES: usize = 16;
-/// For how many batches of pretokens a full table is used when there was no memory for another one.
-const PAUSE: usize = 1 << 14;
 
 /// The bits of the second half of an entry's key that are its own.
 const OWN: u64 = !(u64::MAX >> OWN_BITS);
@@ -106,7 +104,8 @@ pub struct Table {
     entries: Cells<Entry>,
     arena: Arc<Arena>,
     bound: Bound,
-    counters: Counters,
+    /// The number of used entries, which every new pretoken changes, away from the fields that all threads read constantly.
+    used: CachePadded<AtomicUsize>,
 }
 
 /// Words that do not fit the entries themselves.
@@ -119,15 +118,6 @@ struct Arena {
 /// A value in cache lines of its own.
 #[repr(align(128))]
 struct CachePadded<T>(T);
-
-/// Counters that every new pretoken changes, kept away from the fields that all threads read constantly.
-#[derive(Default)]
-#[repr(align(128))]
-struct Counters {
-    entries: AtomicUsize,
-    /// The number of batches until the next attempt to allocate a table.
-    pause: AtomicUsize,
-}
 
 /// The entries of a table, at hand for the hot loop. The place of an entry is its distance from the first one, in bytes.
 #[derive(Clone, Copy)]
@@ -160,41 +150,25 @@ impl<'a> CacheEntries<'a> {
         unsafe { &*self.entries.as_ptr().byte_add(place) }
     }
 
-    /// What the table holds for a key that is not the one of the entry at its place.
-    #[inline(always)]
-    pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
-        find_nearby(self.entries, key, place as usize / size_of::<Entry>())
-    }
-
-    /// Where keys with a place are looked for.
+    /// Where keys with a place are looked for: the entry there, its neighbour in the same cache line, then those of the lines
+    /// after it.
     fn probes(self, place: u32) -> impl Iterator<Item = &'a Entry> {
-        probes(self.entries, place as usize / size_of::<Entry>())
+        let first = place as usize / size_of::<Entry>();
+        (0..PROBES).map(move |probe| {
+            let place = (first ^ (probe & 1)) + (probe & !1);
+            &self.entries[place & (self.entries.len() - 1)]
+        })
     }
-}
 
-/// Where keys that fall into an entry are looked for: that entry, its neighbour in the same cache line, then those of the
-/// lines after it.
-fn probes(entries: &[Entry], first: usize) -> impl Iterator<Item = &Entry> {
-    (0..PROBES).map(move |probe| {
-        let place = (first ^ (probe & 1)) + (probe & !1);
-        &entries[place & (entries.len() - 1)]
-    })
-}
-
-/// What entries hold for a key. None lies behind a free entry, since the first free one is claimed. A function of its own, to
-/// keep the path of most keys short.
-#[cold]
-#[inline(never)]
-fn find_nearby<'a>(entries: &'a [Entry], key: &Key, first: usize) -> Option<CachedIds<'a>> {
-    for entry in probes(entries, first) {
-        if entry.holds(*key) {
-            return Some(entry.held());
-        }
-        if entry.is_free() {
-            return None;
-        }
+    /// What entries hold for a key. None lies behind a free entry, since the first free one is claimed. Not inlined, to keep
+    /// the path of most keys short.
+    #[cold]
+    #[inline(never)]
+    pub fn find_nearby(self, key: &Key, place: u32) -> Option<CachedIds<'a>> {
+        let mut probes = self.probes(place);
+        let last = probes.find(|entry| entry.holds(*key) || entry.is_free())?;
+        last.holds(*key).then(|| last.held())
     }
-    None
 }
 
 /// The content of an entry: up to four ids and their number; or number 0 and the place of the ids in the arena.
@@ -260,7 +234,13 @@ impl Table {
 
     fn with(arena: Arc<Arena>, entries: usize, bound: Bound) -> Result<Self> {
         let entries = Cells::new(entries, Content::Zeros)?;
-        Ok(Self { hasher: KeyHasher::of_process(), entries, arena, bound, counters: Counters::default() })
+        Ok(Self {
+            hasher: KeyHasher::of_process(),
+            entries,
+            arena,
+            bound,
+            used: CachePadded(AtomicUsize::new(0)),
+        })
     }
 
     #[inline(always)]
@@ -274,31 +254,6 @@ impl Table {
         self.entries().place(self.hasher.hash(key))
     }
 
-    /// The ids of a pretoken, whose key falls into a place.
-    pub fn find(&self, key: Key, place: u32, pretoken: &[u8]) -> Option<&[u32]> {
-        for entry in self.entries().probes(place) {
-            if entry.holds(key) {
-                return if key.is_short() {
-                    Some(self.found(entry))
-                } else {
-                    self.words_of_long(entry.held(), pretoken)
-                };
-            }
-            if entry.is_free() {
-                return None;
-            }
-        }
-        None
-    }
-
-    /// The ids of an entry of a short pretoken.
-    fn found<'a>(&'a self, entry: &'a Entry) -> &'a [u32] {
-        match entry.held() {
-            CachedIds { ids, count: 0 } => self.arena.words(ids[0] as usize, ids[1] as usize),
-            CachedIds { ids, count } => &ids[..count.min(INLINE)],
-        }
-    }
-
     /// Copy the ids of the pretoken of a block from the arena, if they are there and there is room for them; returns their
     /// number.
     #[inline(never)]
@@ -309,24 +264,18 @@ impl Table {
         index: usize,
         held: CachedIds,
         room: &mut [u32],
-    ) -> usize {
-        let &[place, count, ..] = held.ids;
-        let words = match key.is_short() {
-            true => Some(self.arena.words(place as usize, count as usize)),
-            false => self.words_of_long(held, block.pretoken(index)),
-        };
-        let words = words.unwrap_or_default();
-        let Some(room) = room.get_mut(..words.len()) else { return 0 };
-        room.copy_from_slice(words);
-        words.len()
+    ) -> Option<usize> {
+        let words = self.words(key, held, block.pretoken(index))?;
+        room.get_mut(..words.len())?.copy_from_slice(words);
+        Some(words.len())
     }
 
-    /// The ids of an entry with the key of a long pretoken, if the pretoken is the same.
-    fn words_of_long(&self, held: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
+    /// The ids in the arena of an entry with the key of a pretoken, if that is the same.
+    fn words(&self, key: Key, held: CachedIds, pretoken: &[u8]) -> Option<&[u32]> {
         let &[place, count, ..] = held.ids;
-        let length = pretoken.len().div_ceil(4);
-        let words = self.arena.words(place as usize, length);
-        is_spelled(words, pretoken).then(|| self.arena.words(place as usize + length, count as usize))
+        let length = if key.is_short() { 0 } else { pretoken.len().div_ceil(4) };
+        let is_same = key.is_short() || is_spelled(self.arena.words(place as usize, length), pretoken);
+        is_same.then(|| self.arena.words(place as usize + length, count as usize))
     }
 
     /// Store the ids of a pretoken, if there is a free entry nearby; returns whether an entry was used.
@@ -394,7 +343,7 @@ impl Table {
     #[inline]
     pub fn taken(&self, entries: usize) {
         if entries > 0 {
-            self.counters.entries.fetch_add(entries, Ordering::Relaxed);
+            self.used.0.fetch_add(entries, Ordering::Relaxed);
         }
     }
 
@@ -416,15 +365,7 @@ impl Table {
     /// Whether the table should be replaced.
     #[inline]
     fn is_full(&self) -> bool {
-        self.counters.entries.load(Ordering::Relaxed) > self.entries.len() / 2 || self.arena.is_full()
-    }
-
-    /// Whether to keep using this full table; called once per batch.
-    fn pauses(&self) -> bool {
-        self.counters
-            .pause
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |pause| pause.checked_sub(1))
-            .is_ok()
+        self.used.0.load(Ordering::Relaxed) > self.entries.len() / 2 || self.arena.is_full()
     }
 
     /// Whether no larger table may follow.
@@ -434,7 +375,7 @@ impl Table {
 
     /// Whether there is room for what can be put together from other entries.
     pub fn has_plenty(&self) -> bool {
-        self.counters.entries.load(Ordering::Relaxed) < self.bound.entries / 4
+        self.used.0.load(Ordering::Relaxed) < self.bound.entries / 4
     }
 
     /// Mark the entries of some keys, with their places, as used.
@@ -652,17 +593,11 @@ impl Cache {
     #[cold]
     fn replaced(&self, table: Arc<Table>) -> Arc<Table> {
         let Some(current) = self.table() else { return table };
-        if !Arc::ptr_eq(&current, &table)
-            || table.pauses()
-            || self.being_replaced.swap(true, Ordering::Acquire)
-        {
+        if !Arc::ptr_eq(&current, &table) || self.being_replaced.swap(true, Ordering::Acquire) {
             return current;
         }
-        // Without memory for a new table, this one stays in use; the next attempt comes only after a pause.
+        // Without memory for a new table, this one stays in use.
         let successor = table.successor().ok().map(Arc::new);
-        if successor.is_none() {
-            table.counters.pause.store(PAUSE, Ordering::Relaxed);
-        }
         let stored = successor.filter(|successor| {
             self.table.try_write().map(|mut current| *current = Arc::clone(successor)).is_ok()
         });
@@ -682,6 +617,14 @@ mod tests {
     fn learned(number: usize) -> (Vec<u8>, Vec<u32>) {
         let pretoken = number.to_string().repeat(1 + number % 4);
         (pretoken.into_bytes(), (0..number % 7 + 1).map(|id| (number + id) as u32).collect())
+    }
+
+    impl Table {
+        /// The ids of a pretoken, whose key falls into a place.
+        fn find<'t>(&'t self, key: Key, place: u32, pretoken: &[u8]) -> Option<&'t [u32]> {
+            let held = self.entries().find_nearby(&key, place)?;
+            if held.count > 0 { Some(&held.ids[..held.count]) } else { self.words(key, held, pretoken) }
+        }
     }
 
     fn key_of(pretoken: &[u8]) -> Key {
@@ -731,7 +674,7 @@ mod tests {
             assert!(nearly_all(copied, first.len()));
             let second = learn(&larger, second);
             assert!(second.iter().all(|&number| knows(&larger, number)));
-            assert_eq!(larger.counters.entries.load(Ordering::Relaxed), copied + second.len());
+            assert_eq!(larger.used.0.load(Ordering::Relaxed), copied + second.len());
         }
     }
 
@@ -862,7 +805,7 @@ mod tests {
             let found = used.iter().filter(|&&number| knows(&next, number)).count();
             assert!(nearly_all(found, used.len()));
             assert!(unused.iter().all(|&number| !knows(&next, number)));
-            assert_eq!(next.counters.entries.load(Ordering::Relaxed), found);
+            assert_eq!(next.used.0.load(Ordering::Relaxed), found);
 
             // What is not used again does not stay.
             mark(&next, used[0]);
@@ -879,7 +822,7 @@ mod tests {
             mark(&table, number);
         }
         let next = table.successor().unwrap();
-        let taken = next.counters.entries.load(Ordering::Relaxed);
+        let taken = next.used.0.load(Ordering::Relaxed);
         assert!((entries / 5..=entries / 4).contains(&taken), "{taken} of {entries}");
         assert!(next.arena.used.0.load(Ordering::Relaxed) < next.arena.words.len() * 5 / 8);
     }

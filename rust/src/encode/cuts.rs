@@ -103,7 +103,7 @@ fn is_inside(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::merges::Merges;
-    use super::super::merging::tests::{RandomNumbers, defined};
+    use super::super::tests::{RandomNumbers, defined};
     use super::*;
     use crate::tokens::TokenBytes;
 

@@ -1,22 +1,73 @@
-//! A growing text and its ids, which are always those of the whole text.
+//! Texts that arrive in pieces. Of a stream, ids are told as soon as no later text can change them; of a growing text, all
+//! ids are always those of the whole text.
 //!
-//! What is appended goes through the stages of a stream; what they pass on is final and is put behind the text of a
-//! `Grown`. What they keep may still change: at each call a copy of them is ended, and what it passes on is the open end.
+//! Both let each piece through the stages (a [`Front`]); what those pass on is final, and goes on to an [`ArrivingText`].
+//! What they keep may still change: for a growing text, at each step a copy of them is ended, and what that passes on is
+//! the end of the open text.
 
+use std::mem;
 use std::sync::Arc;
 
 use super::added::PassedOn;
-use super::grown::Grown;
-use super::stages::Front;
-use super::{Choice, ChoicePart, Encoder, Special, Workspace};
+use super::arriving::ArrivingText;
+use super::ordinary::Run;
+use super::stages::{Front, Passing};
+use super::{Choice, ChoicePart, Encoder, Special, Unit, Workspace, character_start};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::watch::{Pulse, Unwatched};
+use crate::watch::Pulse;
+
+/// Encodes a text that arrives in pieces; all ids together equal those of the joined text.
+///
+/// The text from the last safe cut on is buffered: a pretoken or two for the named patterns. With a pattern without safe
+/// cuts, everything after the last added token is buffered, since later text might change its matches.
+#[derive(Clone)]
+pub struct EncodeStream {
+    encoder: Arc<Encoder>,
+    special: Special,
+    front: Front,
+    text: ArrivingText,
+}
+
+impl EncodeStream {
+    /// Begin a text.
+    pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
+        Self { encoder, special, front: Front::new(), text: ArrivingText::default() }
+    }
+
+    /// Add the next piece of the text; returns the ids that are now final. After an error the text is dropped.
+    pub fn feed(&mut self, piece: &str, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+        let Self { encoder, special, front, text } = self;
+        let (stages, model, choice) = (&*encoder.stages, &encoder.model, (*special).into());
+        let put =
+            &mut |found: PassedOn, pulse: &mut Pulse| text.take(model, found, &mut Run { workspace, pulse });
+        let fed = front.feed(piece, Passing { stages, choice, pulse, put });
+        match fed.and_then(|()| text.settle(model, &mut Run { workspace, pulse })) {
+            Ok(()) => Ok(text.take_settled()),
+            Err(error) => {
+                (self.front, self.text) = (Front::new(), ArrivingText::default());
+                Err(error)
+            }
+        }
+    }
+
+    /// End the text; returns the remaining ids. A new text may then begin.
+    pub fn finish(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+        let (mut front, mut text) = (mem::replace(&mut self.front, Front::new()), mem::take(&mut self.text));
+        let (stages, model, choice) = (&*self.encoder.stages, &self.encoder.model, self.special.into());
+        let put =
+            &mut |found: PassedOn, pulse: &mut Pulse| text.take(model, found, &mut Run { workspace, pulse });
+        front.finish(Passing { stages, choice, pulse, put })?;
+        text.end(model, &mut Run { workspace, pulse })?;
+        Ok(text.take_settled())
+    }
+}
 
 /// The distance of places to which a text can be shortened without going further back, in bytes.
 const EVERY: usize = 1 << 10;
 
 /// A text that grows at its end.
+#[derive(Clone)]
 pub struct Growing {
     encoder: Arc<Encoder>,
     /// The choice for parts that have none of their own.
@@ -25,9 +76,10 @@ pub struct Growing {
     /// The parts of the text.
     parts: Vec<ChoicePart>,
     front: Front,
-    grown: Grown,
-    /// The ids of the open end from its first added token on.
-    beyond: Vec<u32>,
+    /// What the stages have passed on.
+    passed: ArrivingText,
+    /// The ids behind its settled ones.
+    open: Vec<u32>,
     /// In order.
     checkpoints: Vec<Checkpoint>,
 }
@@ -37,30 +89,20 @@ pub struct Growing {
 struct Checkpoint {
     text: usize,
     front: Front,
-    /// The length of the fixed text of the `Grown`.
-    grown: usize,
+    passed: usize,
 }
-
-/// What the stages have passed on: text, or the text and the id of an added token.
-type Arrived = Vec<(String, Option<u32>)>;
 
 impl Growing {
     /// Begin with an empty text.
     pub fn new(encoder: Arc<Encoder>, special: Special) -> Self {
-        let grown = Grown::new(Arc::clone(&encoder.model));
-        let (text, parts, beyond, checkpoints) = (String::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { encoder, special, text, parts, front: Front::new(), grown, beyond, checkpoints }
+        let (text, parts, passed, open) = (String::new(), Vec::new(), ArrivingText::default(), Vec::new());
+        Self { encoder, special, text, parts, front: Front::new(), passed, open, checkpoints: Vec::new() }
     }
 
     /// A copy, which grows by itself.
     pub fn copy(&self) -> Result<Self> {
-        let mut copy = Self::new(Arc::clone(&self.encoder), self.special);
-        memory::append(&mut copy.text, &self.text)?;
-        memory::extend(&mut copy.parts, &self.parts)?;
-        memory::extend(&mut copy.beyond, &self.beyond)?;
-        copy.grown = self.grown.copy()?;
-        (copy.front, copy.checkpoints) = (self.front.clone(), self.checkpoints.clone());
-        Ok(copy)
+        memory::ensure(self.text.len() + self.passed.size() + size_of_val(&self.open[..]))?;
+        Ok(self.clone())
     }
 
     /// The text so far.
@@ -70,31 +112,30 @@ impl Growing {
 
     /// The ids of the whole text from a number on.
     pub fn ids_from(&self, start: usize) -> impl Iterator<Item = u32> {
-        let own = self.grown.ids();
-        let beyond = self.beyond.get(start.saturating_sub(own.len())..).unwrap_or_default();
-        own.get(start..).unwrap_or_default().iter().chain(beyond).copied()
+        let settled = self.passed.ids();
+        let open = self.open.get(start.saturating_sub(settled.len())..).unwrap_or_default();
+        settled.get(start..).unwrap_or_default().iter().chain(open).copied()
     }
 
     /// The number of ids.
     pub fn number(&self) -> usize {
-        self.grown.ids().len() + self.beyond.len()
+        self.settled_ids() + self.open.len()
     }
 
     /// The number of ids that no later text can change.
     pub fn settled_ids(&self) -> usize {
-        self.grown.settled_ids()
+        self.passed.ids().len()
     }
 
     /// The length of the open text, more or less.
     pub fn open(&self) -> usize {
-        self.grown.open()
+        self.passed.length() - self.passed.last().place
     }
 
     /// The number of the part in which each id begins.
     pub fn numbers_of_parts(&self, pulse: &mut Pulse) -> Result<Vec<u32>> {
         let ids: Vec<u32> = self.ids_from(0).collect();
-        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
-        self.encoder.numbers_of_parts(&self.text, &ids, &self.parts, choice, pulse)
+        self.encoder.numbers_of_parts(&self.text, &ids, &self.parts, self.choice(), pulse)
     }
 
     /// Append text, with a choice of its own as a part of its own; returns the number of unchanged ids. After an error
@@ -106,27 +147,62 @@ impl Growing {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<usize> {
-        let (front, length, parts) = (self.front.clone(), self.text.len(), self.parts.len());
-        let added = self.add(piece, special).and_then(|()| self.pass(piece, pulse));
-        let appended = added.and_then(|passed| self.grow(passed, workspace, pulse)).map_err(|error| {
-            let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
-            let error = self.encoder.stages.in_whole(error, &self.text, choice);
+        let (length, parts) = (self.text.len(), self.parts.len());
+        let appended = self.add(piece, special).and_then(|()| self.grow(length, workspace, pulse));
+        appended.map_err(|error| {
+            let error = self.encoder.stages.in_whole(error, &self.text, self.choice());
             self.text.truncate(length);
             self.keep_parts(parts, length);
-            self.front = front;
             error
-        })?;
-        if self.text.len() >= self.last_checkpoint().text + EVERY {
-            let (text, front, grown) = (self.text.len(), self.front.clone(), self.grown.fixed());
-            memory::push(&mut self.checkpoints, Checkpoint { text, front, grown })?;
+        })
+    }
+
+    /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
+    pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        memory::ensure(self.text.len() + self.passed.size())?;
+        let kept = self.checkpoints.partition_point(|checkpoint| checkpoint.text <= length);
+        let checkpoints = self.checkpoints.split_off(kept);
+        let begin = || Checkpoint { text: 0, front: Front::new(), passed: 0 };
+        let checkpoint = self.checkpoints.last().cloned().unwrap_or_else(begin);
+        let (rest, passed) = (self.text.split_off(length), self.passed.split_off(checkpoint.passed));
+        let (front, parts) = (mem::replace(&mut self.front, checkpoint.front), self.parts.clone());
+        let open = mem::take(&mut self.open);
+        self.keep_parts(parts.partition_point(|part| part.end < length) + usize::from(length > 0), length);
+        let same = self.settled_ids();
+        if let Err(error) = self.grow(checkpoint.text, workspace, pulse) {
+            self.text.push_str(&rest);
+            self.passed.put_back(&passed);
+            (self.front, self.parts, self.open) = (front, parts, open);
+            self.checkpoints.extend(checkpoints);
+            return Err(error);
         }
-        Ok(appended)
+        Ok(same + common(self.ids_from(same), passed.ids().iter().chain(&open)))
+    }
+
+    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
+    pub fn end_of(&self, count: usize, pulse: &mut Pulse) -> Result<usize> {
+        if count >= self.number() {
+            return Ok(self.text.len());
+        }
+        if self.encoder.tiles_text() {
+            let known = self.passed.last_within(count);
+            let ids = self.ids_from(known.ids).take(count - known.ids);
+            let length: usize = ids.map(|id| self.encoder.tokens().length(id).unwrap_or(0)).sum();
+            return Ok(character_start(&self.text, known.place + length));
+        }
+        let ids: Vec<u32> = self.ids_from(0).collect();
+        let spans = self.encoder.offsets(&self.text, &ids, self.choice(), Unit::Bytes, pulse)?;
+        Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
+    }
+
+    /// The choice for the whole text.
+    fn choice(&self) -> Choice<'_> {
+        self.encoder.stages.choice_of_parts(&self.parts, self.special)
     }
 
     /// Add a piece to the text and its parts.
     fn add(&mut self, piece: &str, special: Option<Special>) -> Result<()> {
-        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
-        if special.is_some() && matches!(choice, Choice::Whole(_)) {
+        if special.is_some() && matches!(self.choice(), Choice::Whole(_)) {
             return Err(Error::Value(
                 "special: this vocabulary finds special tokens in normalized text, so all of a growing text has \
                  one choice; encode_parts takes parts with a choice for each"
@@ -153,169 +229,71 @@ impl Growing {
         }
     }
 
-    /// Shorten the text to `length` bytes; returns the number of unchanged ids. After an error nothing has changed.
-    pub fn truncate(&mut self, length: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
-        let kept = self.checkpoints.partition_point(|checkpoint| checkpoint.text <= length);
-        let dropped = self.checkpoints.split_off(kept);
-        let same = self.grown.settled_ids_within(self.last_checkpoint().grown);
-        let before: Vec<u32> = self.ids_from(same).collect();
-        let (rest, parts) = (self.text.split_off(length), self.parts.clone());
-        self.keep_parts(parts.partition_point(|part| part.end < length) + usize::from(length > 0), length);
-        if let Err(error) = self.go_back(workspace, pulse) {
-            // What was there is there again, however long it takes.
-            self.text.push_str(&rest);
-            self.parts = parts;
-            self.go_back(workspace, &mut Pulse::of(&mut Unwatched))?;
-            self.checkpoints.extend(dropped);
-            return Err(error);
-        }
-        Ok(same + common(self.ids_from(same), before))
-    }
-
-    /// Where the text of the first `count` ids ends, in bytes; if they end within a character, where it begins.
-    pub fn end_of(&self, count: usize, pulse: &mut Pulse) -> Result<usize> {
-        if count >= self.number() {
-            return Ok(self.text.len());
-        }
-        if self.encoder.tiles_text() {
-            let own = self.grown.ids().len();
-            let beyond = self.beyond.iter().take(count.saturating_sub(own));
-            let lengths = beyond.map(|&id| self.encoder.tokens().length(id).unwrap_or(0));
-            let end = self.grown.end_of(count.min(own)) + lengths.sum::<usize>();
-            return Ok(super::character_start(&self.text, end));
-        }
-        let ids: Vec<u32> = self.ids_from(0).collect();
-        let choice = self.encoder.stages.choice_of_parts(&self.parts, self.special);
-        let spans = self.encoder.offsets(&self.text, &ids, choice, super::Unit::Bytes, pulse)?;
-        Ok(spans[count..].iter().map(|&(start, _)| start).min().unwrap_or(self.text.len()))
-    }
-
-    fn last_checkpoint(&self) -> Checkpoint {
-        let begin = || Checkpoint { text: 0, front: Front::new(), grown: 0 };
-        self.checkpoints.last().cloned().unwrap_or_else(begin)
-    }
-
-    /// Make everything that follows the last checkpoint from the text again.
-    fn go_back(&mut self, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
-        let Checkpoint { text, front, grown } = self.last_checkpoint();
-        self.grown.truncate(grown, workspace, pulse)?;
-        self.front = front;
-        let rest = self.text[text..].to_owned();
-        let passed = self.pass(&rest, pulse)?;
-        self.grow(passed, workspace, pulse).map(drop)
-    }
-
-    /// Let a text pass the stages; returns what they have passed on, and what they would if the text ended here.
-    fn pass(&mut self, piece: &str, pulse: &mut Pulse) -> Result<(Arrived, Arrived)> {
-        let Self { encoder, special, parts, front, .. } = self;
-        let choice = encoder.stages.choice_of_parts(parts, *special);
-        let (mut passed, mut end) = (Arrived::new(), Arrived::new());
-        front.feed(&encoder.stages, choice, piece, pulse, &mut |found, _| take(&mut passed, found))?;
-        front.clone().finish(&encoder.stages, choice, pulse, &mut |found, _| take(&mut end, found))?;
-        Ok((passed, end))
-    }
-
-    /// Put what was passed on behind the text, and then the open end; returns the number of unchanged ids.
-    fn grow(
-        &mut self,
-        (passed, end): (Arrived, Arrived),
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<usize> {
-        let (tail, beyond) = match end.split_first() {
-            Some(((tail, None), beyond)) => (&tail[..], beyond),
-            _ => ("", &end[..]),
-        };
-        let beyond = self.ids_of(beyond, workspace, pulse)?;
-        let text = match &passed[..] {
-            [] => Some(""),
-            [(text, None)] => Some(&text[..]),
-            _ => None,
-        };
-        let Some(text) = text else {
-            let same = self.settled_ids();
-            let before: Vec<u32> = self.ids_from(same).collect();
-            self.grow_by_tokens(&passed, tail, workspace, pulse)?;
-            self.beyond = beyond;
-            return Ok(same + common(self.ids_from(same), before));
-        };
-        let own = self.grown.ids().len();
-        let same = self.grown.append(text, tail, workspace, pulse)?;
-        let before = std::mem::replace(&mut self.beyond, beyond);
-        let is_same = same == own && same == self.grown.ids().len();
-        Ok(if is_same { same + common(self.beyond.iter().copied(), before) } else { same })
-    }
-
-    /// Put text and added tokens behind the text, and then a tail. After an error nothing has changed.
-    fn grow_by_tokens(
-        &mut self,
-        passed: &Arrived,
-        tail: &str,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        let (fixed, last) = (self.grown.fixed(), self.grown.tail().to_owned());
-        let mut put = || {
-            self.grown.append("", "", workspace, pulse)?;
-            for (text, id) in passed {
-                match id {
-                    Some(id) => self.grown.put(*id, text)?,
-                    None => drop(self.grown.append(text, "", workspace, pulse)?),
-                }
-            }
-            self.grown.append("", tail, workspace, pulse)
-        };
-        if let Err(error) = put() {
-            let mut unwatched = Unwatched;
-            let pulse = &mut Pulse::of(&mut unwatched);
-            self.grown.truncate(fixed, workspace, pulse)?;
-            self.grown.append("", &last, workspace, pulse)?;
-            return Err(error);
-        }
-        Ok(())
-    }
-
-    /// The ids of what was passed on, of which only text between two tokens is merged.
-    fn ids_of(
-        &self,
-        passed: &[(String, Option<u32>)],
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        let mut joined = String::new();
-        for (text, id) in passed {
-            match id {
-                None => memory::append(&mut joined, text)?,
-                Some(id) => {
-                    let before = std::mem::take(&mut joined);
-                    self.encoder.model.encode_ordinary(&before, &mut ids, workspace, pulse)?;
-                    memory::push(&mut ids, *id)?;
-                }
+    /// Make the ids of a text that goes on behind a place; returns the number of unchanged ids. After an error nothing has
+    /// changed but the text.
+    fn grow(&mut self, from: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<usize> {
+        let (front, mark) = (self.front.clone(), self.passed.mark());
+        let grown = self.pass(from, workspace, pulse).and_then(|open| {
+            self.check_in()?;
+            Ok(mem::replace(&mut self.open, open))
+        });
+        match grown {
+            Ok(before) => Ok(mark.ids + common(self.ids_from(mark.ids), &before)),
+            Err(error) => {
+                self.front = front;
+                self.passed.go_back(&mark);
+                Err(error)
             }
         }
-        self.encoder.model.encode_ordinary(&joined, &mut ids, workspace, pulse)?;
-        Ok(ids)
     }
-}
 
-/// Keep what was passed on; successive texts are one.
-fn take(passed: &mut Arrived, found: PassedOn) -> Result<()> {
-    match (found, passed.last_mut()) {
-        (PassedOn::Text(text), Some((before, None))) => memory::append(before, text),
-        (PassedOn::Text(text), _) => memory::push(passed, (text.to_owned(), None)),
-        (PassedOn::Token(text, id, _), _) => memory::push(passed, (text.to_owned(), Some(id))),
+    /// Let the text from a place on pass the stages; returns the ids behind the settled ones.
+    fn pass(&mut self, from: usize, workspace: &mut Workspace, pulse: &mut Pulse) -> Result<Vec<u32>> {
+        let Self { encoder, special, text, parts, front, passed, .. } = self;
+        let (stages, model) = (&*encoder.stages, &encoder.model);
+        let choice = stages.choice_of_parts(parts, *special);
+        let put = &mut |found: PassedOn, pulse: &mut Pulse| {
+            passed.take(model, found, &mut Run { workspace, pulse })
+        };
+        front.feed(&text[from..], Passing { stages, choice, pulse, put })?;
+        passed.settle(model, &mut Run { workspace, pulse })?;
+        let (mut tail, mut beyond) = (String::new(), None);
+        let put = &mut |found: PassedOn, pulse: &mut Pulse| match (&mut beyond, found) {
+            (None, PassedOn::Text(text)) => memory::append(&mut tail, text),
+            (beyond, found) => {
+                let beyond = beyond.get_or_insert_with(ArrivingText::default);
+                beyond.take(model, found, &mut Run { workspace, pulse })
+            }
+        };
+        front.clone().finish(Passing { stages, choice, pulse, put })?;
+        let run = &mut Run { workspace, pulse };
+        let mut open = passed.open_ids(model, &tail, run)?;
+        if let Some(mut beyond) = beyond {
+            beyond.end(model, run)?;
+            memory::extend(&mut open, beyond.ids())?;
+        }
+        Ok(open)
+    }
+
+    /// Add a checkpoint, if the last one is far enough.
+    fn check_in(&mut self) -> Result<()> {
+        let last = self.checkpoints.last().map_or(0, |checkpoint| checkpoint.text);
+        if self.text.len() < last + EVERY {
+            return Ok(());
+        }
+        let (text, front, passed) = (self.text.len(), self.front.clone(), self.passed.length());
+        memory::push(&mut self.checkpoints, Checkpoint { text, front, passed })
     }
 }
 
 /// How many ids are the same at the beginning.
-fn common(now: impl Iterator<Item = u32>, before: Vec<u32>) -> usize {
-    now.zip(before).take_while(|(now, before)| now == before).count()
+fn common<'i>(now: impl Iterator<Item = u32>, before: impl IntoIterator<Item = &'i u32>) -> usize {
+    now.zip(before).take_while(|(now, before)| now == *before).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AddedToken, Definition, EncodeStream, Stages};
+    use super::super::{AddedToken, Definition, Stages};
     use super::*;
     use crate::watch::Unwatched;
 
@@ -387,12 +365,12 @@ mod tests {
             for part in PARTS {
                 let encoder = Arc::clone(&growing(pattern, NORMALIZATIONS[1], Special::Parse).encoder);
                 let mut stream = EncodeStream::new(encoder, Special::Parse);
-                let (mut workspace, mut ids, watch) = (Workspace::new().unwrap(), Vec::new(), &mut Unwatched);
+                let (mut workspace, watch) = (Workspace::new().unwrap(), &mut Unwatched);
                 let mut pulse = Pulse::of(watch);
                 for _ in 0..3000 {
-                    stream.feed(part, &mut ids, &mut workspace, &mut pulse).unwrap();
+                    stream.feed(part, &mut workspace, &mut pulse).unwrap();
                 }
-                stream.finish(&mut ids, &mut workspace, &mut pulse).unwrap();
+                stream.finish(&mut workspace, &mut pulse).unwrap();
                 assert!(pulse.total <= 10 * 3000 * part.len(), "{pattern} {part:?}: {}", pulse.total);
             }
         }

@@ -4,7 +4,6 @@
 use super::cuts::CharacterCuts;
 use crate::error::{Error, Result};
 use crate::key::{HashSeed, search};
-use crate::memory;
 use crate::memory::cells::{Cells, Content, Plain};
 use crate::prefetch::prefetch;
 use crate::tokens::TokenBytes;
@@ -71,7 +70,8 @@ pub struct BytePair {
     /// The rank of the merge of the two, with the bit `LATE` if a merge of its token has a lower one; without a merge,
     /// `u32::MAX`.
     rank: u32,
-    /// The token of the merge; without one, 0, or `LATE` if there are merges of its token.
+    /// The token of the merge. Without one, `LATE` if there are merges of its token, and `JOINED` if some merge joins a token
+    /// that ends with the first byte and one that begins with the second.
     id: u32,
     /// The lowest rank of merges that join the second byte to a token that ends with the first one; `LATE` for none.
     takes_second: u32,
@@ -84,6 +84,7 @@ unsafe impl Plain for BytePair {}
 
 /// More than any rank.
 const LATE: u32 = 1 << 31;
+const JOINED: u32 = 1;
 
 impl BytePair {
     pub const NONE: Self = Self { rank: u32::MAX, id: 0, takes_second: LATE, takes_first: LATE };
@@ -92,6 +93,12 @@ impl BytePair {
     #[inline]
     pub fn merge(self) -> Merge {
         if self.rank == u32::MAX { Merge::NONE } else { Merge::new(self.rank & !LATE, self.id) }
+    }
+
+    /// Whether some merge crosses the place between the two. If not, a pretoken may be cut there.
+    #[inline]
+    pub fn are_joined(self) -> bool {
+        self.rank != u32::MAX || self.id & JOINED != 0
     }
 
     /// Whether the two are merged wherever they stand between these pairs: no merge takes one of them away before, and
@@ -108,9 +115,7 @@ pub struct Merges {
     base: Box<[u32; 256]>,
     /// All pairs of bytes, by whose merges every pretoken begins.
     of_bytes: Cells<BytePair>,
-    pairs: MergeTable,
-    /// A bit for each pair of bytes that some merge joins.
-    joined: Box<[u64; 1024]>,
+    pub pairs: MergeTable,
     /// Where merges join characters.
     pub cuts: CharacterCuts,
 }
@@ -127,7 +132,6 @@ impl Merges {
             base,
             of_bytes: Cells::new(1 << 16, Content::LateZeros)?,
             pairs: MergeTable::new(rows, ranks)?,
-            joined: memory::boxed_array(|| 0)?,
             cuts: CharacterCuts::new(rows.len())?,
         };
         merges.of_bytes.fill(BytePair::NONE);
@@ -142,20 +146,21 @@ impl Merges {
     fn join(&mut self, rank: u32, [left, right, id]: [u32; 3], tokens: &TokenBytes) {
         let (Some(left_bytes), Some(right_bytes)) = (tokens.get(left), tokens.get(right)) else { return };
         let (Some(&last), Some(&first)) = (left_bytes.last(), right_bytes.first()) else { return };
-        let place = two(last, first);
-        self.joined[place / 64] |= 1 << (place % 64);
         self.cuts.join(left_bytes, right_bytes);
         for token in [left_bytes, right_bytes] {
             // A token that is used here, but made later.
             if let &[one, other] = token {
                 let pair = &mut self.of_bytes[two(one, other)];
                 if pair.rank == u32::MAX {
-                    pair.id = LATE;
+                    pair.id |= LATE;
                 }
             }
         }
         let (takes_first, takes_second) = (self.base(last) == left, self.base(first) == right);
-        let pair = &mut self.of_bytes[place];
+        let pair = &mut self.of_bytes[two(last, first)];
+        if pair.rank == u32::MAX {
+            pair.id |= JOINED;
+        }
         if takes_first {
             pair.takes_first = pair.takes_first.min(rank);
         }
@@ -165,32 +170,6 @@ impl Merges {
         if takes_first && takes_second && pair.rank == u32::MAX {
             (pair.rank, pair.id) = (rank | pair.id & LATE, id);
         }
-    }
-
-    /// Whether some merge joins a token that ends with the first byte and one that begins with the second. If not, a
-    /// pretoken may be cut between them: no merge crosses that place.
-    #[inline]
-    pub fn may_join(&self, last: u8, first: u8) -> bool {
-        let bit = two(last, first);
-        self.joined[bit / 64] >> (bit % 64) & 1 != 0
-    }
-
-    /// The merge of two neighbouring tokens, or none.
-    #[inline]
-    pub fn get(&self, left: u32, right: u32) -> Merge {
-        self.pairs.get(pair(left, right))
-    }
-
-    /// Begin to look up a pair of neighbouring tokens.
-    #[inline]
-    pub fn ask(&self, left: u32, right: u32) -> AskedPair {
-        self.pairs.ask(pair(left, right))
-    }
-
-    /// The merge of a pair that was asked for, or none.
-    #[inline]
-    pub fn answer(&self, asked: AskedPair) -> Merge {
-        self.pairs.answer(asked)
     }
 
     /// Two neighbouring bytes.
@@ -220,7 +199,7 @@ fn pair(left: u32, right: u32) -> u64 {
 const FILTER_BITS: u32 = 4;
 
 /// The merges by their pairs: open addressing with linear probing, at most four fifths full.
-struct MergeTable {
+pub struct MergeTable {
     seed: HashSeed,
     shift: u32,
     /// A bit for the hash of every pair with a merge (a Bloom filter). Most lookups are of pairs without one, and this much
@@ -280,21 +259,25 @@ impl MergeTable {
         (hash >> (self.shift - FILTER_BITS)) as usize
     }
 
+    /// The merge of two neighbouring tokens, or none.
     #[inline]
-    fn get(&self, pair: u64) -> Merge {
+    pub fn get(&self, left: u32, right: u32) -> Merge {
+        let pair = pair(left, right);
         self.answer(AskedPair { pair, hash: self.seed.hash_number(pair) })
     }
 
-    /// Begin to look up a pair: its slot is fetched while the filter, and other pairs, are looked at.
+    /// Begin to look up two neighbouring tokens: their slot is fetched while the filter, and other pairs, are looked at.
     #[inline]
-    fn ask(&self, pair: u64) -> AskedPair {
+    pub fn ask(&self, left: u32, right: u32) -> AskedPair {
+        let pair = pair(left, right);
         let hash = self.seed.hash_number(pair);
         prefetch(&self.slots, (hash >> self.shift) as usize);
         AskedPair { pair, hash }
     }
 
+    /// The merge of a pair that was asked for, or none.
     #[inline]
-    fn answer(&self, AskedPair { pair, hash }: AskedPair) -> Merge {
+    pub fn answer(&self, AskedPair { pair, hash }: AskedPair) -> Merge {
         let bit = self.filter_bit(hash);
         if self.filter[bit / 64] >> (bit % 64) & 1 == 0 {
             return Merge::NONE;
@@ -346,7 +329,7 @@ mod tests {
             let ranks: Vec<u32> = (0..COUNT).collect();
             let table = MergeTable::new(&rows, &ranks).unwrap();
             assert!(table.steps(&rows) < 10 * rows.len());
-            assert!((0..).zip(&rows).all(|(rank, row)| table.get(pair(row[0], row[1])).rank() == rank));
+            assert!((0..).zip(&rows).all(|(rank, row)| table.get(row[0], row[1]).rank() == rank));
         }
     }
 }

@@ -12,11 +12,12 @@
 //!
 //! Before all this, a pretoken is cut between bytes that no merge ever joins; in Chinese text, that is nearly everywhere.
 //!
-//! If windows share no token (as with very long tokens), wider ones are tried; then the whole pretoken is merged with a
-//! heap, in n log n steps for any input.
+//! If windows share no token (as with very long tokens), wider ones are tried, which are merged with a heap; the widest is
+//! the whole pretoken, in n log n steps for any input.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem;
 
 use super::merges::{BytePair, Merge, Merges, RANK_BITS};
 use crate::error::{Error, Result};
@@ -32,8 +33,8 @@ const BEAT: usize = 1 << 16;
 /// The number of heap steps between two beats of the pulse.
 const HEAP_STEPS: usize = 1 << 16;
 
-/// Window sizes and overlaps, in the order in which they are tried.
-const WINDOWS: [(usize, usize); 2] = [(SHORT, 24), (4096, 1024)];
+/// How many times as wide the next window is if two windows share no token, or tokens are nearly as long as windows.
+const WIDER: usize = 64;
 
 /// From this size on, memory for a pretoken is checked first: per byte a node, an id, and a place on a heap that may
 /// have just doubled.
@@ -46,7 +47,6 @@ pub struct Scratch {
     heap: BinaryHeap<Reverse<u64>>,
     nodes: Vec<LinkedToken>,
     window: Vec<u32>,
-    next_window: Vec<u32>,
 }
 
 impl Scratch {
@@ -58,16 +58,14 @@ impl Scratch {
             heap: BinaryHeap::new(),
             nodes: Vec::new(),
             window: Vec::new(),
-            next_window: Vec::new(),
         })
     }
 
     /// The size of the memory for long pretokens in bytes.
     pub fn grown(&self) -> usize {
-        let ids = self.window.capacity() + self.next_window.capacity();
         size_of::<u64>() * self.heap.capacity()
             + size_of::<LinkedToken>() * self.nodes.capacity()
-            + size_of::<u32>() * ids
+            + size_of::<u32>() * self.window.capacity()
     }
 }
 
@@ -83,82 +81,124 @@ struct LinkedToken {
 
 const END: u32 = u32::MAX;
 
-/// Append the ids of a pretoken.
-pub fn merge(
-    merges: &Merges,
-    tokens: &TokenBytes,
-    pretoken: &[u8],
-    ids: &mut Vec<u32>,
-    scratch: &mut Scratch,
-    pulse: &mut Pulse,
-) -> Result<()> {
-    if pretoken.len() >= LARGE {
-        memory::ensure(pretoken.len().saturating_mul(BYTES_PER_BYTE))?;
-    }
-    let mut rest = pretoken;
-    while !rest.is_empty() {
-        let left = scratch.short[0].merge_stretches(merges, rest, ids);
-        pulse.beat(rest.len() - left.len())?;
-        rest = left;
-        let length = joined_length(merges, rest);
-        if length > SHORT {
-            merge_long(merges, tokens, &rest[..length], ids, scratch, pulse)?;
-            rest = &rest[length..];
+/// What a thread merges pretokens with.
+pub struct Merger<'a, 'p> {
+    pub merges: &'a Merges,
+    pub tokens: &'a TokenBytes,
+    pub scratch: &'a mut Scratch,
+    pub pulse: &'a mut Pulse<'p>,
+}
+
+impl Merger<'_, '_> {
+    /// Append the ids of a pretoken.
+    pub fn merge(&mut self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+        if pretoken.len() >= LARGE {
+            memory::ensure(pretoken.len().saturating_mul(BYTES_PER_BYTE))?;
         }
+        let mut rest = pretoken;
+        while !rest.is_empty() {
+            let left = self.scratch.short[0].merge_stretches(self.merges, rest, ids);
+            self.pulse.beat(rest.len() - left.len())?;
+            rest = left;
+            let length = self.joined_length(rest);
+            if length > SHORT {
+                self.go_on(&rest[..length], (ids.len(), 0), ids)?;
+                rest = &rest[length..];
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// The number of bytes up to the first place where no merge joins two bytes.
+    fn joined_length(&self, bytes: &[u8]) -> usize {
+        let apart = bytes.windows(2).position(|two| !self.merges.of_bytes(two[0], two[1]).are_joined());
+        apart.map_or(bytes.len(), |place| place + 1)
+    }
+
+    /// From an index on, ids are the result for the first `done` bytes of a pretoken: make them that for all of it, window by
+    /// window.
+    pub fn go_on(&mut self, pretoken: &[u8], from: (usize, usize), ids: &mut Vec<u32>) -> Result<()> {
+        let ((first, mut done), mut size) = (from, SHORT);
+        let mut window = mem::take(&mut self.scratch.window);
+        while done < pretoken.len() {
+            // A window begins with a token, and overlaps what is done by three eighths or a little more.
+            let (mut back, mut start) = (ids.len(), done);
+            while back > first && start + size / 8 * 3 > done {
+                back -= 1;
+                start -= length_of(ids[back], self.tokens);
+            }
+            let end = pretoken.len().min(start + size);
+            if end < pretoken.len() && end < done + size / 4 {
+                size = size.saturating_mul(WIDER);
+                continue;
+            }
+            window.clear();
+            if end - start <= SHORT {
+                self.scratch.short[0].merge_stretches(self.merges, &pretoken[start..end], &mut window);
+            } else {
+                self.merge_with_heap(&pretoken[start..end], &mut window)?;
+            }
+            let shared = if start == 0 { Some((0, 0)) } else { self.shared_token(&ids[back..], &window) };
+            match shared {
+                Some((shared, in_window)) => {
+                    ids.truncate(back + shared);
+                    memory::extend(ids, &window[in_window..])?;
+                    self.pulse.beat(end - done)?;
+                    done = end;
+                }
+                None => size = size.saturating_mul(WIDER),
+            }
+        }
+        self.scratch.window = window;
+        Ok(())
+    }
+
+    /// The first token that two results have at the same place, as an index into each; both begin at the same place.
+    fn shared_token(&self, current: &[u32], next: &[u32]) -> Option<(usize, usize)> {
+        let (mut i, mut j) = (0, 0);
+        let (mut start, mut next_start) = (0, 0);
+        while i < current.len() && j < next.len() {
+            if start == next_start && current[i] == next[j] {
+                return Some((i, j));
+            }
+            if start <= next_start {
+                start += length_of(current[i], self.tokens);
+                i += 1;
+            } else {
+                next_start += length_of(next[j], self.tokens);
+                j += 1;
+            }
+        }
+        None
+    }
+
+    /// Append the ids of any number of bytes below 4 GiB.
+    pub fn merge_with_heap(&mut self, bytes: &[u8], ids: &mut Vec<u32>) -> Result<()> {
+        let mut tokens = LongPretoken::new(self.merges, bytes, self.scratch)?;
+        let mut steps = 0;
+        while let Some(Reverse(entry)) = tokens.heap.pop() {
+            steps += 1;
+            if steps % HEAP_STEPS == 0 {
+                self.pulse.check()?;
+            }
+            let (rank, place) = ((entry >> 32) as u32, entry as u32);
+            // An outdated entry is recognised by its rank.
+            if tokens.nodes[place as usize].rank == rank {
+                tokens.apply(place);
+            }
+        }
+        let mut place = if bytes.is_empty() { END } else { 0 };
+        while place != END {
+            ids.push(tokens.nodes[place as usize].id);
+            place = tokens.nodes[place as usize].next;
+        }
+        Ok(())
+    }
 }
 
 /// The number of bytes that a token stands for; a byte may have no token.
 pub fn length_of(id: u32, tokens: &TokenBytes) -> usize {
     tokens.length(id).unwrap_or(1)
-}
-
-/// The first token that two results have at the same place, as an index into each; both begin at the same place.
-pub fn shared_token(current: &[u32], next: &[u32], tokens: &TokenBytes) -> Option<(usize, usize)> {
-    let (mut i, mut j) = (0, 0);
-    let (mut start, mut next_start) = (0, 0);
-    while i < current.len() && j < next.len() {
-        if start == next_start && current[i] == next[j] {
-            return Some((i, j));
-        }
-        if start <= next_start {
-            start += length_of(current[i], tokens);
-            i += 1;
-        } else {
-            next_start += length_of(next[j], tokens);
-            j += 1;
-        }
-    }
-    None
-}
-
-/// The number of bytes up to the first place where no merge joins two bytes.
-fn joined_length(merges: &Merges, bytes: &[u8]) -> usize {
-    let apart = bytes.windows(2).position(|two| !merges.may_join(two[0], two[1]));
-    apart.map_or(bytes.len(), |place| place + 1)
-}
-
-/// Append the ids of more than `SHORT` bytes without a place to cut.
-fn merge_long(
-    merges: &Merges,
-    tokens: &TokenBytes,
-    pretoken: &[u8],
-    ids: &mut Vec<u32>,
-    scratch: &mut Scratch,
-    pulse: &mut Pulse,
-) -> Result<()> {
-    for (size, overlap) in WINDOWS {
-        let before = ids.len();
-        if size < pretoken.len() {
-            let windows = Windows { merges, tokens, pretoken, size, overlap };
-            if windows.merge(ids, scratch, pulse)? {
-                return Ok(());
-            }
-            ids.truncate(before);
-        }
-    }
-    merge_with_heap(merges, pretoken, ids, scratch, pulse)
 }
 
 /// The tokens of a short pretoken, at the places of their first bytes, and the merge of each with the next one.
@@ -199,7 +239,7 @@ impl ShortPretoken {
         let (mut before, mut pair, mut certain) = (BytePair::NONE, BytePair::NONE, 0_u64);
         for &byte in others {
             let next = merges.of_bytes(last, byte);
-            if next.merge() == Merge::NONE && !merges.may_join(last, byte) {
+            if !next.are_joined() {
                 break;
             }
             if length == SHORT {
@@ -240,7 +280,7 @@ impl ShortPretoken {
             let merge = if (certain >> place | certain >> next) & 1 == 0 {
                 self.of_bytes[place]
             } else {
-                merges.get(self.ids[place], self.ids[next])
+                merges.pairs.get(self.ids[place], self.ids[next])
             };
             self.merges[count] = merge.at(count);
             (place, count) = (next, count + 1);
@@ -264,15 +304,15 @@ impl ShortPretoken {
         self.merges[place] = Merge::NONE;
         // Both pairs are asked for before either answer is waited for.
         let following = self.after(place);
-        let with_next = (following < SHORT).then(|| merges.ask(best.id(), self.ids[following]));
+        let with_next = (following < SHORT).then(|| merges.pairs.ask(best.id(), self.ids[following]));
         let earlier = self.starts & ((1 << place) - 1);
         if earlier != 0 {
             let before = SHORT - 1 - earlier.leading_zeros() as usize;
-            let with_previous = merges.ask(self.ids[before], best.id());
-            self.merges[before] = merges.answer(with_previous).at(before);
+            let with_previous = merges.pairs.ask(self.ids[before], best.id());
+            self.merges[before] = merges.pairs.answer(with_previous).at(before);
         }
         if let Some(with_next) = with_next {
-            self.merges[place] = merges.answer(with_next).at(place);
+            self.merges[place] = merges.pairs.answer(with_next).at(place);
         }
         true
     }
@@ -305,119 +345,6 @@ impl ShortPretoken {
     }
 }
 
-/// A long pretoken, merged in windows of `size` bytes that overlap by `overlap` bytes or a little more.
-struct Windows<'a> {
-    merges: &'a Merges,
-    tokens: &'a TokenBytes,
-    pretoken: &'a [u8],
-    size: usize,
-    overlap: usize,
-}
-
-impl Windows<'_> {
-    /// Append all ids; false (with an arbitrary part appended) if two windows could not be joined.
-    fn merge(&self, ids: &mut Vec<u32>, scratch: &mut Scratch, pulse: &mut Pulse) -> Result<bool> {
-        let mut current = std::mem::take(&mut scratch.window);
-        let mut next = std::mem::take(&mut scratch.next_window);
-        let joined = self.merge_all(ids, &mut current, &mut next, scratch, pulse);
-        scratch.window = current;
-        scratch.next_window = next;
-        joined
-    }
-
-    fn merge_all(
-        &self,
-        ids: &mut Vec<u32>,
-        current: &mut Vec<u32>,
-        next: &mut Vec<u32>,
-        scratch: &mut Scratch,
-        pulse: &mut Pulse,
-    ) -> Result<bool> {
-        // `ids`, then `current` from index `first` on, are the result for all bytes up to `end`.
-        let mut end = self.size;
-        let mut first = 0;
-        let mut first_start = 0;
-        self.merge_window(0, end, current, scratch, pulse)?;
-        while end < self.pretoken.len() {
-            pulse.beat(self.size)?;
-            let (restart, restart_start) = self.restart(current, first, first_start, end);
-            if restart_start + self.size <= end + self.size / 4 {
-                return Ok(false);
-            }
-            end = self.pretoken.len().min(restart_start + self.size);
-            self.merge_window(restart_start, end, next, scratch, pulse)?;
-            let Some((shared, shared_next)) = shared_token(&current[restart..], next, self.tokens) else {
-                return Ok(false);
-            };
-            ids.extend_from_slice(&current[first..=restart + shared]);
-            first = shared_next + 1;
-            first_start = restart_start + self.length(&next[..first]);
-            std::mem::swap(current, next);
-        }
-        ids.extend_from_slice(&current[first..]);
-        Ok(true)
-    }
-
-    fn merge_window(
-        &self,
-        start: usize,
-        end: usize,
-        ids: &mut Vec<u32>,
-        scratch: &mut Scratch,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        ids.clear();
-        let bytes = &self.pretoken[start..end];
-        if bytes.len() <= SHORT {
-            scratch.short[0].merge_stretches(self.merges, bytes, ids);
-            return Ok(());
-        }
-        merge_with_heap(self.merges, bytes, ids, scratch, pulse)
-    }
-
-    /// The last token, from index `first` on, that starts at least `overlap` bytes before `end`: its index and start.
-    fn restart(&self, current: &[u32], first: usize, first_start: usize, end: usize) -> (usize, usize) {
-        let (mut index, mut start) = (first, first_start);
-        while index + 1 < current.len() {
-            let following = start + self.length(&current[index..=index]);
-            if following + self.overlap > end {
-                break;
-            }
-            (index, start) = (index + 1, following);
-        }
-        (index, start)
-    }
-
-    fn length(&self, ids: &[u32]) -> usize {
-        ids.iter().map(|&id| length_of(id, self.tokens)).sum()
-    }
-}
-
-/// Append the ids of any number of bytes below 4 GiB.
-fn merge_with_heap(
-    merges: &Merges,
-    bytes: &[u8],
-    ids: &mut Vec<u32>,
-    scratch: &mut Scratch,
-    pulse: &mut Pulse,
-) -> Result<()> {
-    let mut tokens = LongPretoken::new(merges, bytes, scratch)?;
-    let mut steps = 0;
-    while let Some(Reverse(entry)) = tokens.heap.pop() {
-        steps += 1;
-        if steps % HEAP_STEPS == 0 {
-            pulse.check()?;
-        }
-        let (rank, place) = ((entry >> 32) as u32, entry as u32);
-        // An outdated entry is recognised by its rank.
-        if tokens.nodes[place as usize].rank == rank {
-            tokens.apply(place);
-        }
-    }
-    tokens.append_to(ids);
-    Ok(())
-}
-
 /// The tokens of a long pretoken in a linked list, and their merges in a heap.
 struct LongPretoken<'a> {
     merges: &'a Merges,
@@ -436,24 +363,17 @@ impl<'a> LongPretoken<'a> {
             next: if place + 1 < length { place + 1 } else { END },
             rank: NO_PAIR,
         }));
-        let mut entries = std::mem::take(&mut scratch.heap).into_vec();
-        entries.clear();
-        for place in 1..scratch.nodes.len() {
-            let merge = merges.of_bytes(bytes[place - 1], bytes[place]).merge();
-            if merge != Merge::NONE {
-                scratch.nodes[place - 1].rank = merge.rank();
-                entries.push(Reverse(u64::from(merge.rank()) << 32 | (place - 1) as u64));
-            }
-        }
-        scratch.heap = BinaryHeap::from(entries);
-        Ok(Self { merges, nodes: &mut scratch.nodes, heap: &mut scratch.heap })
+        scratch.heap.clear();
+        let mut tokens = Self { merges, nodes: &mut scratch.nodes, heap: &mut scratch.heap };
+        (0..length).for_each(|place| tokens.look_up(place));
+        Ok(tokens)
     }
 
     /// Merge the token at `place` with the next one.
     fn apply(&mut self, place: u32) {
         let node = self.nodes[place as usize];
         let absorbed = self.nodes[node.next as usize];
-        let merge = self.merges.get(node.id, absorbed.id);
+        let merge = self.merges.pairs.get(node.id, absorbed.id);
         self.nodes[node.next as usize].rank = NO_PAIR;
         self.nodes[place as usize].id = merge.id();
         self.nodes[place as usize].next = absorbed.next;
@@ -470,134 +390,12 @@ impl<'a> LongPretoken<'a> {
         let node = self.nodes[place as usize];
         let merge = match node.next {
             END => Merge::NONE,
-            next => self.merges.get(node.id, self.nodes[next as usize].id),
+            next => self.merges.pairs.get(node.id, self.nodes[next as usize].id),
         };
         self.nodes[place as usize].rank = NO_PAIR;
         if merge != Merge::NONE {
             self.nodes[place as usize].rank = merge.rank();
             self.heap.push(Reverse(u64::from(merge.rank()) << 32 | u64::from(place)));
-        }
-    }
-
-    fn append_to(&self, ids: &mut Vec<u32>) {
-        let mut place = if self.nodes.is_empty() { END } else { 0 };
-        while place != END {
-            ids.push(self.nodes[place as usize].id);
-            place = self.nodes[place as usize].next;
-        }
-    }
-}
-
-#[cfg(test)]
-pub mod tests {
-    use super::*;
-    use crate::watch::Unwatched;
-
-    /// Numbers that look random and are the same in every run.
-    pub struct RandomNumbers(pub u64);
-
-    impl RandomNumbers {
-        pub fn below(&mut self, bound: usize) -> usize {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 33) as usize % bound
-        }
-    }
-
-    /// A merge list over the first letters, in which several merges may make the same token.
-    pub struct RandomVocabulary {
-        pub merges: Merges,
-        pub tokens: TokenBytes,
-        pub rows: Vec<[u32; 3]>,
-        pub ranks: Vec<u32>,
-    }
-
-    impl RandomVocabulary {
-        pub fn new(numbers: &mut RandomNumbers, letters: usize, count: usize) -> Self {
-            let mut spelled: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
-            let mut made: Vec<u32> = (0..letters).map(|letter| b'a' as u32 + letter as u32).collect();
-            let mut rows: Vec<[u32; 3]> = Vec::new();
-            while rows.len() < count {
-                let (left, right) = (made[numbers.below(made.len())], made[numbers.below(made.len())]);
-                let token = [&spelled[left as usize][..], &spelled[right as usize]].concat();
-                if token.len() > 40 || rows.iter().any(|row| row[..2] == [left, right]) {
-                    continue;
-                }
-                let known = (numbers.below(2) == 0).then(|| spelled.iter().position(|other| *other == token));
-                let id = known.flatten().unwrap_or(spelled.len());
-                if id == spelled.len() {
-                    spelled.push(token);
-                    made.push(id as u32);
-                }
-                rows.push([left, right, id as u32]);
-            }
-            let tokens =
-                TokenBytes::new(spelled.iter().enumerate().map(|(id, token)| (id as u32, &token[..])))
-                    .unwrap();
-            // Tokens may be used by merges that come before their own.
-            let shuffled = numbers.below(2) == 0;
-            for last in (1..rows.len()).rev().filter(|_| shuffled) {
-                rows.swap(last, numbers.below(last + 1));
-            }
-            let base = Box::new(std::array::from_fn(|byte| byte as u32));
-            // Of few ranks, or of one for each merge.
-            let equal = [1, 1, 2, 5, 60][numbers.below(5)];
-            let ranks: Vec<u32> = (0..rows.len() as u32).map(|rank| rank / equal * equal).collect();
-            Self { merges: Merges::new(base, &rows, &ranks, &tokens).unwrap(), tokens, rows, ranks }
-        }
-    }
-
-    /// The definition: the lowest-ranked, leftmost pair, again and again.
-    pub fn defined(merges: &Merges, bytes: &[u8]) -> Vec<u32> {
-        let mut ids: Vec<u32> = bytes.iter().map(|&byte| merges.base(byte)).collect();
-        loop {
-            let merge = |i: usize| merges.get(ids[i - 1], ids[i]);
-            let possible = (1..ids.len()).filter(|&i| merge(i) != Merge::NONE);
-            let Some(i) = possible.min_by_key(|&i| (merge(i).rank(), i)) else { return ids };
-            let id = merge(i).id();
-            ids.splice(i - 1..=i, [id]);
-        }
-    }
-
-    fn text(numbers: &mut RandomNumbers, letters: usize, length: usize) -> Vec<u8> {
-        let repeat = 1 + numbers.below(12);
-        let mut bytes: Vec<u8> = (0..length).map(|_| b'a' + numbers.below(letters) as u8).collect();
-        if numbers.below(2) == 0 {
-            for i in repeat..length {
-                bytes[i] = bytes[i - repeat];
-            }
-        }
-        bytes
-    }
-
-    #[test]
-    fn every_way_of_merging_gives_what_is_defined() {
-        let mut numbers = RandomNumbers(7);
-        for round in 0..300 {
-            let letters = 1 + numbers.below(4);
-            let count = numbers.below(if letters == 1 { 8 } else { 60 });
-            let RandomVocabulary { merges, tokens, .. } = RandomVocabulary::new(&mut numbers, letters, count);
-            for _ in 0..20 {
-                let length = numbers.below(if round % 3 == 0 { 400 } else { 100 });
-                let bytes = text(&mut numbers, letters, length);
-                let expected = defined(&merges, &bytes);
-                let mut scratch = Scratch::new().unwrap();
-                let mut unwatched = Unwatched;
-                let mut pulse = Pulse::of(&mut unwatched);
-                let mut ids = vec![1];
-                merge(&merges, &tokens, &bytes, &mut ids, &mut scratch, &mut pulse).unwrap();
-                assert_eq!(ids[1..], expected);
-                ids.clear();
-                merge_with_heap(&merges, &bytes, &mut ids, &mut scratch, &mut pulse).unwrap();
-                assert_eq!(ids, expected);
-                for (size, overlap) in [(8, 3), (20, 10), (64, 24)] {
-                    let windows =
-                        Windows { merges: &merges, tokens: &tokens, pretoken: &bytes, size, overlap };
-                    ids.clear();
-                    if size < length && windows.merge(&mut ids, &mut scratch, &mut pulse).unwrap() {
-                        assert_eq!(ids, expected);
-                    }
-                }
-            }
         }
     }
 }

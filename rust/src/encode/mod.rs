@@ -3,44 +3,39 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::memory::{expect, reserve};
-use crate::normalize::Beginning;
+use crate::memory::reserve;
 use crate::tokens::TokenBytes;
 use crate::watch::Pulse;
 
 mod added;
+mod arriving;
 mod cache;
 mod candidates;
 mod choice;
 mod cuts;
 mod growing;
-mod grown;
-mod jobs;
-mod merged;
 mod merges;
 mod merging;
 mod model;
-mod offsets;
 mod ordinary;
 mod pair_filter;
 mod parallel;
 mod parts;
-mod settled;
+mod places;
 mod stages;
-mod stream;
 mod whole;
 
 pub use added::AddedToken;
 pub use choice::{Choice, ChoicePart, Choices, Special};
-pub use growing::Growing;
+pub use growing::{EncodeStream, Growing};
 pub use model::{Definition, Model, Unknown, ranks};
-pub use offsets::{CharacterSpan, Trim, Unit};
+use ordinary::Run;
 pub use ordinary::Workspace;
 pub use parallel::Encoded;
 pub use parts::{RawText, TextSource};
+pub use places::{Span, Trim, Unit};
 use stages::Section;
 pub use stages::Stages;
-pub use stream::EncodeStream;
 
 /// The id of a byte without a token.
 const NO_ID: u32 = u32::MAX;
@@ -55,14 +50,8 @@ pub struct Encoder {
 pub trait Sink {
     /// Append the ids of the next part of the text.
     fn put(&mut self, ids: &[u32]);
-    /// Reserve memory for the ids of a text of this size, if available: an estimate from above.
-    fn expect(&mut self, bytes: usize);
     /// Guarantee room for this many ids.
     fn make_room(&mut self, ids: usize) -> Result<()>;
-    /// Release unused memory.
-    fn finish(&mut self);
-    /// The number of ids so far.
-    fn taken(&self) -> usize;
 }
 
 /// An integer type for storing ids.
@@ -95,31 +84,15 @@ impl<T: Id> Sink for Vec<T> {
         self.extend(ids.iter().map(|&id| T::from_id(id)));
     }
 
-    fn expect(&mut self, bytes: usize) {
-        // No text has more ids than bytes. Unused memory is never touched, and released at the end.
-        if self.capacity() == 0 {
-            expect(self, bytes);
-        }
-    }
-
     #[inline]
     fn make_room(&mut self, ids: usize) -> Result<()> {
         reserve(self, ids)
-    }
-
-    fn finish(&mut self) {
-        self.shrink_to_fit();
-    }
-
-    #[inline]
-    fn taken(&self) -> usize {
-        self.len()
     }
 }
 
 /// Counts ids without storing them.
 #[derive(Default)]
-pub struct Count(usize);
+pub struct Count(pub usize);
 
 impl Sink for Count {
     #[inline]
@@ -127,17 +100,8 @@ impl Sink for Count {
         self.0 += ids.len();
     }
 
-    fn expect(&mut self, _: usize) {}
-
     fn make_room(&mut self, _: usize) -> Result<()> {
         Ok(())
-    }
-
-    fn finish(&mut self) {}
-
-    #[inline]
-    fn taken(&self) -> usize {
-        self.0
     }
 }
 
@@ -171,32 +135,33 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
-        let encoded = self.stages.sections(text, Beginning::Text, choice, pulse, &mut put);
+        let mut put =
+            |section: Section, pulse: &mut Pulse| self.put(section, sink, &mut Run { workspace, pulse });
+        let encoded = self.stages.sections(text, choice, false, pulse, &mut put);
         encoded.map_err(|error| self.stages.in_whole(error, text, choice))
     }
 
     /// Encode a section of a text.
     #[inline(always)]
-    fn put(
-        &self,
-        section: Section,
-        sink: &mut impl Sink,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
+    fn put(&self, section: Section, sink: &mut impl Sink, run: &mut Run) -> Result<()> {
         match section.id {
-            None => self.model.encode_ordinary(section.text, sink, workspace, pulse),
-            Some(id) => {
-                sink.make_room(1)?;
-                sink.put(&[id]);
-                Ok(())
-            }
+            None => self.model.encode_ordinary(section.text, sink, run),
+            Some(id) => put_token(id, sink),
         }
     }
+}
+
+/// Append the id of an added token.
+fn put_token(id: u32, sink: &mut impl Sink) -> Result<()> {
+    sink.make_room(1)?;
+    sink.put(&[id]);
+    Ok(())
 }
 
 /// The last character boundary at or before `at`.
 fn character_start(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&place| text.is_char_boundary(place)).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use super::cache::{INLINE, LONGEST, Table};
-use super::merging::{self, Scratch};
+use super::merging::{Merger, Scratch};
 use super::model::{Model, check_known, length_bit};
 use super::{NO_ID, Sink};
 use crate::error::Result;
@@ -86,6 +86,21 @@ impl Workspace {
         let Misses { ids, scratch, .. } = &self.buffers.misses;
         size_of::<u32>() * ids.capacity() + scratch.grown()
     }
+}
+
+/// What a thread encodes with: its memory, and the pulse of its call.
+pub struct Run<'a, 'p> {
+    pub workspace: &'a mut Workspace,
+    pub pulse: &'a mut Pulse<'p>,
+}
+
+/// What a block and the parts of its pretokens are encoded with.
+struct Round<'a, 'p, S> {
+    table: &'a Table,
+    sink: &'a mut S,
+    staged: &'a mut StagedIds,
+    misses: &'a mut Misses,
+    pulse: &'a mut Pulse<'p>,
 }
 
 /// The parts of a pretoken, which are looked up like pretokens.
@@ -194,10 +209,10 @@ impl StagedIds {
             ids[length..length + INLINE].copy_from_slice(cached.ids);
             let mut count = cached.count;
             if count == 0 {
-                count = table.copy_words(*key, block, index, cached, &mut ids[length..]);
-                if count == 0 {
+                let Some(words) = table.copy_words(*key, block, index, cached, &mut ids[length..]) else {
                     break;
-                }
+                };
+                count = words;
             }
             length += count;
             index += 1;
@@ -212,42 +227,10 @@ impl StagedIds {
     }
 }
 
-/// Make the keys of a block, and show the cache what is used.
-fn prepare(lookups: &mut Lookups, block: &Block, table: &Table, misses: &Misses) {
-    lookups.prepare(block, &table.hasher, table.entries());
-    if table.is_largest() && misses.blocks.is_multiple_of(MARKED) {
-        let length = block.ends.len();
-        table.mark(&lookups.keys[..length], &lookups.places[..length]);
-    }
-}
-
-/// The ids of a pretoken that may not be found where it falls.
-#[inline(never)]
-fn find<'a>(
-    block: &Block,
-    index: usize,
-    lookups: &Lookups,
-    table: &'a Table,
-    misses: &mut Misses,
-) -> Option<&'a [u32]> {
-    let (key, place) = (lookups.keys[index], lookups.places[index]);
-    table.find(key, place, block.pretoken(index)).or_else(|| {
-        let ids = table.find_unused(key, place)?;
-        misses.learned += 1;
-        Some(ids)
-    })
-}
-
 impl Model {
     /// Encode text for the model.
-    pub(super) fn encode_ordinary(
-        &self,
-        text: &str,
-        sink: &mut impl Sink,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        let Workspace { batch, buffers, table: held, released } = workspace;
+    pub(super) fn encode_ordinary(&self, text: &str, sink: &mut impl Sink, run: &mut Run) -> Result<()> {
+        let Run { workspace: Workspace { batch, buffers, table: held, released }, pulse } = run;
         let [batch] = &mut **batch;
         buffers.clear();
         let text = self.pattern.prepare(text, pulse)?;
@@ -265,9 +248,17 @@ impl Model {
             sink.make_room(scanner.position() - batch_start)?;
             for ends in batch.ends().chunks(BLOCK) {
                 let block = Block { text: text.text().as_bytes(), start, ends };
-                match &table {
-                    Some(table) => self.encode_block(block, table, sink, buffers, pulse)?,
-                    None => self.merge_block(block, sink, &mut buffers.misses, pulse)?,
+                let BlockBuffers { lookups, parts, staged, misses } = &mut *buffers;
+                if let Some(table) = &table {
+                    misses.blocks = misses.blocks.wrapping_add(1);
+                    let mut round = Round { table, sink, staged, misses, pulse };
+                    self.encode_block(&block, lookups, Some(parts), &mut round)?;
+                    staged.flush(sink);
+                } else {
+                    for index in 0..ends.len() {
+                        self.merge(block.pretoken(index), misses, pulse)?;
+                        sink.put(&misses.ids);
+                    }
                 }
                 start = block.end();
             }
@@ -281,70 +272,52 @@ impl Model {
         Ok(())
     }
 
-    fn encode_block(
+    /// Stage the ids of a block. As far as the table has them, they are copied; the next pretoken is then put together from
+    /// `parts`, or merged, and so on. A part is no more put together.
+    fn encode_block<S: Sink>(
         &self,
-        block: Block,
-        table: &Table,
-        sink: &mut impl Sink,
-        buffers: &mut BlockBuffers,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        let BlockBuffers { lookups, parts, staged, misses } = buffers;
-        let length = block.ends.len();
-        misses.blocks = misses.blocks.wrapping_add(1);
-        prepare(lookups, &block, table, misses);
-        let mut next = staged.copy(lookups, &block, 0..length, table);
-        while next < length {
-            match find(&block, next, lookups, table, misses) {
-                Some(ids) => staged.put(ids, sink),
-                None => match self.parts_of(&block, next, &mut parts.ends) {
-                    [] => staged.put(self.merge_new(&block, next, lookups, table, misses, pulse)?, sink),
-                    ends => {
-                        let whole = Block { ends, start: block.start_of(next), ..block };
-                        let ids =
-                            self.put_parts(&whole, &mut parts.lookups, table, sink, staged, misses, pulse)?;
-                        if table.has_plenty() {
-                            let (key, place) = (lookups.keys[next], lookups.places[next]);
-                            misses.learned +=
-                                usize::from(table.insert(key, place, block.pretoken(next), ids));
-                        }
-                    }
-                },
-            }
-            next = staged.copy(lookups, &block, next + 1..length, table);
-        }
-        staged.flush(sink);
-        Ok(())
-    }
-
-    /// Stage the ids of a pretoken, given as a block of its parts; returns them.
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)] // Those of `encode_block`, whose buffers are in use.
-    fn put_parts<'a>(
-        &self,
-        parts: &Block,
+        block: &Block,
         lookups: &mut Lookups,
-        table: &Table,
-        sink: &mut impl Sink,
-        staged: &'a mut StagedIds,
-        misses: &mut Misses,
-        pulse: &mut Pulse,
-    ) -> Result<&'a [u32]> {
-        if staged.length + LONGEST + INLINE > STAGED {
-            staged.flush(sink);
+        mut parts: Option<&mut PretokenParts>,
+        round: &mut Round<S>,
+    ) -> Result<()> {
+        let (table, length) = (round.table, block.ends.len());
+        lookups.prepare(block, &table.hasher, table.entries());
+        if table.is_largest() && round.misses.blocks.is_multiple_of(MARKED) {
+            table.mark(&lookups.keys[..length], &lookups.places[..length]);
         }
-        let (first, length) = (staged.length, parts.ends.len());
-        prepare(lookups, parts, table, misses);
-        let mut next = staged.copy(lookups, parts, 0..length, table);
+        let mut next = round.staged.copy(lookups, block, 0..length, table);
         while next < length {
-            let ids = match find(parts, next, lookups, table, misses) {
-                Some(ids) => ids,
-                None => self.merge_new(parts, next, lookups, table, misses, pulse)?,
-            };
-            staged.put(ids, sink);
-            next = staged.copy(lookups, parts, next + 1..length, table);
+            let Round { sink, staged, misses, pulse, .. } = &mut *round;
+            let (pretoken, key, place) = (block.pretoken(next), lookups.keys[next], lookups.places[next]);
+            if parts.is_some() && staged.length + LONGEST + INLINE > STAGED {
+                // Perhaps only room was missing. Now there is enough for all parts of a pretoken.
+                staged.flush(*sink);
+            } else if let Some(ids) = table.find_unused(key, place) {
+                misses.learned += 1;
+                staged.put(ids, *sink);
+                next += 1;
+            } else if let Some(PretokenParts { lookups, ends }) = parts.as_deref_mut()
+                && let ends @ [_, ..] = self.parts_of(block, next, ends)
+            {
+                let (first, whole) = (staged.length, Block { ends, start: block.start_of(next), ..*block });
+                self.encode_block(&whole, lookups, None, round)?;
+                if table.has_plenty() {
+                    let ids = &round.staged.ids[first..round.staged.length];
+                    round.misses.learned += usize::from(table.insert(key, place, pretoken, ids));
+                }
+                next += 1;
+            } else {
+                self.merge(pretoken, misses, pulse)?;
+                if pretoken.len() <= LONGEST {
+                    misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
+                }
+                staged.put(&misses.ids, *sink);
+                next += 1;
+            }
+            next = round.staged.copy(lookups, block, next..length, table);
         }
-        Ok(&staged.ids[first..staged.length])
+        Ok(())
     }
 
     /// The ends of the parts of a pretoken, if it pays to cut it. Scripts with characters of fewer than three bytes have spaces
@@ -365,41 +338,8 @@ impl Model {
         if (0..ends.len()).any(is_replaced) { &[] } else { ends }
     }
 
-    /// Merge a pretoken that is not in the cache, and put it there.
-    #[inline(never)]
-    fn merge_new<'a>(
-        &self,
-        block: &Block,
-        index: usize,
-        lookups: &Lookups,
-        table: &Table,
-        misses: &'a mut Misses,
-        pulse: &mut Pulse,
-    ) -> Result<&'a [u32]> {
-        let (pretoken, key, place) = (block.pretoken(index), lookups.keys[index], lookups.places[index]);
-        self.merge(pretoken, misses, pulse)?;
-        if pretoken.len() <= LONGEST {
-            misses.learned += usize::from(table.insert(key, place, pretoken, &misses.ids));
-        }
-        Ok(&misses.ids)
-    }
-
-    /// Encode a block without a table.
-    fn merge_block(
-        &self,
-        block: Block,
-        sink: &mut impl Sink,
-        misses: &mut Misses,
-        pulse: &mut Pulse,
-    ) -> Result<()> {
-        for index in 0..block.ends.len() {
-            self.merge(block.pretoken(index), misses, pulse)?;
-            sink.put(&misses.ids);
-        }
-        Ok(())
-    }
-
     /// Compute the ids of a pretoken without the cache.
+    #[inline(never)]
     fn merge(&self, pretoken: &[u8], misses: &mut Misses, pulse: &mut Pulse) -> Result<()> {
         misses.ids.clear();
         if let Some(id) = self.replacing(pretoken) {
@@ -410,11 +350,20 @@ impl Model {
             expect(&mut misses.ids, pretoken.len());
         }
         let part = &self.merged_part(pretoken);
-        merging::merge(&self.merges, &self.tokens, part, &mut misses.ids, &mut misses.scratch, pulse)?;
+        self.merger(&mut misses.scratch, pulse).merge(part, &mut misses.ids)?;
         self.make_ids(pretoken, &mut misses.ids)
     }
 
-    /// Make the ids of a pretoken, or of a part of it, from its tokens.
+    /// What merges pretokens.
+    pub(super) fn merger<'a, 'p>(
+        &'a self,
+        scratch: &'a mut Scratch,
+        pulse: &'a mut Pulse<'p>,
+    ) -> Merger<'a, 'p> {
+        Merger { merges: &self.merges, tokens: &self.tokens, scratch, pulse }
+    }
+
+    /// Make the ids of a pretoken from its tokens.
     pub(super) fn make_ids(&self, pretoken: &[u8], ids: &mut Vec<u32>) -> Result<()> {
         if !self.provisional.is_empty() {
             self.take_apart(ids);
@@ -425,14 +374,6 @@ impl Model {
             None => (),
         }
         Ok(())
-    }
-
-    /// How many ids are made from tokens, if each is by itself.
-    pub(super) fn number_of_ids(&self, tokens: &[u32]) -> usize {
-        if self.provisional.is_empty() {
-            return tokens.len();
-        }
-        tokens.iter().map(|id| self.provisional.get(id).map_or(1, |bytes| bytes.len())).sum()
     }
 
     /// The token that replaces a pretoken.

@@ -1,27 +1,41 @@
 //! Encodes many texts on any number of threads into one array; the ids do not depend on the number of threads.
 //!
-//! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. Threads live as long
-//! as the call and take jobs in order, while the calling thread still gets texts and adds jobs. Once all jobs before it are
-//! encoded, the place of a job's ids in the array is known, and the thread that encoded the job copies them there, while they
-//! are still in its processor's cache.
+//! Texts are grouped into jobs of about equal size; a long text is cut at special tokens and safe cuts. The calling thread
+//! makes jobs, and leaves to the others of its team whatever they can do: they check `bytes`. No other thread needs Python's
+//! lock, and the calling thread releases it once all texts are got and it works on jobs itself.
 //!
-//! So threads share only the queue of jobs and the jobs' numbers of ids, each behind a lock that is taken once per job, for
-//! about twenty instructions. Nothing is copied under the lock, and no page is touched for the first time.
+//! ```text
+//! texts -> jobs 0, 1, 2, ... -> ids of each, in some order -> one array, in the order of jobs
+//! ```
+//!
+//! Once all jobs before it are encoded, the place of a job's ids in the array is known, and the thread that finds this out
+//! copies them there: nearly always the one that encoded them, while they are still in its processor's cache. So threads
+//! share only the queue of jobs and what waits for its place, each behind a lock that is taken once per job. Nothing is copied
+//! under the lock, and no page is touched for the first time.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use super::jobs::{Check, Cutting, Division, Job, JobHandler, Jobs};
-use super::parts::{TextPart, TextSource, explained};
-use super::{Choices, Count, Encoder, Id, Sink, Workspace};
-use crate::error::Result;
+use super::parts::{RawText, TextPart, TextSource};
+use super::{Choices, Count, Encoder, Id, Workspace};
+use crate::error::{Error, Result};
 use crate::memory;
 use crate::watch::{Pulse, Watch};
-use crate::workers::{CHECK_INTERVAL, lock};
+use crate::workers::{Queue, Team, Worker, lead, lock, thread_count};
 
 /// The memory of a text besides its ids: a part, its end (twice while that vector grows), and an offset.
-const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 4 * size_of::<usize>();
+const BYTES_PER_TEXT: usize = size_of::<TextPart>() + 5 * size_of::<usize>();
+
+/// The bytes of text for which another thread is started. (In tests, every text is cut wherever possible.)
+const FOR_THREAD: usize = if cfg!(test) { 1 } else { 1 << 18 };
+
+/// The approximate size of a job in bytes: at least, and at most.
+const JOB: (usize, usize) = if cfg!(test) { (1, 1) } else { (1 << 15, 1 << 18) };
+/// The number of jobs for each thread, as far as their size allows it. The last ones end at different times, and a
+/// system may let a thread begin late.
+const JOBS_EACH: usize = 16;
 
 /// The ids of several texts in one array; text `i` has those from `offsets[i]` to `offsets[i + 1]`.
 pub struct Encoded<T: Id> {
@@ -29,11 +43,25 @@ pub struct Encoded<T: Id> {
     pub offsets: Vec<u64>,
 }
 
-/// The result of a job: its ids, and their number after each of its parts.
-#[derive(Default)]
-struct Done<T> {
-    ids: Vec<T>,
-    ends: Vec<usize>,
+/// Successive parts of texts, which one thread encodes.
+type Job<'t> = Vec<TextPart<'t>>;
+
+/// How the work of a call is divided.
+#[derive(Clone, Copy)]
+struct Division {
+    threads: usize,
+    /// The approximate size of a job in bytes.
+    job: usize,
+}
+
+impl Division {
+    fn of(bytes: usize, threads: Option<usize>) -> Self {
+        // The number of processors is only queried if it matters, because the query is slow.
+        let threads = if bytes < 2 * FOR_THREAD { 1 } else { thread_count(threads, bytes / FOR_THREAD) };
+        let job = (bytes / threads / JOBS_EACH).clamp(JOB.0, JOB.1);
+        // One thread has one job.
+        Self { threads, job: if threads == 1 { usize::MAX / 2 } else { job } }
+    }
 }
 
 impl Encoder {
@@ -48,27 +76,23 @@ impl Encoder {
         self.model.check_fits::<T>()?;
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
         let division = Division::of(texts.bytes(), threads);
-        let offsets: Vec<AtomicU64> =
-            std::iter::repeat_with(AtomicU64::default).take(texts.number() + 1).collect();
-        let mut ids = if division.threads == 1 {
-            let mut done = Done::<T>::default();
-            let parts = on_this_thread(&texts, |parts, workspace| {
-                self.encode_parts(parts, choices, &mut done, workspace, &mut Pulse::of(watch))
-            })?;
-            tell_ends(&parts, &done.ends, 0, &offsets);
-            done.ids
-        } else {
-            let mut ids = Vec::new();
+        let (mut ids, offsets) = (Vec::new(), zeros(texts.number() + 1));
+        if division.threads > 1 {
             memory::expect(&mut ids, texts.most_ids());
-            let row = SharedRow::new(&mut ids, division.jobs, &offsets)?;
-            let encoding = Encoding { encoder: self, choices, row };
-            let cutting = Cutting { encoder: self, choices, division };
-            Jobs::new(division.jobs)?.run(&texts, cutting, &encoding, watch)?;
-            let Encoding { row, .. } = encoding;
-            row.finish()?;
-            ids
+        }
+        let row = SharedRow::new(&mut ids, &offsets);
+        let worker = || {
+            let (row, mut workspace, mut free) = (&row, Workspace::new()?, Vec::new());
+            Ok(move |number, job: Job<'t>, pulse: &mut Pulse| {
+                let mut done = free.pop().unwrap_or_default();
+                self.encode_job(&job, choices, &mut done, &mut workspace, pulse)?;
+                row.put(number, done, &mut free);
+                Ok(())
+            })
         };
-        ids.finish();
+        self.run(&texts, choices, division, &worker, watch)?;
+        row.finish()?;
+        ids.shrink_to_fit();
         Ok(Encoded { ids, offsets: offsets.into_iter().map(AtomicU64::into_inner).collect() })
     }
 
@@ -81,226 +105,200 @@ impl Encoder {
         watch: &mut dyn Watch,
     ) -> Result<Vec<u64>> {
         memory::ensure(texts.number() * BYTES_PER_TEXT)?;
-        let division = Division::of(texts.bytes(), threads);
-        let counts: Vec<AtomicU64> =
-            std::iter::repeat_with(AtomicU64::default).take(texts.number()).collect();
-        let counting = Counting { encoder: self, choices, counts: &counts };
-        if division.threads == 1 {
-            on_this_thread(&texts, |parts, workspace| {
-                counting.count(parts, workspace, &mut Pulse::of(watch))
-            })?;
-        } else {
-            let cutting = Cutting { encoder: self, choices, division };
-            Jobs::new(division.jobs)?.run(&texts, cutting, &counting, watch)?;
-        }
+        let (division, counts) = (Division::of(texts.bytes(), threads), zeros(texts.number()));
+        let worker = || {
+            let mut workspace = Workspace::new()?;
+            let counts = &counts;
+            Ok(move |_, job: Job<'t>, pulse: &mut Pulse| {
+                job.iter().try_for_each(|part| {
+                    let mut count = Count::default();
+                    self.encode_part(part, choices.of(part.text), &mut count, &mut workspace, pulse)?;
+                    counts[part.text].fetch_add(count.0 as u64, Ordering::Relaxed);
+                    Ok(())
+                })
+            })
+        };
+        self.run(&texts, choices, division, &worker, watch)?;
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
 
-    fn encode_parts<T: Id>(
+    /// Make jobs of texts, and process them on this thread and others.
+    fn run<'t, W: Worker<Job<'t>>>(
         &self,
-        parts: &[TextPart],
+        texts: &impl TextSource<'t>,
+        choices: Choices,
+        division: Division,
+        worker: &(dyn Fn() -> Result<W> + Sync),
+        watch: &mut dyn Watch,
+    ) -> Result<()> {
+        let queue = Queue::default();
+        let worked = lead(&queue, worker, &mut Pulse::of(watch), |team, pulse| {
+            team.start(division.threads - 1, pulse);
+            let made = self.make_jobs(texts, choices, division.job, &queue, team, pulse);
+            team.check().and(made)?;
+            queue.close();
+            texts.aside(|| team.finish(pulse))
+        });
+        // For a text that is none, the source knows what is wrong with it.
+        worked.map_err(|error| match error {
+            Error::NotText(text) => texts.text(text).err().unwrap_or(error),
+            _ => error,
+        })
+    }
+
+    /// Get all texts, up to the first bad one, and make jobs of about a size of them. Texts that must be cut are checked for
+    /// that.
+    fn make_jobs<'t, W>(
+        &self,
+        texts: &impl TextSource<'t>,
+        choices: Choices,
+        size: usize,
+        queue: &Queue<Job<'t>>,
+        team: &Team<Job<'t>, W>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let (mut job, mut bytes, long) = (Job::new(), 0, 2 * size);
+        let mut add = |part: TextPart<'t>| {
+            bytes += part.length();
+            memory::push(&mut job, part)?;
+            if bytes < size {
+                return Ok(());
+            }
+            // The next job will have about as many parts.
+            let mut next = Vec::new();
+            memory::reserve(&mut next, job.len())?;
+            queue.push([mem::replace(&mut job, next)]);
+            pulse.beat(mem::take(&mut bytes))?;
+            team.check()
+        };
+        let mut bad = None;
+        for text in 0..texts.number() {
+            if queue.is_closed() {
+                return Ok(());
+            }
+            let is_long = texts.length(text) > long;
+            let got = if is_long { texts.text(text).map(RawText::Text) } else { texts.get(text) };
+            let added = match got {
+                Ok(RawText::Text(content)) if content.len() > long => {
+                    self.cut_text((text, content), choices.of(text), size, &mut add)
+                }
+                Ok(given) => add(TextPart::whole(text, given)),
+                Err(error) => {
+                    bad = Some(error);
+                    break;
+                }
+            };
+            match added {
+                Err(error @ Error::Special { .. }) => {
+                    bad = Some(error);
+                    break;
+                }
+                added => added?,
+            }
+        }
+        // The call fails once the texts before a bad one are encoded.
+        queue.push([job]);
+        if let Some(error) = bad {
+            queue.fail_next(error);
+        }
+        Ok(())
+    }
+
+    fn encode_job<T: Id>(
+        &self,
+        job: &[TextPart],
         choices: Choices,
         done: &mut Done<T>,
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let Done { ids, ends } = done;
-        ids.expect(parts.iter().map(TextPart::length).sum());
-        memory::reserve(ends, parts.len())?;
-        for part in parts {
-            self.encode_part(part, choices.of(part.text), ids, workspace, pulse)?;
-            ends.push(ids.len());
+        if done.ids.capacity() == 0 {
+            // No text has more ids than bytes. Unused memory is never touched, and released at the end.
+            memory::expect(&mut done.ids, job.iter().map(TextPart::length).sum());
+        }
+        memory::reserve(&mut done.ends, job.len())?;
+        for part in job {
+            self.encode_part(part, choices.of(part.text), &mut done.ids, workspace, pulse)?;
+            done.ends.push((part.text, done.ids.len()));
         }
         Ok(())
     }
 }
 
-/// Set the ends of the texts whose last parts these are, for a job whose ids begin at `start`.
-fn tell_ends(parts: &[TextPart], ends: &[usize], start: usize, offsets: &[AtomicU64]) {
-    for (part, &end) in parts.iter().zip(ends) {
-        if part.is_last {
-            offsets[part.text + 1].store((start + end) as u64, Ordering::Relaxed);
-        }
-    }
+fn zeros(number: usize) -> Vec<AtomicU64> {
+    std::iter::repeat_with(AtomicU64::default).take(number).collect()
 }
 
-/// Do work with all texts of a source on this thread, each as one part; returns the parts.
-fn on_this_thread<'t>(
-    texts: &impl TextSource<'t>,
-    work: impl FnOnce(&[TextPart<'t>], &mut Workspace) -> Result<()> + Send,
-) -> Result<Vec<TextPart<'t>>> {
-    let mut parts = Vec::with_capacity(texts.number());
-    // The texts before a bad one may be bad in another way.
-    let got = (0..texts.number()).try_for_each(|text| {
-        parts.push(TextPart::whole(text, texts.get(text)?));
-        Ok(())
-    });
-    let worked = texts.aside(|| work(&parts, &mut Workspace::new()?));
-    worked.map_err(|error| explained(error, texts)).and(got).map(|()| parts)
+/// The result of a job: its ids, and for each part the number of its text, and of ids up to its end.
+#[derive(Default)]
+struct Done<T> {
+    ids: Vec<T>,
+    ends: Vec<(usize, usize)>,
 }
 
-/// Writes the ids of jobs to an array.
-struct Encoding<'a, T> {
-    encoder: &'a Encoder,
-    choices: Choices<'a>,
-    row: SharedRow<'a, T>,
-}
-
-/// The array that jobs write their ids to, each to a range of its own.
+/// The array that the ids of jobs are written to, each to a range of its own.
 struct SharedRow<'a, T> {
     /// The vector, and its memory, which is not accessed through the vector before the row is finished.
     ids: &'a mut Vec<T>,
     start: *mut T,
     room: usize,
     offsets: &'a [AtomicU64],
-    order: Mutex<Order>,
-    /// Signals that more starts are known.
-    more_known: Condvar,
+    order: Mutex<Order<T>>,
+}
+
+/// What waits for its place in the array.
+struct Order<T> {
+    /// The job whose place is known next, and this place.
+    next: usize,
+    start: usize,
+    /// Jobs that are encoded.
+    waiting: BTreeMap<usize, Done<T>>,
     /// Ids for which there was too little room, and their starts.
-    left: Mutex<Vec<(usize, Vec<T>)>>,
+    left: Vec<(usize, Vec<T>)>,
 }
 
 // SAFETY: the row's memory is written by threads only in stretches that no two of them share (see `SharedRow::put`), and ids
 // may be sent to other threads.
 unsafe impl<T: Send> Sync for SharedRow<'_, T> {}
 
-/// The starts of jobs in the array.
-struct Order {
-    /// The known starts: of all jobs up to the first one that is not encoded yet.
-    starts: Vec<usize>,
-    /// The number of ids of each job that is encoded.
-    lengths: Vec<Option<usize>>,
-    /// The number of threads that wait for more starts.
-    waiting: usize,
-}
-
-/// The jobs that a thread has encoded but not written yet, and memory to reuse.
-struct Pending<'t, T> {
-    jobs: VecDeque<(Job<'t>, Done<T>)>,
-    /// The starts of the first of them, as far as they are known.
-    starts: Vec<usize>,
-    free: Vec<Done<T>>,
-}
-
-impl<T> Default for Pending<'_, T> {
-    fn default() -> Self {
-        Self { jobs: VecDeque::new(), starts: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<'t, T: Id> JobHandler<'t> for Encoding<'_, T> {
-    type Own = Pending<'t, T>;
-
-    fn job(
-        &self,
-        own: &mut Pending<'t, T>,
-        job: Job<'t>,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-        check: Check,
-    ) -> Result<()> {
-        let mut done = own.free.pop().unwrap_or_default();
-        self.encoder.encode_parts(&job.parts, self.choices, &mut done, workspace, pulse)?;
-        check()?;
-        let (number, length) = (job.number, done.ids.len());
-        own.jobs.push_back((job, done));
-        self.row.encoded(number, length, own);
-        self.row.put_known(own);
-        Ok(())
-    }
-
-    fn end(&self, jobs: &Jobs, own: &mut Pending<'t, T>, pulse: &mut Pulse, check: Check) -> Result<()> {
-        while !own.jobs.is_empty() && !jobs.has_failed() {
-            check()?;
-            self.row.wait_for(own);
-            self.row.put_known(own);
-            pulse.check()?;
-        }
-        Ok(())
-    }
-}
-
 impl<'a, T: Id> SharedRow<'a, T> {
-    /// The memory of an empty vector, for a number of jobs.
-    fn new(ids: &'a mut Vec<T>, jobs: usize, offsets: &'a [AtomicU64]) -> Result<Self> {
-        let (mut starts, mut lengths) = (Vec::new(), Vec::new());
-        memory::reserve(&mut starts, jobs + 1)?;
-        memory::reserve(&mut lengths, jobs)?;
-        starts.push(0);
-        lengths.resize(jobs, None);
-        let order = Order { starts, lengths, waiting: 0 };
-        Ok(Self {
-            start: ids.as_mut_ptr(),
-            room: ids.capacity(),
-            ids,
-            offsets,
-            order: Mutex::new(order),
-            more_known: Condvar::new(),
-            left: Mutex::default(),
-        })
+    /// The memory of an empty vector.
+    fn new(ids: &'a mut Vec<T>, offsets: &'a [AtomicU64]) -> Self {
+        let order = Order { next: 0, start: 0, waiting: BTreeMap::new(), left: Vec::new() };
+        Self { start: ids.as_mut_ptr(), room: ids.capacity(), ids, offsets, order: Mutex::new(order) }
     }
 
-    /// Record that a job is encoded, with its number of ids, and collect the known starts of this thread's pending jobs.
-    fn encoded(&self, job: usize, ids: usize, own: &mut Pending<T>) {
-        own.starts.reserve(own.jobs.len()); // Nothing is allocated under the lock.
+    /// A job is encoded: write its ids, and those of jobs that waited for it. What is then `free` may be used again.
+    fn put(&self, number: usize, done: Done<T>, free: &mut Vec<Done<T>>) {
         let mut order = lock(&self.order);
-        let known = order.starts.len();
-        if job >= order.lengths.len() {
-            order.lengths.resize(2 * job, None);
-        }
-        order.lengths[job] = Some(ids);
-        while let (Some(&start), Some(&Some(ids))) =
-            (order.starts.last(), order.lengths.get(order.starts.len() - 1))
-        {
-            order.starts.push(start + ids);
-        }
-        order.tell_starts(own);
-        if order.waiting > 0 && order.starts.len() > known {
-            drop(order);
-            self.more_known.notify_all();
-        }
-    }
-
-    /// Wait a while for the start of the first pending job.
-    fn wait_for(&self, own: &mut Pending<T>) {
-        let mut order = lock(&self.order);
-        order.tell_starts(own);
-        if own.starts.is_empty() {
-            order.waiting += 1;
-            let waited = self.more_known.wait_timeout(order, CHECK_INTERVAL);
-            (order, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            order.waiting -= 1;
-            order.tell_starts(own);
-        }
-    }
-
-    /// Write the ids of the first pending jobs to their places.
-    fn put_known(&self, own: &mut Pending<T>) {
-        for start in own.starts.drain(..) {
-            let Some((job, mut done)) = own.jobs.pop_front() else { return };
-            tell_ends(&job.parts, &done.ends, start, self.offsets);
-            done.ends.clear();
-            if start + done.ids.len() <= self.room {
-                // SAFETY: the row has that much room, which nobody else looks at until it is finished. A job's stretch begins
-                // where that of the job before it ends, so no two of them share a place.
-                unsafe {
-                    done.ids.as_ptr().copy_to_nonoverlapping(self.start.add(start), done.ids.len());
-                }
-                done.ids.clear();
-                own.free.push(done);
-            } else {
-                lock(&self.left).push((start, done.ids));
+        order.waiting.insert(number, done);
+        while let Some((start, mut done)) = order.take_next() {
+            if start + done.ids.len() > self.room {
+                order.left.push((start, mem::take(&mut done.ids)));
             }
+            drop(order);
+            for (text, end) in done.ends.drain(..) {
+                // The last part of a text may be told before others.
+                self.offsets[text + 1].fetch_max((start + end) as u64, Ordering::Relaxed);
+            }
+            // SAFETY: the row has that much room, which nobody else looks at until it is finished. A job's stretch begins
+            // where that of the job before it ends, so no two of them share a place.
+            unsafe { done.ids.as_ptr().copy_to_nonoverlapping(self.start.add(start), done.ids.len()) };
+            done.ids.clear();
+            free.push(done);
+            order = lock(&self.order);
         }
     }
 
     /// All jobs are done: give the vector its ids.
     fn finish(self) -> Result<()> {
-        let ids = self.ids;
-        let starts = self.order.into_inner().unwrap_or_else(PoisonError::into_inner).starts;
-        let mut left = self.left.into_inner().unwrap_or_else(PoisonError::into_inner);
-        left.sort_by_key(|(start, _)| *start);
-        let all = starts.last().copied().unwrap_or(0);
+        let (ids, order) = (self.ids, self.order.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let Order { start: all, mut left, .. } = order;
+        if let [(0, only)] = &mut left[..] {
+            *ids = mem::take(only);
+            return Ok(());
+        }
+        left.sort_unstable_by_key(|(start, _)| *start);
         let there = left.first().map_or(all, |(start, _)| *start);
         // SAFETY: it is the room of this row that the jobs' ids were put into, and the threads that did so have ended. They
         // are there up to the first ones for which there was too little room.
@@ -311,48 +309,13 @@ impl<'a, T: Id> SharedRow<'a, T> {
     }
 }
 
-impl Order {
-    /// Collect the starts of a thread's first pending jobs, as far as they are known.
-    fn tell_starts<T>(&self, own: &mut Pending<T>) {
-        let known = own.jobs.iter().map_while(|(job, _)| self.starts.get(job.number).copied());
-        own.starts.extend(known);
-    }
-}
-
-/// Counts the ids of each text.
-struct Counting<'a> {
-    encoder: &'a Encoder,
-    choices: Choices<'a>,
-    counts: &'a [AtomicU64],
-}
-
-impl Counting<'_> {
-    fn count(&self, parts: &[TextPart], workspace: &mut Workspace, pulse: &mut Pulse) -> Result<()> {
-        for part in parts {
-            let mut count = Count::default();
-            self.encoder.encode_part(part, self.choices.of(part.text), &mut count, workspace, pulse)?;
-            self.counts[part.text].fetch_add(count.taken() as u64, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-}
-
-impl<'t> JobHandler<'t> for Counting<'_> {
-    type Own = ();
-
-    fn job(
-        &self,
-        (): &mut (),
-        job: Job<'t>,
-        workspace: &mut Workspace,
-        pulse: &mut Pulse,
-        _: Check,
-    ) -> Result<()> {
-        self.count(&job.parts, workspace, pulse)
-    }
-
-    fn end(&self, _: &Jobs, (): &mut (), _: &mut Pulse, _: Check) -> Result<()> {
-        Ok(())
+impl<T> Order<T> {
+    /// The next job whose place is known, and this place.
+    fn take_next(&mut self) -> Option<(usize, Done<T>)> {
+        let done = self.waiting.remove(&self.next)?;
+        let start = self.start;
+        (self.next, self.start) = (self.next + 1, start + done.ids.len());
+        Some((start, done))
     }
 }
 

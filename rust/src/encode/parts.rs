@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::added::Stretch;
 use super::stages::Section;
-use super::{Choice, Encoder, Sink, Workspace, character_start};
+use super::{Choice, Encoder, Run, Sink, Workspace, character_start, put_token};
 use crate::error::{Error, Result};
 use crate::normalize::Beginning;
 use crate::watch::Pulse;
@@ -75,7 +74,6 @@ impl<'t> TextSource<'t> for &[&'t str] {
 /// Part of a text, small enough for one job; in order, the parts are the texts.
 pub struct TextPart<'t> {
     pub text: usize,
-    pub is_last: bool,
     content: PartContent<'t>,
 }
 
@@ -89,7 +87,7 @@ enum PartContent<'t> {
 
 impl<'t> TextPart<'t> {
     pub fn whole(text: usize, given: RawText<'t>) -> Self {
-        Self { text, is_last: true, content: PartContent::Whole(given) }
+        Self { text, content: PartContent::Whole(given) }
     }
 
     /// The length in bytes, or less if it is not known yet.
@@ -105,59 +103,33 @@ impl<'t> TextPart<'t> {
 
 impl Encoder {
     /// Cut a text into parts for jobs of a size: at added tokens, and elsewhere as far as that is safe.
-    pub fn cut_text<'e, 't>(
-        &'e self,
+    pub fn cut_text<'t>(
+        &self,
         (text, content): (usize, &'t str),
-        choice: Choice<'e>,
+        choice: Choice,
         job: usize,
-    ) -> impl Iterator<Item = Result<TextPart<'t>>> + use<'e, 't>
-    where
-        't: 'e,
-    {
+        add: &mut impl FnMut(TextPart<'t>) -> Result<()>,
+    ) -> Result<()> {
         let is_plain = self.stages.is_plain();
         let tokens = if is_plain { &self.stages.later } else { &self.stages.first };
-        let stretches = tokens.stretches(content, choice);
-        let mut parts =
-            stretches.flat_map(move |stretch| self.cut(content, stretch, is_plain, job)).peekable();
-        std::iter::from_fn(move || {
-            let content = parts.next()?;
-            let is_last = parts.peek().is_none();
-            Some(content.map(|content| TextPart { text, is_last, content }))
-        })
-    }
-
-    /// Cut a stretch of a text into parts of about the size of a job.
-    fn cut<'t>(
-        &self,
-        whole: &'t str,
-        stretch: Result<Stretch>,
-        is_plain: bool,
-        job: usize,
-    ) -> impl Iterator<Item = Result<PartContent<'t>>> + use<'t, '_> {
-        let mut at = match &stretch {
-            Ok(stretch) if stretch.range.start > 0 => Beginning::Segment,
-            _ => Beginning::Text,
-        };
-        let mut left = Some(stretch);
-        std::iter::from_fn(move || {
-            let range = match left.take()? {
-                Err(error) => return Some(Err(error)),
-                Ok(Stretch { id: Some(id), .. }) => return Some(Ok(PartContent::Token(id))),
-                Ok(Stretch { range, .. }) => range,
-            };
-            let (start, text) = (range.start, &whole[range.clone()]);
-            let part = match self.safe_cut(text, character_start(text, job), is_plain) {
-                None => text,
-                Some(cut) => {
-                    left = Some(Ok(Stretch { range: start + cut..range.end, id: None }));
-                    &text[..cut]
-                }
-            };
-            let begins = std::mem::replace(&mut at, Beginning::Within);
-            Some(Ok(match is_plain {
-                true => PartContent::Ordinary(part),
-                false => PartContent::Between(whole, start..start + part.len(), begins),
-            }))
+        tokens.stretches(content, choice, &mut |range, id| {
+            if let Some(id) = id {
+                return add(TextPart { text, content: PartContent::Token(id) });
+            }
+            let mut at = if range.start > 0 { Beginning::Segment } else { Beginning::Text };
+            let mut start = range.start;
+            while start < range.end {
+                let rest = &content[start..range.end];
+                let cut = self.safe_cut(rest, character_start(rest, job), is_plain);
+                let end = start + cut.unwrap_or(rest.len());
+                let content = match is_plain {
+                    true => PartContent::Ordinary(&content[start..end]),
+                    false => PartContent::Between(content, start..end, at),
+                };
+                add(TextPart { text, content })?;
+                (start, at) = (end, Beginning::Within);
+            }
+            Ok(())
         })
     }
 
@@ -181,34 +153,24 @@ impl Encoder {
         workspace: &mut Workspace,
         pulse: &mut Pulse,
     ) -> Result<()> {
-        let text = match &part.content {
-            PartContent::Whole(RawText::Text(text)) => text,
-            PartContent::Whole(RawText::Bytes(bytes)) => checked(bytes, part.text)?,
+        match &part.content {
+            PartContent::Whole(RawText::Text(text)) => self.encode(text, choice, sink, workspace, pulse),
+            PartContent::Whole(RawText::Bytes(bytes)) => {
+                let text = simdutf8::basic::from_utf8(bytes).map_err(|_| Error::NotText(part.text))?;
+                self.encode(text, choice, sink, workspace, pulse)
+            }
             PartContent::Between(whole, range, at) => {
-                let mut put = |section: Section, pulse: &mut Pulse| self.put(section, sink, workspace, pulse);
-                let (text, own) = (&whole[range.clone()], choice.behind(range.start));
-                let encoded = self.stages.sections_between(text, *at, own, pulse, &mut put);
-                return encoded.map_err(|error| self.stages.in_whole(error, whole, choice));
+                let put = &mut |section: Section, pulse: &mut Pulse| {
+                    self.put(section, sink, &mut Run { workspace, pulse })
+                };
+                let encoded =
+                    self.stages.sections_between(whole, range.clone(), *at, choice, false, pulse, put);
+                encoded.map_err(|error| self.stages.in_whole(error, whole, choice))
             }
-            PartContent::Ordinary(text) => return self.model.encode_ordinary(text, sink, workspace, pulse),
-            PartContent::Token(id) => {
-                sink.make_room(1)?;
-                sink.put(&[*id]);
-                return Ok(());
+            PartContent::Ordinary(text) => {
+                self.model.encode_ordinary(text, sink, &mut Run { workspace, pulse })
             }
-        };
-        self.encode(text, choice, sink, workspace, pulse)
-    }
-}
-
-fn checked(bytes: &[u8], text: usize) -> Result<&str> {
-    simdutf8::basic::from_utf8(bytes).map_err(|_| Error::NotText(text))
-}
-
-/// The error that ended the work on texts; for one that is no text, the source knows what is wrong with it.
-pub fn explained<'t>(error: Error, texts: &impl TextSource<'t>) -> Error {
-    match error {
-        Error::NotText(text) => texts.text(text).err().unwrap_or(error),
-        _ => error,
+            PartContent::Token(id) => put_token(*id, sink),
+        }
     }
 }

@@ -8,14 +8,16 @@
 //! Each stage may be empty: an ordinary vocabulary has only later tokens, and its text goes through unchanged.
 
 use std::borrow::Cow;
+use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::added::{AddedToken, AddedTokens, PassedOn, Stretch, TokenSearch};
+use super::added::{AddedToken, AddedTokens, PassedOn, TokenSearch};
 use super::character_start;
 use super::choice::{Choice, ChoicePart, Special};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::normalize::{Beginning, Normalizer};
+use crate::normalize::{Alignment, Beginning, Normalizer};
 use crate::watch::{Pulse, Unwatched};
 
 /// The stages before a text is cut into pretokens.
@@ -33,10 +35,15 @@ pub struct Stages {
 pub struct Section<'t> {
     pub text: &'t str,
     pub id: Option<u32>,
-    /// Where it begins in the normalized text, in bytes.
-    pub start: usize,
     /// Whether the first character is a space that was put there.
     pub has_put: bool,
+    /// The normalized text before it.
+    pub before: &'t str,
+    /// Where the text that was normalized begins in the given one, in bytes.
+    pub given: usize,
+    /// Where the characters of the normalized text stand in that text, if they were moved. It is only known of placed
+    /// sections.
+    pub alignment: Option<&'t Alignment>,
 }
 
 /// The name of the step that puts a space at the beginning of a text.
@@ -85,82 +92,80 @@ impl Stages {
         self.first.is_empty() && self.normalizer.is_identity() && !self.space_first
     }
 
-    /// Go through a text: its added tokens, and the normalized text between them.
+    /// Go through a text: its added tokens, and the normalized text between them. If sections are placed, it is known where
+    /// in the text they stand.
     #[inline]
     pub fn sections(
         &self,
         text: &str,
-        at: Beginning,
         choice: Choice,
+        are_placed: bool,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
+        let at = Beginning::Text;
         if self.first.is_empty() {
-            return self.sections_between(text, at, choice, pulse, visit);
+            return self.sections_between(text, 0..text.len(), at, choice, are_placed, pulse, visit);
         }
-        for stretch in self.first.stretches(text, choice) {
-            let Stretch { range, id } = stretch?;
-            let (start, choice, text) = (range.start, choice.behind(range.start), &text[range]);
-            match id {
-                Some(_) => visit(Section { text, id, start: 0, has_put: false }, pulse)?,
-                None => {
-                    let at = if start > 0 { Beginning::Segment } else { at };
-                    self.sections_between(text, at, choice, pulse, visit)?;
-                }
+        self.first.stretches(text, choice, &mut |range, id| {
+            if id.is_some() {
+                let (given, text) = (range.start, &text[range]);
+                return visit(
+                    Section { text, id, has_put: false, before: "", given, alignment: None },
+                    pulse,
+                );
             }
-        }
-        Ok(())
+            let at = if range.start > 0 { Beginning::Segment } else { at };
+            self.sections_between(text, range, at, choice, are_placed, pulse, visit)
+        })
     }
 
     /// Go through the text between first tokens.
     #[inline]
+    #[allow(clippy::too_many_arguments)] // Those of `sections`, and a part of its text.
     pub fn sections_between(
         &self,
         text: &str,
+        range: Range<usize>,
         at: Beginning,
         choice: Choice,
+        are_placed: bool,
         pulse: &mut Pulse,
         visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
     ) -> Result<()> {
-        let normalized = match self.normalizer.is_identity() {
-            true => Cow::Borrowed(text),
-            false if matches!(choice, Choice::Parts(..)) && self.later.any_special() => {
-                let (normalized, alignment) = self.normalizer.aligned(text, at, pulse)?;
-                let mut room = Vec::new();
-                let choice = choice.normalized(text, &normalized, &alignment, &mut room)?;
-                return self.sections_of_normalized(&normalized, at, choice, pulse, visit);
-            }
-            false => self.normalizer.normalize(text, at, pulse)?,
-        };
-        self.sections_of_normalized(&normalized, at, choice, pulse, visit)
-    }
-
-    /// Go through normalized text.
-    #[inline]
-    pub fn sections_of_normalized(
-        &self,
-        text: &str,
-        at: Beginning,
-        choice: Choice,
-        pulse: &mut Pulse,
-        visit: &mut impl FnMut(Section, &mut Pulse) -> Result<()>,
-    ) -> Result<()> {
+        let (given, part, own) = (range.start, &text[range.clone()], choice.behind(range.start));
         let begins = self.space_first && at == Beginning::Text;
-        let show = &mut |text: &str, Stretch { range, id }, pulse: &mut Pulse| {
-            let start = range.start;
-            if !(begins && start == 0 && id.is_none() && needs_space(text)) {
-                return visit(Section { text: &text[range], id, start, has_put: false }, pulse);
-            }
-            let mut spaced = String::new();
-            memory::append(&mut spaced, " ")?;
-            memory::append(&mut spaced, &text[range])?;
-            visit(Section { text: &spaced, id, start, has_put: true }, pulse)
+        let mut room = Vec::new();
+        let (normalized, alignment, own) = if self.normalizer.is_identity() {
+            (Cow::Borrowed(part), None, own)
+        } else if are_placed || matches!(choice, Choice::Parts(..)) && self.later.any_special() {
+            let (normalized, alignment) = self.normalizer.aligned(part, at, pulse)?;
+            let own = own.normalized(part, &normalized, &alignment, &mut room)?;
+            let is_same = matches!(normalized, Cow::Borrowed(_));
+            (normalized, if is_same { None } else { Some(alignment) }, own)
+        } else {
+            (self.normalizer.normalize(part, at, pulse)?, None, own)
         };
-        if !self.later.any_found(choice) {
-            let whole = Stretch { range: 0..text.len(), id: None };
-            return if text.is_empty() { Ok(()) } else { show(text, whole, pulse) };
-        }
-        self.later.stretches(text, choice).try_for_each(|stretch| show(text, stretch?, pulse))
+        let alignment = alignment.as_ref();
+        let found = self.later.stretches(&normalized, own, &mut |range, id| {
+            let before = &normalized[..range.start];
+            let has_put = begins && before.is_empty() && id.is_none() && needs_space(&normalized);
+            if !has_put {
+                let text = &normalized[range];
+                return visit(Section { text, id, has_put, before, given, alignment }, pulse);
+            }
+            let mut text = String::new();
+            memory::append(&mut text, " ")?;
+            memory::append(&mut text, &normalized[range])?;
+            visit(Section { text: &text, id, has_put, before, given, alignment }, pulse)
+        });
+        found.map_err(|error| match error {
+            Error::Special { token, character } => {
+                let moved = alignment.map_or(character, |to| to.place(character, character + 1).0);
+                Error::Special { token, character: text[..given].chars().count() + moved }
+            }
+            other => other,
+        })
     }
 
     /// Whether a text between first tokens may be cut at a place where its pretokens may.
@@ -195,32 +200,12 @@ impl Stages {
 
     /// The same error where a special token was refused in a part of a text: it says where in the whole text it stands.
     pub fn in_whole(&self, error: Error, text: &str, choice: Choice) -> Error {
-        match error {
-            Error::Special { .. } => self.refusal(text, choice).unwrap_or(error),
-            _ => error,
+        if !matches!(error, Error::Special { .. }) {
+            return error;
         }
-    }
-
-    fn refusal(&self, text: &str, choice: Choice) -> Option<Error> {
         let mut unwatched = Unwatched;
-        let pulse = &mut Pulse::of(&mut unwatched);
-        for stretch in self.first.stretches(text, choice) {
-            let (start, part) = match stretch {
-                Err(error) => return Some(error),
-                Ok(Stretch { id: Some(_), .. }) => continue,
-                Ok(Stretch { range, .. }) => (range.start, &text[range]),
-            };
-            let at = if start > 0 { Beginning::Segment } else { Beginning::Text };
-            let (normalized, alignment) = self.normalizer.aligned(part, at, pulse).ok()?;
-            let mut room = Vec::new();
-            let choice = choice.behind(start).normalized(part, &normalized, &alignment, &mut room).ok()?;
-            let refused = self.later.stretches(&normalized, choice).find_map(Result::err);
-            if let Some(Error::Special { token, character }) = refused {
-                let (place, _) = alignment.place(character, character + 1);
-                return Some(Error::Special { token, character: text[..start].chars().count() + place });
-            }
-        }
-        None
+        let placed = self.sections(text, choice, true, &mut Pulse::of(&mut unwatched), &mut |_, _| Ok(()));
+        placed.err().unwrap_or(error)
     }
 }
 
@@ -252,7 +237,15 @@ struct Between {
 }
 
 /// Takes what has come through the stages.
-pub type Put<'a> = &'a mut dyn FnMut(PassedOn, &mut Pulse) -> Result<()>;
+type Put<'a> = &'a mut dyn FnMut(PassedOn, &mut Pulse) -> Result<()>;
+
+/// How text passes the stages, and where it goes.
+pub struct Passing<'a, 'p> {
+    pub stages: &'a Stages,
+    pub choice: Choice<'a>,
+    pub pulse: &'a mut Pulse<'p>,
+    pub put: Put<'a>,
+}
 
 impl Front {
     pub fn new() -> Self {
@@ -263,74 +256,59 @@ impl Front {
     }
 
     /// Add the next piece of the text; pass on what no later text can change.
-    pub fn feed(
-        &mut self,
-        stages: &Stages,
-        choice: Choice,
-        piece: &str,
-        pulse: &mut Pulse,
-        put: Put,
-    ) -> Result<()> {
-        let Self { first, between } = self;
+    pub fn feed(&mut self, piece: &str, mut to: Passing) -> Result<()> {
+        let (stages, choice) = (to.stages, to.choice);
         if stages.first.is_empty() {
-            return between.take(stages, choice, piece, pulse, put);
+            return self.between.take(piece, &mut to);
         }
-        first.feed(&stages.first, choice, piece, &mut |found| match found {
-            PassedOn::Text(text) => between.take(stages, choice, text, pulse, put),
-            PassedOn::Token(.., end) => between.take_token(stages, choice, (found, end), pulse, put),
-        })
+        self.first.feed(&stages.first, choice, piece, &mut |found| self.between.take_found(found, &mut to))
     }
 
     /// End the text: pass on the rest. A new text may then begin.
-    pub fn finish(&mut self, stages: &Stages, choice: Choice, pulse: &mut Pulse, put: Put) -> Result<()> {
-        let Self { first, between } = self;
-        first.finish(&stages.first, choice, &mut |found| match found {
-            PassedOn::Text(text) => between.take(stages, choice, text, pulse, put),
-            PassedOn::Token(.., end) => between.take_token(stages, choice, (found, end), pulse, put),
-        })?;
-        between.end(stages, choice, pulse, put)?;
+    pub fn finish(&mut self, mut to: Passing) -> Result<()> {
+        let (stages, choice) = (to.stages, to.choice);
+        self.first.finish(&stages.first, choice, &mut |found| self.between.take_found(found, &mut to))?;
+        self.between.end(&mut to)?;
         *self = Self::new();
         Ok(())
     }
 }
 
 impl Between {
+    /// Add what the search for first tokens has passed on. Such a token ends the text before it.
+    fn take_found(&mut self, found: PassedOn, to: &mut Passing) -> Result<()> {
+        match found {
+            PassedOn::Text(text) => self.take(text, to),
+            PassedOn::Token(.., end) => {
+                self.end(to)?;
+                (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
+                (to.put)(found, to.pulse)
+            }
+        }
+    }
+
     /// Add text between first tokens.
-    fn take(
-        &mut self,
-        stages: &Stages,
-        choice: Choice,
-        text: &str,
-        pulse: &mut Pulse,
-        put: Put,
-    ) -> Result<()> {
-        if stages.normalizer.is_identity() {
-            return self.take_normalized(stages, choice, text, pulse, put);
+    fn take(&mut self, text: &str, to: &mut Passing) -> Result<()> {
+        if to.stages.normalizer.is_identity() {
+            return self.search(text, to);
         }
         memory::append(&mut self.pending, text)?;
         if self.pending.len() < self.next_cut {
             return Ok(());
         }
-        let cut = stages.normalizer.last_cut(&self.pending);
+        let cut = to.stages.normalizer.last_cut(&self.pending);
         if cut > 0 {
-            self.normalize(stages, choice, cut, pulse, put)?;
+            self.normalize(cut, to)?;
         }
         self.next_cut = if cut > 0 { 0 } else { self.pending.len() * 5 / 4 };
         Ok(())
     }
 
     /// Normalize the pending text up to a place.
-    fn normalize(
-        &mut self,
-        stages: &Stages,
-        choice: Choice,
-        end: usize,
-        pulse: &mut Pulse,
-        put: Put,
-    ) -> Result<()> {
-        let mut pending = std::mem::take(&mut self.pending);
-        let normalized = stages.normalizer.normalize(&pending[..end], self.at, pulse)?;
-        self.take_normalized(stages, choice, &normalized, pulse, put)?;
+    fn normalize(&mut self, end: usize, to: &mut Passing) -> Result<()> {
+        let mut pending = mem::take(&mut self.pending);
+        let normalized = to.stages.normalizer.normalize(&pending[..end], self.at, to.pulse)?;
+        self.search(&normalized, to)?;
         drop(normalized);
         if end > 0 {
             self.at = Beginning::Within;
@@ -340,46 +318,24 @@ impl Between {
         Ok(())
     }
 
-    fn take_normalized(
-        &mut self,
-        stages: &Stages,
-        choice: Choice,
-        text: &str,
-        pulse: &mut Pulse,
-        put: Put,
-    ) -> Result<()> {
-        let (begins, choice) = (&mut self.begins, choice.behind(self.begin));
-        self.later.feed(&stages.later, choice, text, &mut |found| pass_on(stages, found, begins, pulse, put))
+    /// Search normalized text for later tokens.
+    fn search(&mut self, text: &str, to: &mut Passing) -> Result<()> {
+        let (tokens, choice) = (&to.stages.later, to.choice.behind(self.begin));
+        self.later.feed(tokens, choice, text, &mut |found| pass_on(found, &mut self.begins, to))
     }
 
-    /// A first token ends the text before it.
-    fn take_token(
-        &mut self,
-        stages: &Stages,
-        choice: Choice,
-        (token, end): (PassedOn, usize),
-        pulse: &mut Pulse,
-        put: Put,
-    ) -> Result<()> {
-        self.end(stages, choice, pulse, put)?;
-        (self.at, self.begins, self.begin, self.next_cut) = (Beginning::Segment, false, end, 0);
-        put(token, pulse)
-    }
-
-    fn end(&mut self, stages: &Stages, choice: Choice, pulse: &mut Pulse, put: Put) -> Result<()> {
-        self.normalize(stages, choice, self.pending.len(), pulse, put)?;
-        let (begins, choice) = (&mut self.begins, choice.behind(self.begin));
-        self.later.finish(&stages.later, choice, &mut |found| pass_on(stages, found, begins, pulse, put))
+    fn end(&mut self, to: &mut Passing) -> Result<()> {
+        self.normalize(self.pending.len(), to)?;
+        let (tokens, choice) = (&to.stages.later, to.choice.behind(self.begin));
+        self.later.finish(tokens, choice, &mut |found| pass_on(found, &mut self.begins, to))
     }
 }
 
 /// Pass on normalized text or a token, behind a space if one is put there.
-fn pass_on(stages: &Stages, found: PassedOn, begins: &mut bool, pulse: &mut Pulse, put: Put) -> Result<()> {
-    if std::mem::take(begins)
-        && stages.space_first
-        && matches!(found, PassedOn::Text(text) if needs_space(text))
-    {
-        put(PassedOn::Text(" "), pulse)?;
+fn pass_on(found: PassedOn, begins: &mut bool, to: &mut Passing) -> Result<()> {
+    let may_put = mem::take(begins) && to.stages.space_first;
+    if may_put && matches!(found, PassedOn::Text(text) if needs_space(text)) {
+        (to.put)(PassedOn::Text(" "), to.pulse)?;
     }
-    put(found, pulse)
+    (to.put)(found, to.pulse)
 }

@@ -85,7 +85,7 @@ impl WholeTokens {
             } else {
                 return true;
             };
-            if merges.get(left, right).rank() < too_late {
+            if merges.pairs.get(left, right).rank() < too_late {
                 return false;
             }
         }
@@ -94,7 +94,7 @@ impl WholeTokens {
 
 #[cfg(test)]
 mod tests {
-    use super::super::merging::tests::{RandomNumbers, RandomVocabulary, defined};
+    use super::super::tests::{RandomNumbers, RandomVocabulary, defined};
     use super::*;
 
     #[test]

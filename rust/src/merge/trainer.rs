@@ -309,7 +309,7 @@ impl<'r, S: SlotWidth> Trainer<'r, S> {
             self.update_for_known_token(task)?;
         }
         self.merges.push([left - FIRST, right - FIRST, joined - FIRST])?;
-        pulse.finished(self.merges.len());
+        pulse.finished = self.merges.len() as u64;
         pulse.beat(positions + 1)?;
         if self.store.has_grown(self.tuning.growth_per_entry * self.pairs.places()) {
             self.drop_lists(WordStore::drop_list);

@@ -23,19 +23,16 @@ pub struct PyEncodeStream(pub encode::EncodeStream);
 #[pymethods]
 impl PyEncodeStream {
     fn feed<'py>(&mut self, piece: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
-        let (py, text, mut ids) = (piece.py(), piece.to_str()?, Vec::new());
-        working(py, usize::MAX, |workspace, pulse| self.0.feed(text, &mut ids, workspace, pulse))?;
-        list(py, &ids)
+        let (py, text) = (piece.py(), piece.to_str()?);
+        list(py, &working(py, usize::MAX, |workspace, pulse| self.0.feed(text, workspace, pulse))?)
     }
 
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let mut ids = Vec::new();
-        working(py, usize::MAX, |workspace, pulse| self.0.finish(&mut ids, workspace, pulse))?;
-        list(py, &ids)
+        list(py, &working(py, usize::MAX, |workspace, pulse| self.0.finish(workspace, pulse))?)
     }
 
     fn __copy__(&self) -> Self {
-        Self(self.0.copy())
+        Self(self.0.clone())
     }
 
     fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {

@@ -1,0 +1,489 @@
+//! Ids and their text in, the place of every token out, and of which pretoken it is.
+//!
+//! One walk goes through the stages again, with the ids in hand. Of every section it tells where in the text for the model
+//! its tokens stand; from there, places lead back:
+//!
+//! ```text
+//! text given  -> normalized       -> section -> text for the model (with the spaces that a pattern puts)
+//! places here <- through Alignment <- before  <- tokens, each as long as its bytes
+//! ```
+
+use std::ops::Range;
+use std::slice::Iter;
+
+use super::{Choice, ChoicePart, Encoder, Model, NO_ID, Section, Special, Unknown};
+use crate::error::{Error, Result};
+use crate::memory;
+use crate::pretokenize::{Batch, Prepared, pretokenize};
+use crate::tokens::TokenBytes;
+use crate::watch::Pulse;
+
+/// The unit of offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Characters,
+    Bytes,
+}
+
+/// Whether the white space that a token begins and ends with is part of its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    No,
+    Yes,
+    /// But not a single space that the text, or these ids, begin with: it was put there.
+    KeepFirst,
+}
+
+/// Where something begins, and where it ends.
+pub type Span = (usize, usize);
+
+/// Where a token of a section stands in the text for the model, in bytes, and the number of its pretoken.
+struct TokenSpan {
+    bytes: Range<usize>,
+    word: u32,
+}
+
+/// The start and end of every token in the text that the ids encode.
+///
+/// In bytes, spans are adjacent and cover the text. In characters, a token that has a part of a character spans all of
+/// it: from the character of the token's first byte to that of its last byte. So tokens that share a character overlap.
+fn tiled(ids: &[u32], text: &str, tokens: &TokenBytes, unit: Unit, pulse: &mut Pulse) -> Result<Vec<Span>> {
+    let mut spans = Vec::new();
+    memory::reserve(&mut spans, ids.len())?;
+    let mut characters = (unit == Unit::Characters && !text.is_ascii()).then(|| CountedCharacters::of(text));
+    let mut end = 0;
+    for &id in ids {
+        let start = end;
+        end += tokens.length(id).unwrap_or(0);
+        pulse.beat(end - start)?;
+        spans.push(characters.as_mut().map_or((start, end), |characters| characters.place(start, end)));
+    }
+    Ok(spans)
+}
+
+impl Encoder {
+    /// Whether the tokens of a text have the bytes of the text.
+    pub fn tiles_text(&self) -> bool {
+        self.stages.is_plain()
+            && !self.stages.later.takes_white_space()
+            && !self.model.pattern.puts_spaces()
+            && self.model.check_tiles_text().is_ok()
+    }
+
+    /// The start and end of every token in a text.
+    pub fn offsets(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        unit: Unit,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<Span>> {
+        self.model.check_tiles_text()?;
+        if self.tiles_text() {
+            return tiled(ids, text, self.tokens(), unit, pulse);
+        }
+        let mut places = self.places(text, ids, choice, Trim::No, pulse)?;
+        if unit == Unit::Bytes && !text.is_ascii() {
+            let mut starts = Vec::new();
+            memory::reserve(&mut starts, text.len() + 1)?;
+            starts.extend(text.char_indices().map(|(start, _)| start));
+            starts.push(text.len());
+            for (start, end) in &mut places {
+                (*start, *end) = (starts[*start], starts[*end]);
+            }
+        }
+        Ok(places)
+    }
+
+    /// The number of the part in which each token of a text begins.
+    pub fn numbers_of_parts(
+        &self,
+        text: &str,
+        ids: &[u32],
+        parts: &[ChoicePart],
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
+        let mut ends = memory::gathered(parts.iter().map(|part| part.end))?;
+        let spans = if self.tiles_text() {
+            tiled(ids, text, self.tokens(), Unit::Bytes, pulse)?
+        } else {
+            let mut characters = CountedCharacters::of(text);
+            ends.iter_mut().for_each(|end| *end = characters.before(*end));
+            self.places(text, ids, choice, Trim::No, pulse)?
+        };
+        // Places need not be in order, but nearly are.
+        let mut part = 0;
+        memory::gathered(spans.iter().map(|&(start, _)| {
+            while part > 0 && start < ends[part - 1] {
+                part -= 1;
+            }
+            while ends.get(part).is_some_and(|&end| end <= start) {
+                part += 1;
+            }
+            part as u32
+        }))
+    }
+
+    /// Where each token of a text stands, in characters. A token with part of a character stands where the whole of
+    /// it stands, and a space that was put in where the character behind it stands.
+    pub fn places(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        trim: Trim,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<Span>> {
+        let mut places = Vec::new();
+        memory::reserve(&mut places, ids.len())?;
+        let mut given = CountedCharacters::of(text);
+        // Of the normalized text in which a section stands: where it was given, and how much of it was gone through.
+        let (mut from, mut bytes, mut skipped) = (0, 0, 0);
+        self.walk(text, ids, choice, false, pulse, |section, written, ids, spans| {
+            if section.given != from {
+                (from, bytes, skipped) = (section.given, 0, 0);
+            }
+            skipped += section.before[bytes..].chars().count();
+            bytes = section.before.len();
+            let first = given.before(section.given);
+            let spaced = (written != section.text).then(|| places_of_characters(section.text, written));
+            let put = usize::from(section.has_put);
+            let mut written = CountedCharacters::of(written);
+            for (&id, span) in ids.iter().zip(spans) {
+                let (mut start, mut end) = written.place(span.bytes.start, span.bytes.end);
+                if let Some(spaced) = &spaced {
+                    (start, end) = (spaced[start], spaced[end - 1] + 1);
+                }
+                (start, end) =
+                    (start.saturating_sub(put) + skipped, end.saturating_sub(put).max(1) + skipped);
+                if let Some(alignment) = section.alignment {
+                    (start, end) = alignment.place(start, end);
+                }
+                let spaces = || match section.id {
+                    Some(_) => spaces_around_text(section.text),
+                    None => spaces_around(self.tokens().get(id).unwrap_or_default()),
+                };
+                places.push(trimmed((first + start, first + end), spaces, trim, places.is_empty()));
+            }
+            Ok(())
+        })?;
+        Ok(places)
+    }
+
+    /// Of which pretoken each token of a text is; added tokens are pretokens, too. If a text is not cut, all of its tokens
+    /// between added ones are of one.
+    pub fn words(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        is_cut: bool,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<u32>> {
+        let (mut words, mut section) = (Vec::new(), 0);
+        memory::reserve(&mut words, ids.len())?;
+        self.walk(text, ids, choice, is_cut, pulse, |_, _, _, spans| {
+            words.extend(spans.iter().map(|span| if is_cut { span.word } else { section }));
+            section += 1;
+            Ok(())
+        })?;
+        Ok(words)
+    }
+
+    /// The number of each id that is an added token of a text, and what was found as it.
+    pub fn added_in(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        pulse: &mut Pulse,
+    ) -> Result<Vec<(usize, String)>> {
+        let (mut found, mut number) = (Vec::new(), 0);
+        self.walk(text, ids, choice, false, pulse, |section, _, ids, _| {
+            if section.id.is_some() {
+                memory::push(&mut found, (number, section.text.to_owned()))?;
+            }
+            number += ids.len();
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// The pretokens of a text, and its added tokens.
+    pub fn pretokens(&self, text: &str, pulse: &mut Pulse) -> Result<Vec<Box<[u8]>>> {
+        let mut found = Vec::new();
+        let visit = &mut |section: Section, pulse: &mut Pulse| {
+            if section.id.is_some() {
+                return memory::push(&mut found, section.text.as_bytes().into());
+            }
+            let pieces = pretokenize(section.text, &self.model.pattern, pulse)?;
+            pieces.iter().try_for_each(|piece| memory::push(&mut found, piece.into()))
+        };
+        self.stages.sections(text, Special::Parse.into(), false, pulse, visit)?;
+        Ok(found)
+    }
+
+    /// Go through the sections of a text: each with the text that the model had, and with its ids and where they stand in
+    /// that. Pretokens are told apart if it `is_cut`.
+    fn walk(
+        &self,
+        text: &str,
+        ids: &[u32],
+        choice: Choice,
+        is_cut: bool,
+        pulse: &mut Pulse,
+        mut visit: impl FnMut(&Section, &str, &[u32], &[TokenSpan]) -> Result<()>,
+    ) -> Result<()> {
+        let (model, mut rest, mut word) = (&self.model, ids, 0);
+        let (mut spans, mut batch) = (Vec::new(), None);
+        memory::reserve(&mut spans, ids.len())?;
+        self.stages.sections(text, choice, true, pulse, &mut |section, pulse| {
+            spans.clear();
+            let prepared = match section.id {
+                None => model.pattern.prepare(section.text, pulse)?,
+                Some(_) => Prepared::plain(section.text),
+            };
+            let written = prepared.text();
+            let mut ids = rest.iter();
+            if section.id.is_some() {
+                spans.extend(ids.next().map(|_| TokenSpan { bytes: 0..written.len(), word }));
+                word += 1;
+            } else if is_cut || model.has_gaps(written) {
+                let (mut scanner, mut start) = (model.pattern.scan(&prepared), 0);
+                let batch = batch.get_or_insert_with(Box::<Batch>::default);
+                while scanner.fill(batch, pulse)? > 0 {
+                    for &end in batch.ends() {
+                        model.add_spans(written, start..end, word, &mut ids, &mut spans, pulse)?;
+                        (start, word) = (end, word + 1);
+                    }
+                }
+            } else {
+                model.add_spans(written, 0..written.len(), word, &mut ids, &mut spans, pulse)?;
+            }
+            let (own, others) = rest.split_at_checked(spans.len()).ok_or_else(other_text)?;
+            rest = others;
+            visit(&section, written, own, &spans)
+        })?;
+        if rest.is_empty() { Ok(()) } else { Err(other_text()) }
+    }
+}
+
+impl Model {
+    /// Whether some bytes of a text are dropped, or joined to one unknown token.
+    fn has_gaps(&self, text: &str) -> bool {
+        matches!(self.unknown, Some(Unknown::Joined(_) | Unknown::Dropped))
+            && self.lacks_bytes
+            && text.bytes().any(|byte| self.is_unknown(byte))
+    }
+
+    fn is_unknown(&self, byte: u8) -> bool {
+        self.merges.base(byte) == NO_ID
+    }
+
+    /// How many bytes of a text an id stands for; never none: a token without bytes is no part of any text.
+    #[inline]
+    fn spelled(&self, id: u32) -> Result<usize> {
+        match self.unknown {
+            Some(Unknown::Each(unknown)) if unknown == id => Ok(1),
+            _ => self.tokens.length(id).filter(|&length| length > 0).ok_or_else(other_text),
+        }
+    }
+
+    /// Add where the tokens of a part of a text stand: of a pretoken, or of several if none of their bytes is unknown.
+    fn add_spans(
+        &self,
+        text: &str,
+        part: Range<usize>,
+        word: u32,
+        ids: &mut Iter<u32>,
+        spans: &mut Vec<TokenSpan>,
+        pulse: &mut Pulse,
+    ) -> Result<()> {
+        let bytes = &text.as_bytes()[..part.end];
+        let unknown_from =
+            |place: usize| bytes[place..].iter().take_while(|&&byte| self.is_unknown(byte)).count();
+        match self.unknown {
+            Some(Unknown::Dropped) if part.clone().any(|place| self.is_unknown(bytes[place])) => {
+                pulse.beat(part.len())?;
+                return self.add_spans_of_known(bytes, part.start, word, ids, spans);
+            }
+            _ => (),
+        }
+        let joins = self.lacks_bytes && matches!(self.unknown, Some(Unknown::Joined(_)));
+        let mut end = part.start;
+        while end < part.end {
+            let (start, id) = (end, *ids.next().ok_or_else(other_text)?);
+            let unknown = if joins { unknown_from(start) } else { 0 };
+            end += if unknown > 0 { unknown } else { self.spelled(id)? };
+            pulse.beat(end - start)?;
+            spans.push(TokenSpan { bytes: start..end, word });
+        }
+        if end == part.end { Ok(()) } else { Err(other_text()) }
+    }
+
+    /// The same where unknown bytes are dropped. `tokenizers` counts lengths from the beginning of the pretoken, in the
+    /// printable form of bytes, as if nothing had been dropped. So a token behind a gap stands further to the left than
+    /// its bytes.
+    fn add_spans_of_known(
+        &self,
+        bytes: &[u8],
+        begin: usize,
+        word: u32,
+        ids: &mut Iter<u32>,
+        spans: &mut Vec<TokenSpan>,
+    ) -> Result<()> {
+        let of_place: Vec<usize> = (begin..bytes.len())
+            .flat_map(|place| std::iter::repeat_n(place, printable_length(bytes[place])))
+            .collect();
+        let known = self.merged_part(&bytes[begin..]);
+        let (mut spelled, mut end) = (0, 0);
+        while spelled < known.len() {
+            let length = self.spelled(*ids.next().ok_or_else(other_text)?)?;
+            let token = known.get(spelled..spelled + length).ok_or_else(other_text)?;
+            let start = end;
+            end += token.iter().map(|&byte| printable_length(byte)).sum::<usize>();
+            spelled += length;
+            spans.push(TokenSpan { bytes: of_place[start]..of_place[end - 1] + 1, word });
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes of UTF-8 the character has by which a byte is printed.
+fn printable_length(byte: u8) -> usize {
+    if (0x21..0x7F).contains(&byte) { 1 } else { 2 }
+}
+
+#[cold]
+fn other_text() -> Error {
+    Error::Value("these ids do not belong to this text".into())
+}
+
+/// A text in which characters are counted from its beginning on.
+struct CountedCharacters<'t> {
+    text: &'t [u8],
+    is_ascii: bool,
+    /// Invariant: `begun` characters begin in the first `position` bytes.
+    position: usize,
+    begun: usize,
+}
+
+impl<'t> CountedCharacters<'t> {
+    fn of(text: &'t str) -> Self {
+        Self { text: text.as_bytes(), is_ascii: text.is_ascii(), position: 0, begun: 0 }
+    }
+
+    /// How many characters begin before a place. It is quick for places in order.
+    fn before(&mut self, place: usize) -> usize {
+        if self.is_ascii {
+            return place;
+        }
+        if place < self.position {
+            (self.position, self.begun) = (0, 0);
+        }
+        let passed = &self.text[self.position..place];
+        self.begun += passed.iter().filter(|&&byte| !is_continuation(byte)).count();
+        self.position = place;
+        self.begun
+    }
+
+    /// The characters that the bytes of a token are of.
+    fn place(&mut self, start: usize, end: usize) -> Span {
+        let begun = self.before(start);
+        let within = self.text.get(start).is_some_and(|&byte| is_continuation(byte));
+        (if within { begun - 1 } else { begun }, self.before(end))
+    }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
+}
+
+/// The place of each character of a text with the spaces that were put in: such a space stands only before what is
+/// none, and where that stands.
+fn places_of_characters(text: &str, written: &str) -> Vec<usize> {
+    let mut places = Vec::with_capacity(written.len());
+    let mut rest = text.chars();
+    let mut following = rest.next();
+    let mut place = 0;
+    for character in written.chars() {
+        places.push(place);
+        if Some(character) == following {
+            following = rest.next();
+            place += 1;
+        }
+    }
+    places
+}
+
+/// How many spaces a token begins and ends with.
+fn spaces_around(token: &[u8]) -> (usize, usize) {
+    let spaces = |&&byte: &&u8| byte == b' ';
+    (token.iter().take_while(spaces).count(), token.iter().rev().take_while(spaces).count())
+}
+
+/// How much white space a special token begins and ends with; one that is spelled like a byte-level space has that, too.
+fn spaces_around_text(token: &str) -> (usize, usize) {
+    let is_space = |character: &char| character.is_whitespace() || *character == '\u{120}';
+    (token.chars().take_while(is_space).count(), token.chars().rev().take_while(is_space).count())
+}
+
+fn trimmed(
+    (mut start, mut end): Span,
+    spaces: impl FnOnce() -> (usize, usize),
+    trim: Trim,
+    is_first: bool,
+) -> Span {
+    if trim == Trim::No {
+        return (start, end);
+    }
+    let (mut leading, trailing) = spaces();
+    if leading == 1 && trim == Trim::KeepFirst && (is_first || start == 0) {
+        leading = 0;
+    }
+    start = end.min(start + leading);
+    if end >= trailing {
+        end = start.max(end - trailing);
+    }
+    (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::super::{Definition, Stages};
+    use super::*;
+    use crate::watch::Unwatched;
+
+    #[test]
+    fn a_call_that_must_stop_does() {
+        let tokens: Vec<(u32, &[u8])> = vec![(0, b"a"), (1, b" ")];
+        let definition = Definition { tokens: &tokens, ..Definition::of(r"\S+|\s+") };
+        let encoder = Encoder::new(&definition, Stages::none());
+        let (encoder, text, ids) = (encoder.unwrap(), "a ".repeat(1 << 18), [0, 1].repeat(1 << 18));
+        let stopped = |work: &dyn Fn(&mut Pulse) -> bool| {
+            let stop = AtomicBool::new(true);
+            work(&mut Pulse::until(&stop))
+        };
+        let (special, unit) = (Special::Text.into(), Unit::Characters);
+        assert!(stopped(&|pulse| tiled(&ids, &text, encoder.tokens(), unit, pulse).is_err()));
+        assert!(stopped(&|pulse| { encoder.places(&text, &ids, special, Trim::No, pulse).is_err() }));
+        assert!(stopped(&|pulse| encoder.words(&text, &ids, special, true, pulse).is_err()));
+    }
+
+    #[test]
+    fn a_token_with_part_of_a_character_spans_all_of_it() {
+        let given: Vec<(u32, &[u8])> =
+            vec![(0, b"a\xC3"), (1, b"\xA9"), (2, b"b"), (3, b"\xE4\xB8"), (4, b"\xADc")];
+        let tokens = TokenBytes::new(given.into_iter()).unwrap();
+        let in_unit = |unit| {
+            let watch = &mut Unwatched;
+            tiled(&[0, 1, 2, 3, 4], "aéb中c", &tokens, unit, &mut Pulse::of(watch)).unwrap()
+        };
+        assert_eq!(in_unit(Unit::Characters), [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)]);
+        assert_eq!(in_unit(Unit::Bytes), [(0, 2), (2, 3), (3, 4), (4, 6), (6, 8)]);
+    }
+}
