@@ -34,7 +34,7 @@ LAYERS = [
     {"reading"},
     {"vocabulary"},
     {"normalization"},
-    {"show.bars", "show.display", "show.progress", "patterns"},
+    {"show.display", "show.progress", "patterns"},
     {"_trainer", "_encoder", "_character_encoder", "_added_tokens", "_normalizer", "_decoder"},
     {"_pretokenizer"},
     {"dialect"},

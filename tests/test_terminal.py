@@ -20,7 +20,7 @@ import pytest
 
 from bpetite import Tokenizer
 from bpetite.cli import _GROUPS, _parser
-from bpetite.cli.commands.completion import script
+from bpetite.cli.commands.completion import _SCRIPTS, words_after
 from encoders import CORPUS
 
 pty = pytest.importorskip("pty", reason="terminals as POSIX has them", exc_type=ImportError)
@@ -223,14 +223,24 @@ COMPLETED = [
 """What is typed, and the word that a shell then completes it to."""
 
 
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+"""Where the shells find the command."""
+
+
 def completed(folder: Path, line: str) -> list[str]:
     """What bash offers to complete a line."""
-    words = line.split(" ")
     program = (
-        f"{script(COMMANDS, 'bash')}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))}); "
-        f'COMP_CWORD={len(words) - 1}; _bpetite; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f"{_SCRIPTS['bash']}\nCOMP_LINE={shlex.quote(line)}; COMP_POINT={len(line)}; "
+        'set -e; _bpetite; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["bash", "-c", program],
+        cwd=folder,
+        env={**os.environ, "PATH": PATH},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -240,14 +250,15 @@ def test_bash_completes_commands_options_and_values(folder: Path) -> None:
         assert completed(folder, line) == [word]
     assert completed(folder, "bpetite encode --model x --special ") == ["parse", "text", "error"]
     assert completed(folder, "bpetite inspect corp") == []  # and then bash itself completes files
-    assert script(COMMANDS, "bash").endswith("complete -o default -F _bpetite bpetite\n")
+    assert completed(folder, "bpetite nothing --") == []
+    assert _SCRIPTS["bash"].endswith("complete -o default -F _bpetite bpetite\n")
 
 
 def typed_in_zsh(folder: Path, home: Path, lines: list[str]) -> list[str]:
     """The lines that zsh makes when the tab key is pressed, without any other set-up."""
-    (home / "completion.zsh").write_text(script(COMMANDS, "zsh"))
+    (home / "completion.zsh").write_text(_SCRIPTS["zsh"])
     master, slave = pty.openpty()
-    environment = {**os.environ, "TERM": "dumb", "HOME": str(home), "ZDOTDIR": str(home)}
+    environment = {**os.environ, "PATH": PATH, "TERM": "dumb", "HOME": str(home), "ZDOTDIR": str(home)}
     zsh = subprocess.Popen(
         ["zsh", "-f", "-i"], cwd=folder, stdin=slave, stdout=slave, stderr=slave, env=environment
     )
@@ -288,13 +299,13 @@ def test_zsh_completes_what_bash_does(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
 def test_fish_completes_what_bash_does(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "completion.fish").write_text(script(COMMANDS, "fish"))
+    (tmp_path / "completion.fish").write_text(_SCRIPTS["fish"])
     for line, word in COMPLETED:
         program = f"source {tmp_path}/completion.fish; complete -C {shlex.quote(line)}"
         done = subprocess.run(
             ["fish", "--no-config", "-c", program],
             cwd=folder,
-            env={**os.environ, "HOME": str(tmp_path)},
+            env={**os.environ, "PATH": PATH, "HOME": str(tmp_path)},
             capture_output=True,
             text=True,
             check=True,
@@ -305,8 +316,12 @@ def test_fish_completes_what_bash_does(folder: Path, tmp_path: Path) -> None:
 
 def test_every_shell_gets_a_script(folder: Path) -> None:
     for shell in ("bash", "zsh", "fish"):
-        shown = bpetite(folder, "completion", shell).stdout
-        for name in COMMANDS:
-            assert name in shown
-    assert "bashcompinit" in bpetite(folder, "completion", "zsh").stdout
-    assert "-l vocab-size" in bpetite(folder, "completion", "fish").stdout
+        assert bpetite(folder, "completion", shell).stdout == _SCRIPTS[shell]
+    assert "bashcompinit" in _SCRIPTS["zsh"]
+
+
+def test_every_option_of_every_command_is_completed() -> None:
+    for name, command in COMMANDS.items():
+        assert name in words_after("bpetite ", COMMANDS)
+        flags = {flag for action in command._actions for flag in action.option_strings}
+        assert flags <= set(words_after(f"bpetite {name} ", COMMANDS))

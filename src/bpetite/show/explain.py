@@ -6,9 +6,7 @@ text.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from bpetite._constants import Pair
@@ -101,30 +99,18 @@ class Explainer:
             steps.append(Step(rank, pair, made, ids))
         return steps
 
-    @cached_property
-    def rank_of_token(self) -> dict[int, int]:
-        """Return the rank of the merge that makes a token.
+    def part(self, token_id: int) -> Part:
+        """Return a token with the merge that makes it.
 
         If several merges make the same token, encoding always uses the same one of them: the bytes of a token
         are merged as if they were a text of their own, so they alone decide which one.
         """
-        ranks: defaultdict[int, list[int]] = defaultdict(list)
-        for rank, made in enumerate(self.vocabulary.merge_ids):
-            ranks[made].append(rank)
-        return {
-            made: found[0] if len(found) == 1 else self._rank_when_alone(made, found[0])
-            for made, found in ranks.items()
-        }
-
-    def _rank_when_alone(self, token_id: int, otherwise: int) -> int:
-        steps = self.steps(self.vocabulary.tokens[token_id])
-        return self._place_of[steps[-1].pair] if steps and steps[-1].ids == (token_id,) else otherwise
-
-    def part(self, token_id: int) -> Part:
-        """Return a token with the merge that makes it."""
-        rank = None if self.is_special(token_id) else self.rank_of_token.get(token_id)
-        pair = None if rank is None else self.vocabulary.merges[rank]
-        return Part(token_id, self.token(token_id), rank, pair)
+        token = self.token(token_id)
+        if not self.is_special(token_id) and self.can_start(token):
+            *_, last = [None, *self.steps(token)]
+            if last is not None and last.ids == (token_id,):
+                return Part(token_id, token, self._place_of[last.pair], last.pair)
+        return Part(token_id, token)
 
     def parts(self, token_id: int) -> list[Part]:
         """Return a token and all of its parts, each once, the whole before its parts."""

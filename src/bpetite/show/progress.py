@@ -6,13 +6,12 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from bpetite._internal.types import Progress
 
 if TYPE_CHECKING:
-    from bpetite.show.bars import Measure
+    from rich.progress import Progress as Bars
 
 EVERY = 100
 """A plain line is written at every hundredth merge ..."""
@@ -35,34 +34,57 @@ def _are_shown() -> bool:
     return Console(stderr=True).is_jupyter
 
 
+def _bars(measure: Literal["steps", "bytes"]) -> Bars:
+    """Return bars for steps of several stages, or for the bytes of documents."""
+    from rich import progress  # It takes longer than everything else.
+    from rich.console import Console
+
+    columns = (
+        (progress.DownloadColumn(), "{task.fields[documents]:,} documents", progress.TransferSpeedColumn())
+        if measure == "bytes"
+        else ("{task.percentage:3.0f}%", "{task.fields[rate]}", progress.TimeElapsedColumn())
+    )
+    return progress.Progress(
+        "{task.description:>9}",
+        progress.BarColumn(),
+        *columns,
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
 class _Shown:
     """Bars on a terminal, one for each stage, while a `with` block runs; elsewhere lines, if wanted."""
 
-    def __init__(self, measure: Measure, *first_lines: str | None, quiet: bool) -> None:
+    def __init__(
+        self, measure: Literal["steps", "bytes"], *first_lines: str | None, quiet: bool = False
+    ) -> None:
         self._quiet = quiet
         self._first_lines = [line for line in first_lines if line is not None]
-        self._live = not quiet and _are_shown()
-        if self._live:
-            from bpetite.show.bars import Bars  # It imports rich, which takes longer than everything else.
-
-            self._bars = Bars(measure)
+        self._bars = _bars(measure) if not quiet and _are_shown() else None
+        self._tasks: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        if self._live:
+        if self._bars is not None:
             self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._stop()
 
     def _stop(self) -> None:
-        if self._live:
+        if self._bars is not None:
             self._bars.stop()
+
+    def _draw(self, bars: Bars, stage: str, done: int, total: int, documents: int = 0) -> None:
+        """Show the progress of a stage; its rate is in bytes of text when counting, otherwise in steps."""
+        if stage not in self._tasks:
+            self._tasks[stage] = bars.add_task(stage, documents=0, rate="")
+        task = bars.tasks[self._tasks[stage]]
+        speed = task.speed or 0
+        rate = f"{speed / 1e6:.1f} MB/s" if stage == "counting" else f"{speed:,.0f}/s"
+        bars.update(task.id, completed=done, total=total or None, documents=documents, rate=rate)
 
     def _say(self, line: str) -> None:
         if not self._quiet:
@@ -91,27 +113,29 @@ class TrainingProgress(_Shown):
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show how far a stage has come."""
         self._say_first_lines()
-        if self._live and stage != "documents":
-            self._bars.draw(stage, done, total)
+        if self._bars is not None:
+            if stage != "documents":
+                self._draw(self._bars, stage, done, total)
         elif stage == "merging":
             self._tell_merges(done)
 
     def complete(self, merges: int, elapsed_ms: float) -> None:
         """Say that training is finished."""
         self._say_first_lines()
-        self._tell_merges(merges, last=True)
+        if self._bars is None:
+            self._tell_merges(merges)
+            if self._merges_told < self._merges_counted:
+                self._tell_merges_counted()
         self._stop()
         early = f" (of {self._planned} planned; no pair is left)" if merges < self._planned else ""
         self._say(f"Training complete: merges={merges}{early} elapsed_ms={elapsed_ms:.0f}")
 
-    def _tell_merges(self, done: int, *, last: bool = False) -> None:
-        """Write a line for each hundred merges; later ones at intervals, and the last one always."""
-        while not self._live and self._merges_counted + EVERY <= done:
+    def _tell_merges(self, done: int) -> None:
+        """Write a line for each hundred merges; later ones at intervals."""
+        while self._merges_counted + EVERY <= done:
             self._merges_counted += EVERY
             if self._merges_counted <= FIRST or time.monotonic() - self._told_at >= EVERY_SECONDS:
                 self._tell_merges_counted()
-        if last and self._merges_told < self._merges_counted:
-            self._tell_merges_counted()
 
     def _tell_merges_counted(self) -> None:
         self._merges_told, self._told_at = self._merges_counted, time.monotonic()
@@ -137,8 +161,8 @@ class BytesProgress(_Shown):
         self._say_first_lines()
         if stage == "documents":
             self._documents = done
-        elif self._live:
-            self._bars.draw(self._verb, done, total, self._documents)
+        elif self._bars is not None:
+            self._draw(self._bars, self._verb, done, total, self._documents)
         elif not self._quiet and time.monotonic() - self._told >= EVERY_SECONDS:
             self._told = time.monotonic()
             speed = done / (self._told - self._started)
@@ -155,6 +179,18 @@ class BytesProgress(_Shown):
             f"{self._verb} complete: {what}, {size / 1e6:,.1f} MB in {elapsed:.1f} s"
             f" ({size / 1e6 / max(elapsed, 1e-9):,.0f} MB/s)"
         )
+
+
+class StageProgress(_Shown):
+    """Called with `(stage, done, total)`: one bar for each stage, and no lines where there is no terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__("steps", quiet=quiet)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage has come."""
+        if self._bars is not None and stage != "documents":
+            self._draw(self._bars, stage, done, total)
 
 
 @contextlib.contextmanager
@@ -174,15 +210,3 @@ def shown(progress: Progress | bool | None) -> Iterator[Progress | None]:
         yield progress
     else:
         raise TypeError(f"progress must be a function, True or None, not {progress!r:.100}")
-
-
-class StageProgress(_Shown):
-    """Called with `(stage, done, total)`: one bar for each stage, and no lines where there is no terminal."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        super().__init__("steps", quiet=quiet)
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show how far a stage has come."""
-        if self._live and stage != "documents":
-            self._bars.draw(stage, done, total)
