@@ -9,7 +9,7 @@ import argparse
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bpetite._internal.files import created
 from bpetite._internal.names import last_part, recorded
@@ -34,31 +34,14 @@ ANY_FORMAT = (
 )
 
 
-def add_model(command: argparse.ArgumentParser) -> None:
-    """Declare the tokenizer, and options about its file."""
-    command.add_argument("--model", required=True, metavar="MODEL", help=ANY_FORMAT)
-    _add_model_format(command)
-    add_what_files_lack(command)
-
-
-def add_one_of_any_format(command: argparse.ArgumentParser) -> None:
-    """Declare a tokenizer as an argument, and options about its file."""
-    command.add_argument("model", metavar="MODEL", help=ANY_FORMAT)
-    _add_model_format(command)
-    add_what_files_lack(command)
-
-
-def add_some_of_any_format(command: argparse.ArgumentParser, more: str) -> None:
-    """Declare several tokenizers as arguments, and options about their files."""
-    command.add_argument("models", nargs="+", metavar="MODEL", help=f"{ANY_FORMAT}; {more}")
-    _add_model_format(command)
-    add_what_files_lack(command)
-
-
-def _add_model_format(command: argparse.ArgumentParser) -> None:
+def add_model(command: argparse.ArgumentParser, name: str = "--model", more: str = "") -> None:
+    """Declare the tokenizer of an option, `model`, or several `models`, and options about their files."""
+    how: dict[str, dict[str, Any]] = {"--model": {"required": True}, "models": {"nargs": "+"}, "model": {}}
+    command.add_argument(name, metavar="MODEL", help=f"{ANY_FORMAT}{more}", **how[name])
     command.add_argument(
         "--from", dest="model_format", choices=READ, help="the format of MODEL (default: detected)"
     )
+    add_what_files_lack(command)
 
 
 def add_what_files_lack(command: argparse.ArgumentParser) -> None:
@@ -87,38 +70,22 @@ class Opened(NamedTuple):
 
 def open_tokenizer(path: str, named: str | None, options: argparse.Namespace) -> Opened:
     """Read a tokenizer of a given or detected format; print the assumptions."""
-    is_named = named == "gpt2" or (named in FORMATS[1:] and not os.path.isdir(path))
-    is_named = is_named and (named != "huggingface" or options.missing == "refuse")
-    opened = _open_named(path, named, options) if is_named else _open(path, options)
+    from bpetite.formats import loading
+
+    specials = _specials(options)
+    if named == "gpt2":  # which in a folder comes after other formats
+        files = gpt2_paths(path)
+        read = Tokenizer.from_gpt2(*files, special_tokens=list(specials) or None)
+        opened = Opened(read, named, tuple(map(str, files)))
+    else:
+        found = loading.find(path, options.pattern, _with_ids(specials) or None, options.missing)
+        opened = Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
     if named not in (None, opened.kind):
         raise ValueError(f"{path}: its format is {opened.kind}, not {named}")
     if not getattr(options, "quiet", False):
         for assumption in opened.tokenizer.assumptions:
             tell(f"{path}: assumed: {assumption}")
     return opened
-
-
-def _open(path: str, options: argparse.Namespace) -> Opened:
-    from bpetite.formats import loading
-
-    specials = _with_ids(_specials(options)) or None
-    found = loading.find(path, options.pattern, specials, options.missing)
-    return Opened(Tokenizer._of_file(path, found.imported), found.kind, found.files)
-
-
-def _open_named(path: str, kind: str | None, options: argparse.Namespace) -> Opened:
-    """Read a file in the given format."""
-    if kind == "huggingface":
-        return Opened(Tokenizer.from_huggingface(path), kind, (path,))
-    if kind == "gpt2":
-        vocab, merges = gpt2_paths(path)
-        read = Tokenizer.from_gpt2(vocab, merges, special_tokens=list(_specials(options)) or None)
-        return Opened(read, kind, (str(vocab), str(merges)))
-    if options.pattern is None:
-        raise ValueError(f"{path}: a tiktoken file does not hold its pattern; give it with --pattern")
-    specials = _with_ids(_specials(options))
-    read = Tokenizer.from_tiktoken(path, pattern=options.pattern, special_tokens=specials)
-    return Opened(read, "tiktoken", (path,))
 
 
 def check_given(tokenizer: Tokenizer, path: str, options: argparse.Namespace) -> None:

@@ -68,25 +68,20 @@ def add_special_tokens(command: argparse._ActionsContainer, metavar: str, what: 
     command.add_argument(
         "--special-token-file",
         dest="special_token",
-        action=_LinesOfFile,
+        type=_lines_of_file,
+        action="extend",
         metavar="FILE",
         help="special tokens from a UTF-8 file, one per line",
     )
 
 
-class _LinesOfFile(argparse.Action):
-    """Adds the non-empty lines of a file to a list."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        with open(values, "rb") as file:
-            lines = utf8(values, file.read()).splitlines()
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *filter(None, lines)])
+def _lines_of_file(path: str) -> list[str]:
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        return list(filter(None, utf8(path, content).splitlines()))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_special(command: argparse.ArgumentParser) -> None:
@@ -129,6 +124,11 @@ def add_quiet(command: argparse.ArgumentParser) -> None:
     add_no_color(command)
 
 
+def add_inputs(command: argparse._ActionsContainer, what: str, *, required: bool = True) -> None:
+    """Declare the inputs; an option that is given again adds to them."""
+    command.add_argument("--input", action="extend", nargs="+", required=required, metavar="PATH", help=what)
+
+
 def add_no_color(command: argparse.ArgumentParser) -> None:
     """Declare the option for no colours; `run` sets NO_COLOR."""
     command.add_argument(
@@ -147,5 +147,8 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def json_line(value: Any) -> bytes:
-    """Return a value as one line of JSON."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    """Return a value as one line of JSON; bytes become text, with backslash escapes if they are not UTF-8."""
+    line = json.dumps(
+        value, ensure_ascii=False, default=lambda part: part.decode("utf-8", "backslashreplace")
+    )
+    return line.encode("utf-8", "backslashreplace") + b"\n"

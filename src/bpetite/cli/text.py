@@ -5,24 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 
 def text_of(options: argparse.Namespace) -> str:
     """Return the text of `--text`, or of stdin."""
     if options.text is None:
         return utf8("stdin", sys.stdin.buffer.read())
-    if _is_decoded(options.text):
-        text: str = options.text
-        return text
-    return utf8("--text", os.fsencode(options.text))
+    return utf8("--text", _bytes_of(options.text))
 
 
 def text_argument(argument: str) -> str:
-    """Return an argument that is a text and no path; what the locale could not decode is taken as UTF-8."""
-    if _is_decoded(argument):
-        return argument
-    content = os.fsencode(argument)
+    """Return an argument that is a text and no path."""
+    content = _bytes_of(argument)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -30,8 +25,12 @@ def text_argument(argument: str) -> str:
         raise argparse.ArgumentTypeError(f"not valid UTF-8 at byte {error.start}: {shown}") from None
 
 
-def _is_decoded(argument: str) -> bool:
-    return not any("\udc80" <= character <= "\udcff" for character in argument)
+def _bytes_of(argument: str) -> bytes:
+    """Return the bytes of an argument, of which the locale may have made lone surrogates."""
+    try:
+        return argument.encode("utf-8")
+    except UnicodeEncodeError:
+        return os.fsencode(argument)
 
 
 def utf8(name: str, content: bytes) -> str:
@@ -44,12 +43,21 @@ def utf8(name: str, content: bytes) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> bytes:
     """Return rows in columns, of which the first is to the left and the others are to the right."""
+    return lines(columns(rows, left=[0]))
+
+
+def columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> list[str]:
+    """Align rows; the cells of some columns are to the left, all others are to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
+    return [
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
+            cell.ljust(width) if place in left else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+        ).rstrip()
         for row in rows
     ]
-    return "\n".join(lines).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def lines(shown: Iterable[str]) -> bytes:
+    """Return lines as they are printed."""
+    return "".join(f"{line}\n" for line in shown).encode("utf-8", "backslashreplace")

@@ -7,6 +7,7 @@ import time
 
 from bpetite._internal.standard_library import standard_library_files
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.cli.text import lines
 from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
 
@@ -59,12 +60,13 @@ def run(options: argparse.Namespace) -> bytes:
             }
         )
     paint = coloured if colours_wanted() else plain
-    lines = [
-        f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
-        f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
-        f"before     {size:,} tokens, one for each byte",
-        f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, counted in {encoded - trained:.2f} s",
-        "",
-        paint(tokenizer.show(_SAMPLE).tokens),
-    ]
-    return "\n".join(lines).encode("utf-8") + b"\n"
+    return lines(
+        [
+            f"corpus     {size / 1e6:.1f} MB of Python source, {len(files):,} files of the standard library",
+            f"trained    {tokenizer.vocab_size:,} tokens in {trained - started:.2f} s",
+            f"before     {size:,} tokens, one for each byte",
+            f"after      {tokens:,} tokens, {size / tokens:.2f} bytes each, in {encoded - trained:.2f} s",
+            "",
+            paint(tokenizer.show(_SAMPLE).tokens),
+        ]
+    )

@@ -6,9 +6,9 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command, add_no_color, add_special, colours_wanted
+from bpetite.cli.options import Commands, add_command, add_inputs, add_no_color, add_special, colours_wanted
 from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
-from bpetite.cli.text import text_of
+from bpetite.cli.text import lines, text_of
 
 _EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
@@ -30,9 +30,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_model(encode)
     source = encode.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
-    source.add_argument(
-        "--input", action="extend", nargs="+", metavar="PATH", help=f"{INPUT_HELP} (default: stdin)"
-    )
+    add_inputs(source, f"{INPUT_HELP} (default: stdin)", required=False)
     add_special(encode)
     encode.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
     add_no_color(encode)
@@ -44,13 +42,11 @@ def run(options: argparse.Namespace) -> bytes:
     """Return the ids as compact JSON arrays, or the tokens for display."""
     tokenizer = read_model(options)
     texts = documents_of(options) if options.input else [text_of(options)]
-    if not options.show:
-        encoded = (tokenizer.encode(text, special=options.special) for text in texts)
-        lines = [json.dumps(ids, separators=(",", ":")) for ids in encoded]
-    else:
+    if options.show:
         from bpetite.show.display import coloured, plain  # slow to import
 
         paint = coloured if colours_wanted() else plain
         shown = [tokenizer.show(text, special=options.special) for text in texts]
-        lines = [f"{paint(one.tokens)}\n{one.summary}" for one in shown]
-    return "".join(f"{line}\n" for line in lines).encode()
+        return lines(f"{paint(one.tokens)}\n{one.summary}" for one in shown)
+    encoded = (tokenizer.encode(text, special=options.special) for text in texts)
+    return lines(json.dumps(ids, separators=(",", ":")) for ids in encoded)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
-from bpetite.cli.options import Commands, add_command, add_json, add_quiet, add_rules, add_threads, json_line
+from bpetite.cli.options import (
+    Commands,
+    add_command,
+    add_inputs,
+    add_json,
+    add_quiet,
+    add_rules,
+    add_threads,
+    json_line,
+)
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
-from bpetite.cli.text import utf8
+from bpetite.cli.text import lines, utf8
 from bpetite.counts import Counts
-from bpetite.show.difference import Merge, explain_difference, merges_in
+from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.progress import BytesProgress
 
 _EXAMPLES = """
@@ -27,9 +37,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Explain why your merges differ from a dialect's. The first difference is shown with its counts.",
         _EXAMPLES,
     )
-    command.add_argument(
-        "--input", action="extend", nargs="+", required=True, metavar="PATH", help=INPUT_HELP
-    )
+    add_inputs(command, INPUT_HELP)
     command.add_argument(
         "--merges",
         required=True,
@@ -46,7 +54,10 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> bytes:
     """Return the explanation, for people or as JSON."""
-    merges = _merges(options.merges)
+    with open(options.merges, "rb") as file:
+        content = utf8(options.merges, file.read())
+    with _naming(options.merges):
+        merges = merges_in(content)
     with BytesProgress("counting", quiet=options.quiet) as progress:
         counts = Counts.from_files(
             options.input,
@@ -57,31 +68,20 @@ def run(options: argparse.Namespace) -> bytes:
             num_threads=options.num_threads,
             progress=progress,
         )
-    try:
+    with _naming(options.merges):
         found = explain_difference(
             counts, merges, dialect=options.dialect, special_tokens=options.special_token
         )
-    except ValueError as refused:
-        raise ValueError(f"{options.merges}: {refused}") from None
     if options.json:
-        return json_line(None if found is None else _plain(asdict(found)))
+        return json_line(found and asdict(found))
     same = f"all {len(merges):,} merges are those of the dialect {options.dialect}"
-    return f"{same if found is None else found}\n".encode()
+    return lines([same if found is None else str(found)])
 
 
-def _merges(path: str) -> list[Merge]:
-    with open(path, "rb") as file:
-        content = utf8(path, file.read())
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Let errors begin with the name of the file of merges."""
     try:
-        return merges_in(content)
+        yield
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-
-
-def _plain(value: Any) -> Any:
-    """Convert a value for JSON: bytes become text, with Python's backslash escapes if they are not UTF-8."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,16 +1,19 @@
-"""`bpetite inspect`: shows the rules and tokens of a tokenizer, as text or JSON."""
+"""`bpetite inspect`: shows the rules and tokens of a tokenizer, as text or JSON.
+
+The text is made from the same facts that the JSON holds.
+"""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterable
 from typing import Any
 
 from bpetite._internal.names import recorded
-from bpetite.cli.formats import add_one_of_any_format, read_model
+from bpetite.cli.formats import add_model, read_model
 from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
 from bpetite.cli.pattern_way import WAYS
+from bpetite.cli.text import columns, lines
 from bpetite.patterns import pattern_name
 from bpetite.show.display import ShownToken, coloured, plain, visible
 from bpetite.show.explain import Explainer
@@ -35,7 +38,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Show a tokenizer's rules and tokens. With --token, show how one token is built, merge by merge.",
         _EXAMPLES,
     )
-    add_one_of_any_format(command)
+    add_model(command, "model")
     command.add_argument("--token", type=int, metavar="ID", help="show how this token is built")
     add_json(command)
     add_no_color(command)
@@ -48,11 +51,9 @@ def run(options: argparse.Namespace) -> bytes:
     explainer = Explainer(tokenizer.vocabulary)
     if options.token is not None:
         facts = _token_facts(explainer, options.token)
-        text = _token_text(explainer, options.token, facts, colours_wanted())
-    else:
-        facts = _facts(tokenizer, explainer)
-        text = _text(recorded(options.model), facts)
-    return json_line(facts) if options.json else text.encode("utf-8", "backslashreplace")
+        return json_line(facts) if options.json else lines(_token_text(explainer, facts))
+    facts = _facts(tokenizer, explainer)
+    return json_line(facts) if options.json else lines([recorded(options.model), "", *_text(facts)])
 
 
 def _facts(tokenizer: Tokenizer, explainer: Explainer) -> dict[str, Any]:
@@ -90,69 +91,48 @@ def _merge(explainer: Explainer, rank: int) -> dict[str, Any]:
     return {"rank": rank, "left": _token(explainer, left), "right": _token(explainer, right), "made": made}
 
 
-def _text(name: str, facts: dict[str, Any]) -> str:
+def _text(facts: dict[str, Any]) -> list[str]:
     specials = facts["special_tokens"]
     rules = ", ".join(f"{axis.replace('_', ' ')}: {choice}" for axis, choice in facts["rules"].items())
     named = [f"{visible(text.encode())} = {token_id}" for text, token_id in specials.items()]
     sizes = f"{facts['vocab_size']:,} tokens: 256 bytes, {facts['mergeable_vocab_size'] - 256:,} merged, "
-    lines = [
-        name,
-        "",
-        f"  dialect      {facts['dialect']}",
-        *(f"               {line}" for line in textwrap.wrap(rules, 90, break_on_hyphens=False)),
-        f"  pattern      {facts['pattern_name'] or facts['pattern']}",
-        f"  cut by       {WAYS[facts['pattern_way']]}",
-        f"  size         {sizes}{len(specials)} special; {facts['merges']:,} merges",
-        f"  specials     {', '.join(named) or 'none'}",
-        f"  fingerprint  {facts['fingerprint']}",
+    said = [
+        ("dialect", facts["dialect"]),
+        *(("", line) for line in textwrap.wrap(rules, 90, break_on_hyphens=False)),
+        ("pattern", facts["pattern_name"] or facts["pattern"]),
+        ("cut by", WAYS[facts["pattern_way"]]),
+        ("size", f"{sizes}{len(specials)} special; {facts['merges']:,} merges"),
+        ("specials", ", ".join(named) or "none"),
+        ("fingerprint", facts["fingerprint"]),
     ]
     if facts["whole_pretoken_first"]:
-        lines.append("  note         a pretoken that is itself a token gets that token's id without merging")
-    lines += [f"  assumed      {assumption}" for assumption in facts["assumptions"]]
+        said.append(("note", "a pretoken that is itself a token gets that token's id without merging"))
+    said += [("assumed", assumption) for assumption in facts["assumptions"]]
     if facts["trained_with"]:
-        trained_with = ", ".join(f"{option} {value}" for option, value in facts["trained_with"].items())
-        lines.append(f"  trained with {trained_with}")
-    lines += [
-        "",
-        "Longest tokens",
-        *_table(("id", "bytes", "token"), map(_longest_row, facts["longest_tokens"])),
-    ]
-    heading = ("rank", "id", "merge", "token")
-    if facts["first_merges"]:
-        lines += ["", "First merges", *_table(heading, map(_merge_row, facts["first_merges"]))]
-    if facts["last_merges"]:
-        lines += ["", "Last merges", *_table(heading, map(_merge_row, facts["last_merges"]))]
-    return "\n".join(lines) + "\n"
+        options = ", ".join(f"{option} {value}" for option, value in facts["trained_with"].items())
+        said.append(("trained with", options))
+    longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
+    shown = [f"{name:<12} {fact}" for name, fact in said]
+    shown += ["", "Longest tokens", *columns([("id", "bytes", "token"), *longest], left=[2])]
+    for name in ("first", "last"):
+        rows = [
+            (str(merge["rank"]), str(merge["made"]["id"]), _pair(merge), _quoted(merge["made"]))
+            for merge in facts[f"{name}_merges"]
+        ]
+        if rows:
+            heading = ("rank", "id", "merge", "token")
+            shown += ["", f"{name.title()} merges", *columns([heading, *rows], left=[2, 3])]
+    return shown
 
 
-def _longest_row(token: dict[str, Any]) -> tuple[str, ...]:
-    return str(token["id"]), str(token["length"]), _quoted(token["shown"])
+def _pair(merge: dict[str, Any]) -> str:
+    return f"{_quoted(merge['left'])} + {_quoted(merge['right'])}"
 
 
-def _merge_row(merge: dict[str, Any]) -> tuple[str, ...]:
-    left, right, made = (merge[part]["shown"] for part in ("left", "right", "made"))
-    return str(merge["rank"]), str(merge["made"]["id"]), f"{_quoted(left)} + {_quoted(right)}", _quoted(made)
-
-
-def _quoted(shown: str) -> str:
+def _quoted(token: dict[str, Any]) -> str:
     """Quote a token, so that its spaces are visible; a very long one is shortened."""
-    escaped = shown.replace("\n", "\\n").replace("\t", "\\t")
+    escaped = token["shown"].replace("\n", "\\n").replace("\t", "\\t")
     return f'"{escaped}"' if len(escaped) <= 48 else f'"{escaped[:47]}…"'
-
-
-def _table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Align columns; all except the last one or two are numbers."""
-    lines = [heading, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    numbers = len(heading) - (2 if len(heading) > 3 else 1)
-    return [
-        "  "
-        + "  ".join(
-            cell.rjust(width) if place < numbers else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
 
 
 def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
@@ -168,17 +148,16 @@ def _token_facts(explainer: Explainer, token_id: int) -> dict[str, Any]:
     }
 
 
-def _token_text(explainer: Explainer, token_id: int, facts: dict[str, Any], colours: bool) -> str:
-    paint = coloured if colours else plain
+def _token_text(explainer: Explainer, facts: dict[str, Any]) -> list[str]:
+    paint = coloured if colours_wanted() else plain
     kind = "a special token, matched literally in the text"
     if not facts["special"]:
         kind = "no merge makes it" if facts["rank"] is None else f"made by merge {facts['rank']:,}"
-    lines = [f"token {token_id}  {_quoted(facts['shown'])}  {facts['length']} bytes: {facts['bytes']}", kind]
+    shown = [f"token {facts['id']}  {_quoted(facts)}  {facts['length']} bytes: {facts['bytes']}", kind]
     if facts["steps"]:
-        states = [facts["start"], *(step["ids"] for step in facts["steps"])]
-        shown = [paint([ShownToken(part, explainer.token(part)) for part in state]) for state in states]
         ranks = ["", *(f"{step['rank']:,}" for step in facts["steps"])]
-        width = max(4, *map(len, ranks))
-        lines += ["", f"{'rank':>{width}}  after the merge"]
-        lines += [f"{rank:>{width}}  {state}" for rank, state in zip(ranks, shown, strict=True)]
-    return "\n".join(lines).rstrip(" ") + "\n"
+        states = [facts["start"], *(step["ids"] for step in facts["steps"])]
+        after = [paint([ShownToken(part, explainer.token(part)) for part in state]) for state in states]
+        rows = zip(["rank", *ranks], ["after the merge", *after], strict=True)
+        shown += ["", *(f"{rank:>8}  {state}" for rank, state in rows)]
+    return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from bpetite._internal.files import write_whole
-from bpetite.cli.formats import add_some_of_any_format, name_of, read_models, unique_names
+from bpetite.cli.formats import add_model, name_of, read_models, unique_names
 from bpetite.cli.options import (
     Commands,
     add_command,
@@ -16,6 +16,7 @@ from bpetite.cli.options import (
     json_line,
 )
 from bpetite.cli.reading import add_reading, add_sources, reading_of
+from bpetite.cli.text import columns, lines
 from bpetite.corpus.statistics import sources_of, tally
 from bpetite.show.progress import BytesProgress
 
@@ -35,7 +36,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "Further tokenizers are compared with it.",
         _EXAMPLES,
     )
-    add_some_of_any_format(command, "the report is about the first, the others are compared with it")
+    add_model(command, "models", "; the report is about the first, the others are compared with it")
     add_sources(command)
     add_output(command, "the HTML file to write")
     add_json(command)
@@ -62,10 +63,6 @@ def run(options: argparse.Namespace) -> bytes:
     if options.json:
         beside = {"compared": made["compared"]} if made["compared"] else {}
         return json_line({"sources": rows, "unused_tokens": made["unused"], **beside})
-    width = max(len(row["name"]) for row in rows)
-    lines = [
-        f"{row['name']:<{width}}  {row['tokens']:>14,} tokens  {row['bytes_per_token']:6.3f} bytes per token"
-        for row in rows
-    ]
-    lines += [f"{made['unused']:,} tokens were not used", ""]
-    return "\n".join(lines).encode("utf-8", "backslashreplace")
+    cells = [(row["name"], f"{row['tokens']:,}", f"{row['bytes_per_token']:.3f}") for row in rows]
+    measured = columns([("source", "tokens", "bytes per token"), *cells], left=[0])
+    return lines([*measured, f"{made['unused']:,} tokens were not used"])

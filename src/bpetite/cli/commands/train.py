@@ -11,6 +11,7 @@ from bpetite.cli.counts import load_counts, proposing_limit, room_of
 from bpetite.cli.options import (
     Commands,
     add_command,
+    add_inputs,
     add_memory_limit,
     add_output,
     add_quiet,
@@ -41,13 +42,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         _EXAMPLES,
     )
     source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument(
-        "--input",
-        action="extend",
-        nargs="+",
-        metavar="PATH",
-        help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
-    )
+    add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
     source.add_argument(
         "--counts", action="extend", nargs="+", metavar="PATH", help="files that `bpetite count` made"
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import webbrowser
 
-from bpetite.cli.formats import add_some_of_any_format, name_of, read_models
+from bpetite.cli.formats import add_model, name_of, read_models
 from bpetite.cli.options import Commands, add_command, add_quiet
 from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import write
@@ -26,7 +27,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         "The page is served to this machine only, until Ctrl-C.",
         _EXAMPLES,
     )
-    add_some_of_any_format(command, "two are shown side by side")
+    add_model(command, "models", "; two are shown side by side")
     add = command.add_argument
     add("--port", type=int, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
@@ -54,8 +55,6 @@ def run(options: argparse.Namespace) -> bytes:
             tell("Served to this machine only; Ctrl-C ends it.")
         if not options.no_browser:
             webbrowser.open(viewer.url)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             viewer.serve_forever()
-        except KeyboardInterrupt:
-            return b""
     return b""
