@@ -192,7 +192,7 @@ def test_every_command_that_opens_a_tokenizer_opens_every_format(folder: Path, t
         done = bpetite(*report, "--json", "--output", tmp_path / "report.html")
         assert json.loads(done.stdout)["sources"][-1]["tokens"] == len(tok.encode(CORPUS))
         assert "assumed: pretokens are cut by gpt2" in done.stderr.decode()
-        assert f"<h1>{name.rstrip('/')}" in (tmp_path / "report.html").read_text("utf-8")
+        assert f'"name": "{name.rstrip("/")}"' in (tmp_path / "report.html").read_text("utf-8")
         quiet = bpetite(*report, "--quiet", "--output", tmp_path / "report.html")
         assert (quiet.returncode, quiet.stderr) == (0, b"")
     assert json.loads(bpetite("inspect", folder / "tok.json", "--json").stdout)["assumptions"] == []
@@ -302,7 +302,10 @@ def test_failures_are_a_message_and_exit_code_1(folder: Path, tmp_path: Path) ->
         ((tmp_path / "t.tiktoken", tmp_path / "o.json"), "--pattern"),
         ((tmp_path / "none.json", tmp_path / "o.json"), "No such file"),
         ((folder / "tok.json", tmp_path / "t.tiktoken"), "exists already"),
-        ((folder / "tok.json", tmp_path / "o.json", "--from", "huggingface"), "model must be an object"),
+        (
+            (folder / "tok.json", tmp_path / "o.json", "--from", "huggingface"),
+            "its format is bpetite, not huggingface",
+        ),
     ]:
         done = bpetite("convert", *arguments)
         assert (done.returncode, done.stdout) == (1, b"")

@@ -160,7 +160,7 @@ SLOW = {"ADDRESS"}
 
 def arguments_of(command: str) -> Iterator[tuple[argparse.Action, str]]:
     """Every argument of a command, with the name of its kind."""
-    parser = cli._parser(["completion"])
+    parser = cli.parser_of(cli.COMMANDS)[0]
     [commands] = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     for action in commands.choices[command]._actions:
         if isinstance(action.nargs, int) and action.nargs == 0:
@@ -253,7 +253,7 @@ def test_a_mistake_gives_a_message(
 
 
 def test_every_argument_has_a_kind_of_mistakes() -> None:
-    assert set(GOOD) == set(cli._command_names())
+    assert set(GOOD) == set(cli.COMMANDS)
     assert {kind for command in GOOD for _, kind in arguments_of(command)} <= BAD.keys()
 
 
@@ -308,7 +308,7 @@ NAMED: dict[str, tuple[list[str], str]] = {
         "(--skip-unreadable leaves them out)",
     ),
     "samples must be": (["verify", "ids", "--samples=-1"], "--samples must be"),
-    "pattern=": (["inspect", "bad.tiktoken", "--from=tiktoken"], "give it with --pattern"),
+    "pattern=": (["inspect", "bad.tiktoken", "--from=tiktoken"], "give it as --pattern"),
 }
 
 

@@ -63,8 +63,8 @@ if fault == "memory":
     import bpetite._internal.counts_file
     import bpetite.formats.gpt2, bpetite.formats.huggingface
     import bpetite.formats.loading, bpetite.formats.tiktoken
-    from bpetite.cli import _parser
-    _parser(["completion"])
+    from bpetite.cli import COMMANDS, parser_of
+    parser_of(COMMANDS)
     used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + limit, used + limit))
 main(arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -19,16 +18,13 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.cli import _GROUPS, _parser
+from bpetite.cli import _GROUPS, parser_of
 from bpetite.cli.commands.completion import _SCRIPTS, words_after
 from encoders import CORPUS
 
 pty = pytest.importorskip("pty", reason="terminals as POSIX has them", exc_type=ImportError)
 
-PARSER = _parser(["completion"])
-COMMANDS: dict[str, argparse.ArgumentParser] = dict(
-    next(action.choices for action in PARSER._actions if isinstance(action, argparse._SubParsersAction))
-)
+PARSER, COMMANDS = parser_of(word for commands in _GROUPS.values() for word in commands)
 
 
 @pytest.fixture(scope="module")
@@ -322,6 +318,6 @@ def test_every_shell_gets_a_script(folder: Path) -> None:
 
 def test_every_option_of_every_command_is_completed() -> None:
     for name, command in COMMANDS.items():
-        assert name in words_after("bpetite ", COMMANDS)
+        assert name in words_after("bpetite ")
         flags = {flag for action in command._actions for flag in action.option_strings}
-        assert flags <= set(words_after(f"bpetite {name} ", COMMANDS))
+        assert flags <= set(words_after(f"bpetite {name} "))

@@ -54,6 +54,8 @@ _GROUPS = {
 """The commands in the groups of the help text, each with the first sentence of its description. The module of
 a command is imported only when the command is used."""
 
+COMMANDS = [name for commands in _GROUPS.values() for name in commands]
+
 _EXAMPLES = """
 Examples
   bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
@@ -88,9 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    name = " ".join(["bpetite", *(word for word in arguments[:1] if word in _command_names())])
+    wanted = [word for word in arguments[:1] if word in COMMANDS]
+    name = " ".join(["bpetite", *wanted])
     try:
-        options = _parser(arguments).parse_args(arguments or ["--help"])
+        options = parser_of(wanted)[0].parse_args(arguments or ["--help"])
         if getattr(options, "no_color", False):
             os.environ["NO_COLOR"] = "1"
         with warnings.catch_warnings():
@@ -123,18 +126,14 @@ class _ClosedInput(io.RawIOBase):
         raise OSError("stdin is closed, and there is nothing to read")
 
 
-class _Helpful(argparse.ArgumentParser):
-    """A parser whose help is a result like others; argparse itself takes no notice of a full disk."""
-
-    def print_help(self, file: object = None) -> None:
-        """Write the help to stdout."""
-        write(self.format_help().encode())
-
-
-class _Command(_Helpful):
-    """A parser that suggests the option that was probably meant."""
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is a result like others, and which suggests what was probably meant."""
 
     given: Sequence[str] = ()
+
+    def print_help(self, file: object = None) -> None:
+        """Write the help to stdout; argparse itself takes no notice of a full disk."""
+        write(self.format_help().encode())
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown options here, where the similar options of the command are known."""
@@ -145,23 +144,24 @@ class _Command(_Helpful):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Report what is wrong, and what was probably meant."""
+        """Report what is wrong, and which option or command was probably meant."""
+        from difflib import get_close_matches  # slow to import
+
+        def meant(word: str, names: Iterable[str]) -> str:
+            near = get_close_matches(word, names, n=1)
+            return f"; did you mean {near[0]}?" if near else ""
+
+        for word in re.findall(r"argument COMMAND: invalid choice: '(.*?)'", message):
+            message = f"there is no command {word!r}{meant(word, COMMANDS)} (bpetite --help lists them)"
         words = {word.split("=")[0] for word in self.given if word.startswith("--")}
-        for word in sorted(words - set(self._option_string_actions)):
-            if not any(option.startswith(word) for option in self._option_string_actions):
-                message += f"\n  there is no {word}{_did_you_mean(word, self._option_string_actions)}"
+        known = list(self._option_string_actions)
+        for word in sorted(words if self.prog != "bpetite" else ()):
+            if not any(option.startswith(word) for option in known):
+                message += f"\n  there is no {word}{meant(word, known)}"
         super().error(message)
 
 
-def _did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return the end of a message: the most similar name, if there is one."""
-    from difflib import get_close_matches  # slow to import
-
-    near = get_close_matches(word, list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-class _Parser(_Helpful):
+class _MainParser(_Parser):
     """A parser whose help lists the commands in groups."""
 
     def format_help(self) -> str:
@@ -170,13 +170,6 @@ class _Parser(_Helpful):
         for title, commands in _GROUPS.items():
             lines += ["", title, *(f"  {name:<14} {about}" for name, about in commands.items())]
         return "\n".join(lines) + "\n" + _EXAMPLES
-
-    def error(self, message: str) -> NoReturn:
-        """Report what is wrong, and which command was probably meant."""
-        for word in re.findall(r"invalid choice: '(.*?)'", message):
-            meant = _did_you_mean(word, _command_names())
-            message = f"there is no command {word!r}{meant} (bpetite --help lists them)"
-        super().error(message)
 
 
 class _Version(argparse.Action):
@@ -189,32 +182,32 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _command_names() -> list[str]:
-    return [name for commands in _GROUPS.values() for name in commands]
-
-
-def _parser(arguments: Sequence[str]) -> _Parser:
-    """Return the parser of a command line; only the given command gets its options."""
-    parser = _Parser(
+def parser_of(wanted: Iterable[str]) -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser, and that of each command; only those that are wanted have their options."""
+    parser = _MainParser(
         prog="bpetite",
         description="Train byte-level BPE tokenizers exactly; encode and decode with them fast.",
         usage="bpetite COMMAND [options]",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    wanted = set(wanted)
     commands = parser.add_subparsers(
-        prog="bpetite",
-        dest="command",
-        required=True,
-        metavar="COMMAND",
-        parser_class=_Command,
+        prog="bpetite", dest="command", required=True, metavar="COMMAND", parser_class=_Parser
     )
-    given = next((word for word in arguments if word in _command_names()), None)
-    for name in _command_names():
-        if given in (name, "completion"):  # completion needs the options of all commands
-            import_module(f"bpetite.cli.commands.{name.replace('-', '_')}").add_to(commands)
-        else:
+    for name in COMMANDS:
+        if name not in wanted:
             commands.add_parser(name)
-    return parser
+            continue
+        module = import_module(f"bpetite.cli.commands.{name.replace('-', '_')}")
+        command = commands.add_parser(
+            name,
+            description=module.ABOUT,
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines()),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.declare(command)
+        command.set_defaults(run=module.run)
+    return parser, commands.choices
 
 
 _EXPECTED = (OSError, ValueError, OverflowError, MemoryError, ImportError, RuntimeError)

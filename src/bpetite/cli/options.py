@@ -13,19 +13,30 @@ from bpetite.cli.text import text_argument, utf8
 from bpetite.dialect import DIALECTS
 from bpetite.patterns import PATTERNS
 
-Commands = argparse._SubParsersAction  # the type that `add_subparsers` returns has no public name
+SHARED: dict[str, dict[str, Any]] = {
+    "--special": {
+        "choices": ("parse", "text", "error"),
+        "default": "parse",
+        "help": "special tokens in the text: their ids (parse, the default), ordinary text, or an error",
+    },
+    "--num-threads": {"type": int, "metavar": "N", "help": "threads to use (default: all cores)"},
+    "--cluster": {
+        "metavar": "ADDRESS",
+        "help": "run on the Ray cluster at this address; `local` starts one on this machine",
+    },
+    "--json": {"action": "store_true", "help": "print JSON instead of text for people"},
+    "--quiet": {"action": "store_true", "help": "print only errors on stderr"},
+    "--no-color": {
+        "action": "store_true",
+        "help": "no colours (as if NO_COLOR were set in the environment)",
+    },
+}
 
 
-def add_command(
-    commands: Commands[argparse.ArgumentParser], name: str, description: str, examples: str
-) -> argparse.ArgumentParser:
-    """Add a command; the list of commands shows the first sentence of the description."""
-    return commands.add_parser(
-        name,
-        description=description,
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_shared(command: argparse.ArgumentParser, *flags: str) -> None:
+    """Declare options that mean the same in every command."""
+    for flag in flags:
+        command.add_argument(flag, **SHARED[flag])
 
 
 def add_output(command: argparse.ArgumentParser, what: str) -> None:
@@ -84,21 +95,6 @@ def _lines_of_file(path: str) -> list[str]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def add_special(command: argparse.ArgumentParser) -> None:
-    """Declare the treatment of special tokens in a text."""
-    command.add_argument(
-        "--special",
-        choices=("parse", "text", "error"),
-        default="parse",
-        help="special tokens in the text: their ids (parse, the default), ordinary text, or an error",
-    )
-
-
-def add_threads(command: argparse.ArgumentParser) -> None:
-    """Declare the number of threads."""
-    command.add_argument("--num-threads", type=int, metavar="N", help="threads to use (default: all cores)")
-
-
 def add_memory_limit(command: argparse.ArgumentParser, what: str = "this process") -> None:
     """Declare the memory limit of counting."""
     command.add_argument(
@@ -109,41 +105,14 @@ def add_memory_limit(command: argparse.ArgumentParser, what: str = "this process
     )
 
 
-def add_cluster(command: argparse.ArgumentParser) -> None:
-    """Declare the cluster."""
-    command.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="run on the Ray cluster at this address; `local` starts one on this machine",
-    )
-
-
-def add_quiet(command: argparse.ArgumentParser) -> None:
-    """Declare the options for quiet output and for no colours."""
-    command.add_argument("--quiet", action="store_true", help="print only errors on stderr")
-    add_no_color(command)
-
-
 def add_inputs(command: argparse._ActionsContainer, what: str, *, required: bool = True) -> None:
     """Declare the inputs; an option that is given again adds to them."""
     command.add_argument("--input", action="extend", nargs="+", required=required, metavar="PATH", help=what)
 
 
-def add_no_color(command: argparse.ArgumentParser) -> None:
-    """Declare the option for no colours; `run` sets NO_COLOR."""
-    command.add_argument(
-        "--no-color", action="store_true", help="no colours (as if NO_COLOR were set in the environment)"
-    )
-
-
 def colours_wanted() -> bool:
     """Whether stdout is a terminal whose user did not ask for plain text."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def add_json(command: argparse.ArgumentParser) -> None:
-    """Declare the option for JSON output."""
-    command.add_argument("--json", action="store_true", help="print JSON instead of text for people")
 
 
 def json_line(value: Any) -> bytes:

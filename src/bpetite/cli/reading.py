@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from bpetite.cli.options import add_json, add_quiet, add_special, add_threads
+from bpetite.cli.options import add_shared
 from bpetite.cli.text import text_argument
 from bpetite.reading.options import Reading
 from bpetite.reading.sources import find_inputs
@@ -88,10 +88,7 @@ def add_reading(command: argparse.ArgumentParser) -> None:
 
 def add_measuring(command: argparse.ArgumentParser) -> None:
     """Declare the options of commands that measure tokenizers on texts."""
-    add_special(command)
-    add_threads(command)
-    add_json(command)
-    add_quiet(command)
+    add_shared(command, "--special", "--num-threads", "--json", "--quiet", "--no-color")
     add_reading(command)
 
 

@@ -8,33 +8,27 @@ from typing import Any
 from bpetite import corpus
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_models, unique_names
-from bpetite.cli.options import Commands, add_command, add_inputs, colours_wanted, json_line
+from bpetite.cli.options import add_inputs, colours_wanted, json_line
 from bpetite.cli.reading import INPUT_HELP, add_measuring, measured
 from bpetite.cli.text import lines, table, text_of
 from bpetite.show.compare import Comparison
 
-_EXAMPLES = """
+ABOUT = "Compare tokenizers: how they cut a text, or how many tokens they need for many texts."
+EXAMPLES = """
 bpetite compare mine.json tokenizer.json --text "hello world"
 bpetite compare mine.json gpt2/ theirs.json --input german/ python/
 bpetite compare mine.json gpt2/ --input book.txt --json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "compare",
-        "Compare tokenizers: how they cut a text, or how many tokens they need for many texts.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command, "models", "; the others are compared with the first")
     source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="show the tokens of this text (default: stdin)")
     what = f"count the tokens of {INPUT_HELP}; each argument is a row of the table"
     add_inputs(source, what, required=False)
     add_measuring(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

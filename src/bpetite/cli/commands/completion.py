@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 
-from bpetite.cli.options import Commands, add_command
+from bpetite.cli.text import lines
 from bpetite.patterns import PATTERNS
 
-_EXAMPLES = """
+ABOUT = "Print the script that completes bpetite in a shell."
+EXAMPLES = """
 eval "$(bpetite completion bash)"            # in ~/.bashrc
 eval "$(bpetite completion zsh)"             # in ~/.zshrc
 bpetite completion fish | source             # in ~/.config/fish/config.fish
@@ -31,33 +33,30 @@ _SCRIPTS = {
 }
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands, "completion", "Print the script that completes bpetite in a shell.", _EXAMPLES
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     command.add_argument("shell", choices=list(_SCRIPTS))
     command.add_argument(
         "--line", metavar="TEXT", help="print the words that may follow a line (for the scripts)"
     )
-    command.set_defaults(run=lambda options: run(options, commands.choices))
 
 
-def run(options: argparse.Namespace, parsers: Mapping[str, argparse.ArgumentParser]) -> bytes:
+def run(options: argparse.Namespace) -> bytes:
     """Return the script, or a word per line."""
-    if options.line is None:
-        return _SCRIPTS[options.shell].encode("ascii")
-    return "".join(f"{word}\n" for word in words_after(options.line, parsers)).encode("utf-8")
+    return (
+        _SCRIPTS[options.shell].encode("ascii") if options.line is None else lines(words_after(options.line))
+    )
 
 
-def words_after(line: str, parsers: Mapping[str, argparse.ArgumentParser]) -> list[str]:
+def words_after(line: str) -> list[str]:
     """Return what the last word of a line may become; without any, a shell offers files."""
-    words = line.split()
-    begun = "" if line[-1:].isspace() else words.pop()
-    command = parsers.get(words[1]) if len(words) > 1 else None
-    offered: Iterable[str] = [*parsers, "--help", "--version"] if len(words) == 1 else ()
-    if command is not None:
-        actions = command._actions  # argparse has no public name for them
+    from bpetite.cli import parser_of
+
+    *words, begun = re.split(r"\s+", line)
+    commands = parser_of(words[1:2])[1]
+    offered: Iterable[str] = [*commands, "--help", "--version"] if len(words) == 1 else ()
+    if len(words) > 1 and words[1] in commands:
+        actions = commands[words[1]]._actions  # argparse has no public name for them
         before = next((action for action in actions if words[-1] in action.option_strings), None)
         values = [] if before is None else _values(before)
         flags = [flag for action in actions for flag in action.option_strings or _values(action)]

@@ -18,12 +18,13 @@ from bpetite.cli.formats import (
     peer_encode,
     write_tokenizer,
 )
-from bpetite.cli.options import Commands, add_command, add_quiet, check_output, json_line
+from bpetite.cli.options import add_shared, check_output, json_line
 from bpetite.cli.stderr import tell
 from bpetite.formats.losses import losses
 from bpetite.formats.shared.difficult import check_same_ids
 
-_EXAMPLES = """
+ABOUT = "Convert a tokenizer to another format. A format that cannot give the same ids is refused."
+EXAMPLES = """
 bpetite convert tok.json tokenizer.json
 bpetite convert tok.json my-model/tokenizer.json --tokenizer-config
 bpetite convert tok.json tok.tiktoken --check
@@ -34,14 +35,8 @@ bpetite convert model.gguf tokenizer.json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "convert",
-        "Convert a tokenizer to another format. A format that cannot give the same ids is refused.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add = command.add_argument
     add("source", metavar="IN", help=ANY_FORMAT)
     add(
@@ -59,9 +54,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         help="also write a tokenizer_config.json to the same folder, for transformers' AutoTokenizer",
     )
     add("--check", action="store_true", help="compare ids with the libraries of the two formats")
-    add_quiet(command)
+    add_shared(command, "--quiet", "--no-color")
     add_what_files_lack(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -9,39 +9,24 @@ from typing import Any
 from bpetite._internal.counts_file import check_available
 from bpetite._internal.names import is_folder_name
 from bpetite.cli.counts import proposing_limit, room_of, summary_line, summary_of
-from bpetite.cli.options import (
-    Commands,
-    add_cluster,
-    add_command,
-    add_memory_limit,
-    add_output,
-    add_quiet,
-    add_rules,
-    add_threads,
-    check_output,
-)
+from bpetite.cli.options import add_memory_limit, add_output, add_rules, add_shared, check_output
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.counts import Counts
 from bpetite.show.progress import BytesProgress
 from bpetite.training import Training
 
-_EXAMPLES = """
+ABOUT = "Count the pretokens of a corpus. Files of counts (Parquet) can be added up and trained on."
+EXAMPLES = """
 bpetite count --input corpus.txt --output counts.parquet
 bpetite count --input wiki.jsonl.zst:2 'web/*.parquet:1.5' --output counts.parquet --memory-limit 4GB
 bpetite count --input data/ --separator '<|endoftext|>' --dialect tiktoken --output counts.parquet
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    count = add_command(
-        commands,
-        "count",
-        "Count the pretokens of a corpus. Files of counts (Parquet) can be added up and trained on.",
-        _EXAMPLES,
-    )
-    count.add_argument(
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    command.add_argument(
         "--input",
         action="extend",
         nargs="+",
@@ -49,14 +34,13 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="PATH",
         help=f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times",
     )
-    add_output(count, "the file to write the counts to (Parquet)")
-    add_rules(count)
-    add_threads(count)
-    add_memory_limit(count)
-    add_quiet(count)
-    add_reading(count)
-    add_cluster(count)
-    count.set_defaults(run=run)
+    add_output(command, "the file to write the counts to (Parquet)")
+    add_rules(command)
+    add_shared(command, "--num-threads")
+    add_memory_limit(command)
+    add_shared(command, "--quiet", "--no-color")
+    add_reading(command)
+    add_shared(command, "--cluster")
 
 
 def run(options: argparse.Namespace) -> bytes:

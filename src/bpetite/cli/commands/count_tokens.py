@@ -7,29 +7,23 @@ from dataclasses import asdict
 
 from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command, json_line
+from bpetite.cli.options import json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import add_measuring, add_sources, measured
 from bpetite.cli.text import table
 
-_EXAMPLES = """
+ABOUT = "Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them."
+EXAMPLES = """
 bpetite count-tokens --model tok.json --input book.txt questions.jsonl
 bpetite count-tokens --model tok.json --input 'web/*.parquet' --text-column body --json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "count-tokens",
-        "Count the tokens of a corpus. `bpetite count` counts pretokens, to train on them.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command)
     add_sources(command)
     add_measuring(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -7,28 +7,21 @@ import re
 import sys
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command
 from bpetite.cli.text import utf8
 
-_EXAMPLES = """
+ABOUT = "Turn ids into text. The raw text is printed, with no newline added."
+EXAMPLES = """
 bpetite decode --model tok.json --ids 104 105
 bpetite encode --model tok.json --text hi | bpetite decode --model tok.json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    decode = add_command(
-        commands,
-        "decode",
-        "Turn ids into text. The raw text is printed, with no newline added.",
-        _EXAMPLES,
-    )
-    add_model(decode)
-    decode.add_argument(
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_model(command)
+    command.add_argument(
         "--ids", action="extend", type=_id, nargs="*", metavar="N", help="ids (default: from stdin)"
     )
-    decode.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

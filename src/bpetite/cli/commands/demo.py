@@ -6,7 +6,7 @@ import argparse
 import time
 
 from bpetite._internal.standard_library import standard_library_files
-from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.cli.options import add_shared, colours_wanted, json_line
 from bpetite.cli.text import lines
 from bpetite.show.display import coloured, plain
 from bpetite.tokenizer import Tokenizer
@@ -17,26 +17,19 @@ _SAMPLE = '''def tokenize(text: str) -> list[int]:
 '''
 
 
-_EXAMPLES = """
+ABOUT = "Train on Python's own standard library and show the result. Nothing is downloaded or saved."
+EXAMPLES = """
 bpetite demo
 bpetite demo --vocab-size 8192
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "demo",
-        "Train on Python's own standard library and show the result. Nothing is downloaded or saved.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     command.add_argument(
         "--vocab-size", type=int, default=4096, metavar="N", help="tokens to train (default: %(default)s)"
     )
-    add_json(command)
-    add_no_color(command)
-    command.set_defaults(run=run)
+    add_shared(command, "--json", "--no-color")
 
 
 def run(options: argparse.Namespace) -> bytes:

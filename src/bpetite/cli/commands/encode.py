@@ -6,11 +6,12 @@ import argparse
 import json
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command, add_inputs, add_no_color, add_special, colours_wanted
+from bpetite.cli.options import add_inputs, add_shared, colours_wanted
 from bpetite.cli.reading import INPUT_HELP, add_reading, documents_of
 from bpetite.cli.text import lines, text_of
 
-_EXAMPLES = """
+ABOUT = "Turn text into ids. Each document gives a compact JSON array; --show prints tokens for people."
+EXAMPLES = """
 bpetite encode --model tok.json --text "hello world"
 bpetite encode --model tok.json --text "hello world" --show
 bpetite encode --model tok.json --input book.txt
@@ -19,23 +20,16 @@ echo hello | bpetite encode --model tok.json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    encode = add_command(
-        commands,
-        "encode",
-        "Turn text into ids. Each document gives a compact JSON array; --show prints tokens for people.",
-        _EXAMPLES,
-    )
-    add_model(encode)
-    source = encode.add_mutually_exclusive_group()
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_model(command)
+    source = command.add_mutually_exclusive_group()
     source.add_argument("--text", metavar="T", help="the text itself")
     add_inputs(source, f"{INPUT_HELP} (default: stdin)", required=False)
-    add_special(encode)
-    encode.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
-    add_no_color(encode)
-    add_reading(encode)
-    encode.set_defaults(run=run)
+    add_shared(command, "--special")
+    command.add_argument("--show", action="store_true", help="print the tokens themselves, coloured")
+    add_shared(command, "--no-color")
+    add_reading(command)
 
 
 def run(options: argparse.Namespace) -> bytes:

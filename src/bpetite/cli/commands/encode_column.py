@@ -5,34 +5,20 @@ from __future__ import annotations
 import argparse
 
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_output,
-    add_quiet,
-    add_special,
-    add_threads,
-    check_output,
-    json_line,
-)
+from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.text import text_argument
 from bpetite.show.progress import BytesProgress
 
-_EXAMPLES = """
+ABOUT = "Add a column of ids to a Parquet file. All other columns stay as they are."
+EXAMPLES = """
 bpetite encode-column --model tok.json --input in.parquet --column text --output out.parquet
 bpetite encode-column --model tok.json --input in.parquet --output out.parquet --append-special '</s>'
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "encode-column",
-        "Add a column of ids to a Parquet file. All other columns stay as they are.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command)
     add = command.add_argument
     add("--input", required=True, metavar="FILE", help="the Parquet file to read; perhaps a URL")
@@ -64,10 +50,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         default="error",
         help="a row without a text: an error (the default), a row without ids, or an empty list of ids",
     )
-    add_special(command)
-    add_threads(command)
-    add_quiet(command)
-    command.set_defaults(run=run)
+    add_shared(command, "--special", "--num-threads", "--quiet", "--no-color")
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -10,15 +10,7 @@ from functools import partial
 from bpetite import corpus
 from bpetite._internal.integers import number_with_unit
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import (
-    Commands,
-    add_cluster,
-    add_command,
-    add_quiet,
-    add_special,
-    add_threads,
-    json_line,
-)
+from bpetite.cli.options import add_shared, json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.stderr import tell
@@ -29,7 +21,8 @@ from bpetite.reading.memory_limit import CACHE, threads_within
 from bpetite.reading.process_memory import set_limit
 from bpetite.show.progress import BytesProgress
 
-_EXAMPLES = """
+ABOUT = "Encode a corpus into a folder of token files. A stopped run continues with --resume."
+EXAMPLES = """
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>'
 bpetite encode-corpus --model tok.json --input data/ --output ids/ --append-special '<|endoftext|>' --resume
 bpetite encode-corpus --model tok.json --input corpus.txt --separator '<|x|>' --output ids/ --format bin
@@ -43,16 +36,10 @@ _NO_LIMIT = (
 )
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    encode = add_command(
-        commands,
-        "encode-corpus",
-        "Encode a corpus into a folder of token files. A stopped run continues with --resume.",
-        _EXAMPLES,
-    )
-    add_model(encode)
-    add = encode.add_argument
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add_model(command)
+    add = command.add_argument
     add("--input", action="extend", nargs="+", required=True, metavar="PATH", help=INPUT_HELP)
     add("--output", required=True, metavar="DIR", help="a folder that is empty or does not exist")
     add("--resume", action="store_true", help="continue a stopped run, or start one")
@@ -80,18 +67,16 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="TEXT",
         help="a special token that ends every document",
     )
-    add_special(encode)
-    add_threads(encode)
+    add_shared(command, "--special", "--num-threads")
     add(
         "--memory-limit",
         metavar="SIZE",
         help="the memory that this process may take, such as 1GB, at least about 300MB; fewer threads are "
         "used if it is tight (default: no limit)",
     )
-    add_quiet(encode)
-    add_reading(encode)
-    add_cluster(encode)
-    encode.set_defaults(run=run)
+    add_shared(command, "--quiet", "--no-color")
+    add_reading(command)
+    add_shared(command, "--cluster")
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -7,36 +7,22 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_inputs,
-    add_json,
-    add_quiet,
-    add_rules,
-    add_threads,
-    json_line,
-)
+from bpetite.cli.options import add_inputs, add_rules, add_shared, json_line
 from bpetite.cli.reading import INPUT_HELP, add_reading, reading_of
 from bpetite.cli.text import lines, utf8
 from bpetite.counts import Counts
 from bpetite.show.difference import explain_difference, merges_in
 from bpetite.show.progress import BytesProgress
 
-_EXAMPLES = """
+ABOUT = "Explain why your merges differ from a dialect's. The first difference is shown with its counts."
+EXAMPLES = """
 bpetite explain --input corpus.txt --merges merges.txt --dialect cs336
 bpetite explain --input corpus.txt --merges merges.json --dialect bpetite --special-token '<|x|>'
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "explain",
-        "Explain why your merges differ from a dialect's. The first difference is shown with its counts.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_inputs(command, INPUT_HELP)
     command.add_argument(
         "--merges",
@@ -45,11 +31,9 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         help="your merges: a merges.txt, or a list of pairs, as JSON or as Python prints it",
     )
     add_rules(command)
-    add_threads(command)
-    add_json(command)
-    add_quiet(command)
+    add_shared(command, "--num-threads", "--json", "--quiet", "--no-color")
     add_reading(command)
-    command.set_defaults(run=run, dialect="cs336")
+    command.set_defaults(dialect="cs336")
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bpetite._internal.names import recorded
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command, add_json, add_no_color, colours_wanted, json_line
+from bpetite.cli.options import add_shared, colours_wanted, json_line
 from bpetite.cli.pattern_way import WAYS
 from bpetite.cli.text import columns, lines
 from bpetite.patterns import pattern_name
@@ -19,7 +20,8 @@ from bpetite.show.display import ShownToken, coloured, plain, visible
 from bpetite.show.explain import Explainer
 from bpetite.tokenizer import Tokenizer
 
-_EXAMPLES = """
+ABOUT = "Show a tokenizer's rules and tokens. With --token, show how one token is built, merge by merge."
+EXAMPLES = """
 bpetite inspect tok.json
 bpetite inspect tok.json --token 300
 bpetite inspect tok.json --json
@@ -30,19 +32,12 @@ _LONGEST = 10
 _MERGES = 5
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "inspect",
-        "Show a tokenizer's rules and tokens. With --token, show how one token is built, merge by merge.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command, "model")
     command.add_argument("--token", type=int, metavar="ID", help="show how this token is built")
-    add_json(command)
-    add_no_color(command)
-    command.set_defaults(run=run, quiet=True)  # the result includes the assumptions
+    add_shared(command, "--json", "--no-color")
+    command.set_defaults(quiet=True)  # the result includes the assumptions
 
 
 def run(options: argparse.Namespace) -> bytes:
@@ -112,8 +107,8 @@ def _text(facts: dict[str, Any]) -> list[str]:
         options = ", ".join(f"{option} {value}" for option, value in facts["trained_with"].items())
         said.append(("trained with", options))
     longest = [(str(one["id"]), str(one["length"]), _quoted(one)) for one in facts["longest_tokens"]]
-    shown = [f"{name:<12} {fact}" for name, fact in said]
-    shown += ["", "Longest tokens", *columns([("id", "bytes", "token"), *longest], left=[2])]
+    shown = [f"  {name:<12} {fact}" for name, fact in said]
+    shown += ["", "Longest tokens", *_table([("id", "bytes", "token"), *longest], left=[2])]
     for name in ("first", "last"):
         rows = [
             (str(merge["rank"]), str(merge["made"]["id"]), _pair(merge), _quoted(merge["made"]))
@@ -121,8 +116,12 @@ def _text(facts: dict[str, Any]) -> list[str]:
         ]
         if rows:
             heading = ("rank", "id", "merge", "token")
-            shown += ["", f"{name.title()} merges", *columns([heading, *rows], left=[2, 3])]
+            shown += ["", f"{name.title()} merges", *_table([heading, *rows], left=[2, 3])]
     return shown
+
+
+def _table(rows: Sequence[tuple[str, ...]], left: Collection[int]) -> list[str]:
+    return [f"  {row}" for row in columns(rows, left)]
 
 
 def _pair(merge: dict[str, Any]) -> str:

@@ -6,43 +6,30 @@ import argparse
 
 from bpetite._internal.files import write_whole
 from bpetite.cli.formats import add_model, name_of, read_models, unique_names
-from bpetite.cli.options import (
-    Commands,
-    add_command,
-    add_json,
-    add_output,
-    add_quiet,
-    check_output,
-    json_line,
-)
+from bpetite.cli.options import add_output, add_shared, check_output, json_line
 from bpetite.cli.reading import add_reading, add_sources, reading_of
 from bpetite.cli.text import columns, lines
 from bpetite.corpus.statistics import sources_of, tally
 from bpetite.show.progress import BytesProgress
 
-_EXAMPLES = """
+ABOUT = (
+    "Measure a tokenizer on texts and write one HTML file with plots and tables. "
+    "Further tokenizers are compared with it."
+)
+EXAMPLES = """
 bpetite report tok.json --input english.txt code.txt --output report.html
 bpetite report tok.json --input wiki/ web.jsonl.zst --output report.html
 bpetite report tok.json gpt2/ cl100k_base.tiktoken --input german/ python/ --output report.html
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "report",
-        "Measure a tokenizer on texts and write one HTML file with plots and tables. "
-        "Further tokenizers are compared with it.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command, "models", "; the report is about the first, the others are compared with it")
     add_sources(command)
     add_output(command, "the HTML file to write")
-    add_json(command)
-    add_quiet(command)
+    add_shared(command, "--json", "--quiet", "--no-color")
     add_reading(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -6,30 +6,26 @@ import argparse
 
 from bpetite import corpus
 from bpetite.cli.formats import add_model, read_model
-from bpetite.cli.options import Commands, add_command, json_line
+from bpetite.cli.options import json_line
 from bpetite.cli.pattern_way import way_note
 from bpetite.cli.reading import add_measuring, add_sources, measured
 from bpetite.cli.text import table
 
-_EXAMPLES = """
+ABOUT = (
+    "Measure how well a vocabulary fits a corpus. "
+    "The result, by source: bytes per token, tokens per word, and the share of the vocabulary used."
+)
+EXAMPLES = """
 bpetite stats --model tok.json --input english.txt code.jsonl
 bpetite stats --model tok.json --input wiki/ web/ --json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "stats",
-        "Measure how well a vocabulary fits a corpus. "
-        "The result, by source: bytes per token, tokens per word, and the share of the vocabulary used.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command)
     add_sources(command)
     add_measuring(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -9,14 +9,11 @@ from functools import partial
 from bpetite._persistence import save_vocabulary
 from bpetite.cli.counts import load_counts, proposing_limit, room_of
 from bpetite.cli.options import (
-    Commands,
-    add_command,
     add_inputs,
     add_memory_limit,
     add_output,
-    add_quiet,
     add_rules,
-    add_threads,
+    add_shared,
     check_output,
     json_line,
 )
@@ -26,21 +23,16 @@ from bpetite.counts import Counts, memory_bytes
 from bpetite.show.progress import TrainingProgress
 from bpetite.training import Training, check_loading, train_vocabulary
 
-_EXAMPLES = """
+ABOUT = "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact."
+EXAMPLES = """
 bpetite train --input corpus.txt --vocab-size 32000 --output tok.json
 bpetite train --input a.txt b.txt --vocab-size 50257 --output tok.json --dialect tiktoken --pattern o200k
 bpetite train --counts monday.parquet tuesday.parquet --vocab-size 32000 --output tok.json
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "train",
-        "Learn a vocabulary from a corpus, or from counts. It is saved as an artifact.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     source = command.add_mutually_exclusive_group(required=True)
     add_inputs(source, f"{INPUT_HELP}; PATH:2.5 counts it 2.5 times", required=False)
     source.add_argument(
@@ -52,7 +44,7 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
     add_rules(command)
     add("--min-count", type=int, default=1, metavar="N", help="drop pretokens rarer than this")
     add("--max-token-length", type=int, metavar="N", help="the maximum length of a token in bytes")
-    add_threads(command)
+    add_shared(command, "--num-threads")
     add_memory_limit(command, "counting")
     add(
         "--training-memory",
@@ -60,9 +52,8 @@ def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
         help="stop if merging, or loading --counts before it, is expected to need more memory than this, "
         "such as 8GB, and propose a --min-count that fits (default: only warn if the machine has less)",
     )
-    add_quiet(command)
+    add_shared(command, "--quiet", "--no-color")
     add_reading(command)
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> bytes:

@@ -5,34 +5,28 @@ from __future__ import annotations
 import argparse
 
 from bpetite import corpus
-from bpetite.cli.options import Commands, add_command, add_quiet, json_line
+from bpetite.cli.options import add_shared, json_line
 from bpetite.show.progress import BytesProgress
 
-_EXAMPLES = """
+ABOUT = "Check a folder of token files. Every file is hashed, and samples of the documents are decoded."
+EXAMPLES = """
 bpetite verify ids/
 bpetite verify ids/ --samples 100 --inputs
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    verify = add_command(
-        commands,
-        "verify",
-        "Check a folder of token files. Every file is hashed, and samples of the documents are decoded.",
-        _EXAMPLES,
-    )
-    verify.add_argument("folder", metavar="DIR", help="a folder that encode-corpus wrote")
-    verify.add_argument(
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    command.add_argument("folder", metavar="DIR", help="a folder that encode-corpus wrote")
+    command.add_argument(
         "--samples",
         type=int,
         default=16,
         metavar="N",
         help="documents of each shard to decode (default: %(default)s)",
     )
-    verify.add_argument("--inputs", action="store_true", help="also check that the inputs have not changed")
-    add_quiet(verify)
-    verify.set_defaults(run=run)
+    command.add_argument("--inputs", action="store_true", help="also check that the inputs have not changed")
+    add_shared(command, "--quiet", "--no-color")
 
 
 def run(options: argparse.Namespace) -> bytes:

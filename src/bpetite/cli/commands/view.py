@@ -7,32 +7,28 @@ import contextlib
 import webbrowser
 
 from bpetite.cli.formats import add_model, name_of, read_models
-from bpetite.cli.options import Commands, add_command, add_quiet
+from bpetite.cli.options import add_shared
 from bpetite.cli.stderr import tell
 from bpetite.cli.stdout import write
 
-_EXAMPLES = """
+ABOUT = (
+    "Look at a tokenizer in a browser, or at two side by side. "
+    "The page is served to this machine only, until Ctrl-C."
+)
+EXAMPLES = """
 bpetite view tok.json
 bpetite view tok.json other.json --port 8000 --no-browser
 bpetite view tok.json gpt2/
 """
 
 
-def add_to(commands: Commands[argparse.ArgumentParser]) -> None:
-    """Declare the command."""
-    command = add_command(
-        commands,
-        "view",
-        "Look at a tokenizer in a browser, or at two side by side. "
-        "The page is served to this machine only, until Ctrl-C.",
-        _EXAMPLES,
-    )
+def declare(command: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     add_model(command, "models", "; two are shown side by side")
     add = command.add_argument
     add("--port", type=int, default=0, metavar="N", help="the port (default: any free port)")
     add("--no-browser", action="store_true", help="only print the address")
-    add_quiet(command)
-    command.set_defaults(run=run)
+    add_shared(command, "--quiet", "--no-color")
 
 
 def run(options: argparse.Namespace) -> bytes:
