@@ -567,6 +567,9 @@ class Encoder:
     def encode(self, text: str, special: Special = ..., num_threads: int | None = ...) -> list[int]:
         """Encode a text."""
 
+    def encode_ordinary(self, text: str) -> list[int]:
+        """Encode a text, with special tokens as ordinary text."""
+
     def encode_parts(self, parts: Iterable[tuple[str, Special]]) -> tuple[list[int], list[int]]:
         """Encode the joined text of parts; return the ids and the number of the part in which each begins."""
 

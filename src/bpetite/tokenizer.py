@@ -339,7 +339,7 @@ class Tokenizer:
         >>> len(Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>"))
         13
         """
-        return self._encoder.encode(text, "text")
+        return self._encoder.encode_ordinary(text)
 
     def encode_batch(
         self, texts: Texts, *, special: Special = "parse", num_threads: int | None = None

@@ -306,12 +306,14 @@ pub fn decoded_column(
             other => other,
         })?;
         if errors == Undecodable::Strict {
-            checked(&bytes, || format!("row {row}, decoded"))?;
-        }
-        for chunk in bytes.utf8_chunks() {
-            memory::extend(&mut content, chunk.valid().as_bytes())?;
-            if errors == Undecodable::Replace && !chunk.invalid().is_empty() {
-                memory::extend(&mut content, "\u{fffd}".as_bytes())?;
+            let text = checked(&bytes, || format!("row {row}, decoded"))?;
+            memory::extend(&mut content, text.as_bytes())?;
+        } else {
+            for chunk in bytes.utf8_chunks() {
+                memory::extend(&mut content, chunk.valid().as_bytes())?;
+                if errors == Undecodable::Replace && !chunk.invalid().is_empty() {
+                    memory::extend(&mut content, "\u{fffd}".as_bytes())?;
+                }
             }
         }
         ends.push(content.len() as u64);

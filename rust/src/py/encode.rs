@@ -24,8 +24,8 @@ use super::{PyWatch, items};
 use crate::columns::Nulls;
 use crate::columns::built::BuiltColumn;
 use crate::encode::{
-    self, AddedToken, Choice, ChoicePart, Choices, Definition, Encoded, Id, Special, Stages, Trim, Unit,
-    Unknown, Workspace,
+    self, AddedToken, Choice, ChoicePart, Choices, Count, Definition, Encoded, Id, Special, Stages, Trim,
+    Unit, Unknown, Workspace,
 };
 use crate::error::Error;
 use crate::memory;
@@ -126,8 +126,19 @@ impl PyEncoder {
         special: Special,
         num_threads: Threads,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = text.py();
-        self.with_ids(py, text.to_str()?, special.into(), num_threads, |ids| self.integers.list(py, ids))
+        let (py, text) = (text.py(), text.to_str()?);
+        if text.len() >= SHORT {
+            return self.integers.list(py, &self.of_texts(py, &[text], special.into(), num_threads)?.ids);
+        }
+        // Not by `with_ids`: its closure, which is called in two places, would be a function of its own.
+        with_workspace(|workspace, ids| {
+            self.encoder.encode(text, special.into(), ids, workspace, &mut Pulse::of(&mut Unwatched))?;
+            self.integers.list(py, ids)
+        })
+    }
+
+    fn encode_ordinary<'py>(&self, text: OneText<'_, 'py>) -> PyResult<Bound<'py, PyList>> {
+        self.encode(text, Special::Text, Threads(None))
     }
 
     #[pyo3(signature = (text, special=Special::Parse, dtype=Width::Bits32, num_threads=Threads(None)))]
@@ -285,7 +296,12 @@ impl PyEncoder {
     fn count(&self, text: OneText<'_, '_>, special: Special, num_threads: Threads) -> PyResult<u64> {
         let (py, text) = (text.py(), text.to_str()?);
         if text.len() < SHORT {
-            return self.with_ids(py, text, special.into(), num_threads, |ids| Ok(ids.len() as u64));
+            return with_workspace(|workspace, _| {
+                let (mut count, mut unwatched) = (Count::default(), Unwatched);
+                let pulse = &mut Pulse::of(&mut unwatched);
+                self.encoder.encode(text, special.into(), &mut count, workspace, pulse)?;
+                Ok(count.0 as u64)
+            });
         }
         let watch = &mut PyWatch::default();
         let count = || self.encoder.count_all(&[text][..], special.into(), num_threads.0, watch);

@@ -168,6 +168,14 @@ fn ids_from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u32>> {
     if array.ndim() != 1 {
         return Err(PyTypeError::new_err(format!("ids: the array has {} dimensions, not one", array.ndim())));
     }
+    if let Ok(array) = array.cast::<PyArray1<u32>>()
+        && let Ok(readonly) = array.try_readonly()
+        && let Ok(slice) = readonly.as_slice()
+    {
+        let mut ids = Vec::new();
+        memory::extend(&mut ids, slice)?;
+        return Ok(ids);
+    }
     let ids = copy::<u32>(array)
         .or_else(|| copy::<u16>(array))
         .or_else(|| copy::<i64>(array))

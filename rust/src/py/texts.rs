@@ -142,6 +142,7 @@ impl<'py> Texts<'py> {
     /// From a column or an iterable of texts.
     pub fn new(texts: &Bound<'py, PyAny>) -> PyResult<Self> {
         let mut each = Vec::new();
+        memory::reserve(&mut each, texts.cast_exact::<PyList>().map_or(0, |list| list.len()))?;
         let mut add = |text| {
             let text = Text::new(text, || format!("texts: item {}", each.len()))?;
             Ok::<_, PyErr>(memory::push(&mut each, text)?)
